@@ -1,0 +1,44 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "vaultfmt",
+    products: [
+        .library(name: "VaultFmt", targets: ["VaultFmt"]),
+        .executable(name: "vaultfmt", targets: ["VaultCommand"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/swiftcsv/SwiftCSV", from: "0.10.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CUtf8proc", pkgConfig: "libutf8proc", providers: [.apt(["libutf8proc-dev"])]),
+        .target(name: "CVaultShim"),
+
+        .target(name: "VaultBytes", swiftSettings: settings),
+        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "CUtf8proc"], swiftSettings: settings),
+        .target(name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim"], swiftSettings: settings),
+        .target(name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore"], swiftSettings: settings),
+        .executableTarget(
+            name: "VaultCommand",
+            dependencies: [
+                "VaultFmt", "CVaultShim", "SwiftCSV",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings),
+    ]
+)

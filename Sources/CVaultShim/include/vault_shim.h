@@ -1,0 +1,25 @@
+/* What the Glibc module lacks: constants hidden by _GNU_SOURCE and variadic calls. Each returns 0 or more,
+   or the negated errno. */
+#ifndef VAULT_SHIM_H
+#define VAULT_SHIM_H
+#include <stddef.h>
+#include <stdint.h>
+
+/* Open-file-description lock on the whole file. */
+int vault_lock_exclusive(int fd);
+int vault_unlock(int fd);
+/* 1 if another description holds the lock, 0 if none does. */
+int vault_lock_is_held(int fd);
+
+/* rename(2) that fails if the target exists. */
+int vault_rename_noreplace(const char *from, const char *to);
+
+/* Copies at the descriptors' own offsets; returns the bytes copied, 0 at the end of the source. */
+int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
+
+/* open(2) with O_CLOEXEC; the mode is used with O_CREAT only. */
+int vault_open(const char *path, int flags, uint32_t mode);
+
+/* Forbids core dumps and reading this process's memory by others of the same user. */
+int vault_harden_process(void);
+#endif

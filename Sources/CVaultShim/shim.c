@@ -1,0 +1,44 @@
+#define _GNU_SOURCE
+#include "vault_shim.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int set_lock(int fd, short type) {
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : -errno;
+}
+
+int vault_lock_exclusive(int fd) { return set_lock(fd, F_WRLCK); }
+int vault_unlock(int fd) { return set_lock(fd, F_UNLCK); }
+
+int vault_lock_is_held(int fd) {
+    /* A read lock is asked about: it conflicts with a writer's lock only, and needs no write access. */
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -errno;
+    return lock.l_type == F_UNLCK ? 0 : 1;
+}
+
+int vault_rename_noreplace(const char *from, const char *to) {
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? 0 : -errno;
+}
+
+int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count) {
+    off_t in = from_offset, out = to_offset;
+    ssize_t copied = copy_file_range(from, &in, to, &out, count, 0);
+    return copied >= 0 ? copied : -errno;
+}
+
+int vault_open(const char *path, int flags, uint32_t mode) {
+    int fd = open(path, flags | O_CLOEXEC, (mode_t)mode);
+    return fd >= 0 ? fd : -errno;
+}
+
+int vault_harden_process(void) {
+    const struct rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_CORE, &none) != 0) return -errno;
+    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -errno;
+}
