@@ -4,6 +4,7 @@
 #define VAULT_SHIM_H
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/xattr.h>
 
 /* Open-file-description lock on the whole file. */
 int vault_lock_exclusive(int fd);

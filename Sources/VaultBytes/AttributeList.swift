@@ -1,0 +1,62 @@
+/// A list of names and values (section 6.2), in a page or in a record.
+package enum AttributeList {
+    package enum Place: Sendable {
+        case inPage
+        case inRecord
+    }
+
+    package struct Entry: Equatable, Sendable {
+        package let name: String
+        package let value: [UInt8]
+
+        package init(name: String, value: [UInt8]) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package static func encode(_ entries: some Collection<Entry>, into out: inout [UInt8]) {
+        out.append(varint: UInt64(entries.count))
+        for entry in entries {
+            out.append(UInt8(entry.name.utf8.count))
+            out.append(contentsOf: entry.name.utf8)
+            out.append(varint: UInt64(entry.value.count))
+            out.append(contentsOf: entry.value)
+        }
+    }
+
+    package static func decode(_ bytes: Span<UInt8>, _ cursor: inout Cursor, _ place: Place) throws(FormatError) -> [Entry] {
+        var all: [Entry] = []
+        let start = cursor
+        try walk(bytes, &cursor, place) { name, value throws(FormatError) in
+            all.append(Entry(name: try start.text(bytes, name), value: start.copy(bytes, value)))
+        }
+        return all
+    }
+
+    /// Checks a list without keeping it.
+    package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor, _ place: Place) throws(FormatError) {
+        let start = cursor
+        try walk(bytes, &cursor, place) { name, _ throws(FormatError) in _ = try start.text(bytes, name) }
+    }
+
+    /// order, sizes, and that a value stands where its size says.
+    private static func walk(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ place: Place, _ body: (Range<Int>, Range<Int>) throws(FormatError) -> Void
+    ) throws(FormatError) {
+        let count = try cursor.count(bytes, most: Format.Limit.attributes, "attributes")
+        var last: Range<Int>?
+        for _ in 0..<count {
+            let length = Int(try cursor.u8(bytes))
+            guard length >= 1 else { throw cursor.error("an attribute without a name") }
+            let name = try cursor.take(length, "an attribute's name")
+            if let last, ByteOrder.compare(bytes, last, bytes, name) >= 0 { throw cursor.error("attributes are out of order") }
+            last = name
+            let size = try cursor.count(bytes, most: Format.Limit.attributeBytes, "an attribute's value")
+            guard (size <= Format.Limit.attributeInPage) == (place == .inPage) else {
+                throw cursor.error("an attribute of \(size) bytes stands in the wrong place")
+            }
+            try body(name, try cursor.take(size, "an attribute's value"))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+/// The one way to read bytes of a file: a position that moves forward through a span and never past its end.
+///
+/// The span is given with each call, since a type that stores one would need an experimental feature; a cursor is used with
+/// the span that it was made for.
+package struct Cursor: Sendable {
+    /// The next byte to be read.
+    package private(set) var position: Int
+    /// One past the last byte that may be read.
+    package let end: Int
+    /// The file offset of the span's first byte, for errors.
+    private let base: UInt64
+    private let code: FormatError.Code
+
+    package init(_ bytes: Span<UInt8>, at base: UInt64, else code: FormatError.Code) {
+        self.position = 0
+        self.end = bytes.count
+        self.base = base
+        self.code = code
+    }
+
+    /// A cursor over a part of the same span.
+    package init(over part: Range<Int>, of parent: Cursor) {
+        self.position = part.lowerBound
+        self.end = part.upperBound
+        self.base = parent.base
+        self.code = parent.code
+    }
+
+    package var remaining: Int { end - position }
+    package var isAtEnd: Bool { position == end }
+
+    package func error(_ what: String) -> FormatError {
+        FormatError(code, what, at: base &+ UInt64(truncatingIfNeeded: position))
+    }
+
+    package func limit(_ what: String) -> FormatError {
+        FormatError(code == .headerInvalid ? .headerInvalid : .limitExceeded, what, at: base &+ UInt64(truncatingIfNeeded: position))
+    }
+
+    /// Steps over `count` bytes and says where they are.
+    @inline(__always)
+    package mutating func take(_ count: Int, _ what: StaticString) throws(FormatError) -> Range<Int> {
+        guard count >= 0, count <= end - position else { throw error("\(what) reaches past the end") }
+        let start = position
+        position = start + count
+        return start..<position
+    }
+
+    @inline(__always)
+    package mutating func u8(_ bytes: Span<UInt8>) throws(FormatError) -> UInt8 {
+        guard position < end else { throw error("a byte is missing") }
+        let value = bytes[position]
+        position += 1
+        return value
+    }
+
+    package mutating func u16(_ bytes: Span<UInt8>) throws(FormatError) -> UInt16 {
+        let at = try take(2, "a number").lowerBound
+        return UInt16(bytes[at]) | UInt16(bytes[at + 1]) << 8
+    }
+
+    package mutating func u32(_ bytes: Span<UInt8>) throws(FormatError) -> UInt32 {
+        let at = try take(4, "a number").lowerBound
+        return UInt32(bytes[at]) | UInt32(bytes[at + 1]) << 8 | UInt32(bytes[at + 2]) << 16 | UInt32(bytes[at + 3]) << 24
+    }
+
+    package mutating func u64(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
+        let low = try u32(bytes)
+        return UInt64(low) | UInt64(try u32(bytes)) << 32
+    }
+
+    package mutating func bytes16(_ bytes: Span<UInt8>) throws(FormatError) -> Bytes16 {
+        let high = try u64(bytes)
+        return Bytes16(high: high.byteSwapped, low: try u64(bytes).byteSwapped)
+    }
+
+    package mutating func bytes32(_ bytes: Span<UInt8>) throws(FormatError) -> Bytes32 {
+        let a = try u64(bytes)
+        let b = try u64(bytes)
+        let c = try u64(bytes)
+        return Bytes32(words: (a, b, c, try u64(bytes)))
+    }
+
+    /// Reads a varint.
+    @inline(__always)
+    package mutating func varint(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
+        let first = try u8(bytes)
+        if first < 0x80 { return UInt64(first) }
+        return try longVarint(bytes, first: first)
+    }
+
+    private mutating func longVarint(_ bytes: Span<UInt8>, first: UInt8) throws(FormatError) -> UInt64 {
+        var value = UInt64(first & 0x7F)
+        for shift in stride(from: UInt64(7), through: 56, by: 7) {
+            let byte = try u8(bytes)
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 {
+                guard byte != 0 else { throw error("a varint is longer than it needs to be") }
+                return value
+            }
+        }
+        throw error("a varint has more than 9 bytes")
+    }
+
+    /// Reads a varint that must be at most `most`, as a count or length.
+    @inline(__always)
+    package mutating func count(_ bytes: Span<UInt8>, most: Int, _ what: StaticString) throws(FormatError) -> Int {
+        let value = try varint(bytes)
+        guard value <= UInt64(most) else { throw limit("\(what): \(value), at most \(most)") }
+        return Int(value)
+    }
+
+    package mutating func zigzag(_ bytes: Span<UInt8>) throws(FormatError) -> Int64 {
+        let value = try varint(bytes)
+        return Int64(bitPattern: value >> 1) ^ -Int64(value & 1)
+    }
+
+    /// what is left must be zeros.
+    package mutating func padding(_ bytes: Span<UInt8>, to stop: Int) throws(FormatError) {
+        guard stop <= end else { throw error("padding reaches past the end") }
+        while position < stop {
+            guard bytes[position] == 0 else { throw error("padding or a reserved byte is not zero") }
+            position += 1
+        }
+    }
+
+    package mutating func reserved(_ bytes: Span<UInt8>, _ count: Int) throws(FormatError) {
+        let stop = try take(count, "a reserved field").upperBound
+        position = stop - count
+        try padding(bytes, to: stop)
+    }
+
+    ///
+    package func finish() throws(FormatError) {
+        guard isAtEnd else { throw error("bytes are left over") }
+    }
+
+    ///
+    package func text(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(FormatError) -> String {
+        do {
+            return String(copying: try UTF8Span(validating: bytes.extracting(range)))
+        } catch {
+            throw self.error("text is not valid UTF-8")
+        }
+    }
+
+    package func copy(_ bytes: Span<UInt8>, _ range: Range<Int>) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+            for index in range { buffer[index - range.lowerBound] = bytes[index] }
+            count = range.count
+        }
+    }
+}

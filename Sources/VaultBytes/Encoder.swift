@@ -1,0 +1,96 @@
+/// Writing: the counterparts of `Cursor`'s reads, on a growing array of bytes that are no secret.
+extension Array where Element == UInt8 {
+    package mutating func append(u16 value: UInt16) {
+        append(UInt8(truncatingIfNeeded: value))
+        append(UInt8(truncatingIfNeeded: value >> 8))
+    }
+
+    package mutating func append(u32 value: UInt32) {
+        append(u16: UInt16(truncatingIfNeeded: value))
+        append(u16: UInt16(truncatingIfNeeded: value >> 16))
+    }
+
+    package mutating func append(u64 value: UInt64) {
+        append(u32: UInt32(truncatingIfNeeded: value))
+        append(u32: UInt32(truncatingIfNeeded: value >> 32))
+    }
+
+    /// Big-endian: within keys, where bytes are compared.
+    package mutating func append(n32 value: UInt32) { append(u32: value.byteSwapped) }
+
+    package mutating func append(_ value: Bytes16) {
+        append(u64: UInt64(littleEndian: value.words.0))
+        append(u64: UInt64(littleEndian: value.words.1))
+    }
+
+    package mutating func append(_ value: Bytes32) {
+        append(u64: UInt64(littleEndian: value.words.0))
+        append(u64: UInt64(littleEndian: value.words.1))
+        append(u64: UInt64(littleEndian: value.words.2))
+        append(u64: UInt64(littleEndian: value.words.3))
+    }
+
+    package mutating func append(varint value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    package mutating func append(zigzag value: Int64) {
+        append(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    }
+
+    package mutating func append(zeros count: Int) {
+        if count > 0 { append(contentsOf: repeatElement(0, count: count)) }
+    }
+
+    package mutating func append(_ bytes: Span<UInt8>) {
+        reserveCapacity(count + bytes.count)
+        for index in bytes.indices { append(bytes[index]) }
+    }
+}
+
+/// How many bytes numbers take.
+package enum VarintSize {
+    @inline(__always)
+    package static func of(_ value: Int) -> Int {
+        value < 0x80 ? 1 : (70 - UInt64(value).leadingZeroBitCount) / 7
+    }
+}
+
+/// Lexicographic order of bytes, which is the order of the tree.
+package enum ByteOrder {
+    @inline(__always)
+    package static func compare(_ left: Span<UInt8>, _ a: Range<Int>, _ right: Span<UInt8>, _ b: Range<Int>) -> Int {
+        let common = min(a.count, b.count)
+        var index = 0
+        while index < common {
+            let x = left[a.lowerBound + index]
+            let y = right[b.lowerBound + index]
+            if x != y { return x < y ? -1 : 1 }
+            index += 1
+        }
+        return a.count == b.count ? 0 : (a.count < b.count ? -1 : 1)
+    }
+
+    @inline(__always)
+    package static func compare(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
+        compare(left, 0..<left.count, right, 0..<right.count)
+    }
+
+    package static func isLess(_ left: [UInt8], _ right: [UInt8]) -> Bool { compare(left.span, right.span) < 0 }
+
+    /// The length of what both start with.
+    package static func commonPrefix(_ left: [UInt8], _ right: [UInt8]) -> Int { commonPrefix(left.span, right.span) }
+
+    /// The length of what both start with.
+    package static func commonPrefix(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
+        let most = min(left.count, right.count)
+        var index = 0
+        while index < most, left[index] == right[index] { index += 1 }
+        return index
+    }
+}

@@ -1,0 +1,87 @@
+/// The file's header: ids, slots and extensions; its MACs are checked where the keys are (section 3).
+package struct Header: Equatable, Sendable {
+    package var id: Bytes16
+    package var epoch: Bytes32
+    package var slots: [Slot]
+    package var extensions: [Extension]
+    /// The region that it takes in the file.
+    package var length: Int
+    package var readerMAC: Bytes32
+    package var ownerMAC: Bytes32
+
+    package init(id: Bytes16, epoch: Bytes32, slots: [Slot], extensions: [Extension] = [], length: Int = Format.headerStep) {
+        self.id = id
+        self.epoch = epoch
+        self.slots = slots
+        self.extensions = extensions
+        self.length = length
+        readerMAC = .zero
+        ownerMAC = .zero
+    }
+
+    /// How many bytes a header region takes, from the file's first 16 bytes: magic, version, length.
+    package static func regionLength(_ bytes: Span<UInt8>) throws(FormatError) -> Int {
+        var cursor = Cursor(bytes, at: 0, else: .headerInvalid)
+        guard bytes.count >= 16, try cursor.u64(bytes) == Format.magic else { throw FormatError(.notAVault, "not a vault", at: 0) }
+        let version = try cursor.u16(bytes)
+        guard version == Format.version else {
+            throw FormatError(.unsupportedVersion, "written in format \(version); this program knows format \(Format.version)", at: 8)
+        }
+        try cursor.reserved(bytes, 2)
+        let length = try cursor.u32(bytes)
+        guard length >= UInt32(Format.headerStep), length <= UInt32(Format.Limit.headerSize), length % UInt32(Format.headerStep) == 0 else {
+            throw FormatError(.headerInvalid, "a header of \(length) bytes", at: 12)
+        }
+        return Int(length)
+    }
+
+    /// Reads a whole header region.
+    package init(_ bytes: Span<UInt8>) throws(FormatError) {
+        length = try Header.regionLength(bytes)
+        guard bytes.count == length else { throw FormatError(.headerInvalid, "the header is cut off", at: UInt64(bytes.count)) }
+        let whole = Cursor(bytes, at: 0, else: .headerInvalid)
+        var cursor = Cursor(over: 16..<length - Format.headerMACSize, of: whole)
+        id = try cursor.bytes16(bytes)
+        epoch = try cursor.bytes32(bytes)
+        let slotCount = Int(try cursor.u8(bytes))
+        let extensionCount = Int(try cursor.u8(bytes))
+        guard (1...Format.Limit.slots).contains(slotCount) else { throw cursor.error("\(slotCount) slots; 1 to \(Format.Limit.slots) are possible") }
+        guard extensionCount <= Format.Limit.extensions else { throw cursor.error("\(extensionCount) extensions") }
+        try cursor.reserved(bytes, 2)
+        slots = []
+        for _ in 0..<slotCount {
+            let slot = try Slot(bytes, &cursor)
+            guard !slots.contains(where: { $0.id == slot.id }) else { throw cursor.error("two slots have one id") }
+            slots.append(slot)
+        }
+        extensions = try Extension.list(bytes, &cursor, count: extensionCount)
+        try cursor.padding(bytes, to: length - Format.headerMACSize)
+        var macs = Cursor(over: length - Format.headerMACSize..<length, of: whole)
+        readerMAC = try macs.bytes32(bytes)
+        ownerMAC = try macs.bytes32(bytes)
+    }
+
+    /// The region but for the MACs; `length` grows to what is needed.
+    package mutating func encodeWithoutMACs() throws(FormatError) -> [UInt8] {
+        var out: [UInt8] = []
+        out.append(u64: Format.magic)
+        out.append(u16: Format.version)
+        out.append(u16: 0)
+        out.append(u32: 0)
+        out.append(id)
+        out.append(epoch)
+        out.append(UInt8(slots.count))
+        out.append(UInt8(extensions.count))
+        out.append(u16: 0)
+        for slot in slots { slot.encode(into: &out) }
+        for one in extensions { one.encode(into: &out) }
+        let needed = (out.count + Format.headerMACSize + Format.headerStep - 1) / Format.headerStep * Format.headerStep
+        guard needed <= Format.Limit.headerSize else { throw FormatError(.limitExceeded, "a header of \(needed) bytes", at: 0) }
+        length = max(length, needed)
+        for (index, byte) in withUnsafeBytes(of: UInt32(length).littleEndian, Array.init).enumerated() { out[12 + index] = byte }
+        out.append(zeros: length - Format.headerMACSize - out.count)
+        return out
+    }
+
+    package func encode(without: [UInt8]) -> [UInt8] { without + readerMAC.bytes + ownerMAC.bytes }
+}

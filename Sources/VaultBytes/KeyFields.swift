@@ -1,0 +1,38 @@
+/// The fields of an item key: order-preserving, and with one encoding (section 6.1).
+package enum KeyFields {
+    /// Each `00` becomes `00 FF`; `00 00` ends the field.
+    package static func append(_ field: some Sequence<UInt8>, to out: inout [UInt8]) {
+        for byte in field {
+            out.append(byte)
+            if byte == 0 { out.append(0xFF) }
+        }
+        out.append(0)
+        out.append(0)
+    }
+
+    /// Reads a field; at most 4096 bytes.
+    package static func field(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> [UInt8] {
+        var out: [UInt8] = []
+        while true {
+            let byte = try cursor.u8(bytes)
+            if byte == 0 {
+                switch try cursor.u8(bytes) {
+                case 0: return out
+                case 0xFF: break
+                default: throw cursor.error("an item key's field is wrongly escaped")
+                }
+            }
+            out.append(byte)
+            guard out.count <= Format.Limit.field else { throw cursor.limit("an item key's field has more than \(Format.Limit.field) bytes") }
+        }
+    }
+
+    package static func text(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> String {
+        let field = try field(bytes, &cursor)
+        return try cursor.text(field.span, 0..<field.count)
+    }
+
+    package static func n32(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> UInt32 {
+        try cursor.u32(bytes).byteSwapped
+    }
+}

@@ -1,0 +1,167 @@
+/// A page's body, checked: where its keys and values are (section 5.2). The bytes themselves stay with the caller.
+package struct PageLayout: Sendable {
+    /// One entry of a leaf (rest of the key, value), or one child of an inner page (separator before it, child reference).
+    package struct Entry: Sendable {
+        fileprivate let restStart: UInt16
+        fileprivate let restEnd: UInt16
+        fileprivate let valueStart: UInt16
+        fileprivate let valueEnd: UInt16
+
+        package var rest: Range<Int> { Int(restStart)..<Int(restEnd) }
+        package var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
+    }
+
+    package let level: UInt8
+    package let prefix: Range<Int>
+    /// In an inner page, the first one's key is empty: there is no separator before it.
+    package let entries: [Entry]
+
+    package var isLeaf: Bool { level == 0 }
+
+    /// Checks, the order of keys, and that references are possible.
+    package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
+        var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
+        level = try cursor.u8(bytes)
+        guard level <= Format.Limit.level else { throw cursor.error("a page of level \(level)") }
+        let count = try cursor.count(bytes, most: Format.Limit.pageEntries, "entries of a page")
+        guard level > 0 || count > 0 else { throw cursor.error("a leaf without entries") }
+        let prefixLength = try cursor.count(bytes, most: Format.Limit.itemKey, "a page's prefix")
+        prefix = try cursor.take(prefixLength, "a page's prefix")
+        var all: [Entry] = []
+        all.reserveCapacity(min(count, bytes.count / 2) + 1)
+        if level > 0 { all.append(try PageLayout.child(bytes, &cursor, rest: 0..<0, before: offset)) }
+        for _ in 0..<count {
+            let length = try cursor.count(bytes, most: Format.Limit.itemKey - prefixLength, "a key")
+            let rest = try cursor.take(length, "a key")
+            if let last = all.last, level == 0 || all.count > 1, ByteOrder.compare(bytes, last.rest, bytes, rest) >= 0 {
+                throw cursor.error("a page's keys are out of order")
+            }
+            if level > 0 {
+                all.append(try PageLayout.child(bytes, &cursor, rest: rest, before: offset))
+            } else {
+                let size = try cursor.count(bytes, most: Format.Limit.pageFrame, "a value")
+                all.append(Entry(rest: rest, value: try cursor.take(size, "a value")))
+            }
+        }
+        entries = all
+        guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else { throw cursor.error("a page is longer than it needs to be") }
+        try checkPrefix(bytes, cursor)
+        try cursor.padding(bytes, to: bytes.count)
+    }
+
+    private static func child(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, rest: Range<Int>, before own: UInt64
+    ) throws(FormatError) -> Entry {
+        let start = cursor.position
+        let offset = try cursor.varint(bytes)
+        let length = try cursor.count(bytes, most: Format.Limit.pageFrame, "a child's length")
+        _ = try cursor.take(Format.hashSize, "a child's hash")
+        guard length >= Format.pageStep, length % Format.pageStep == 0, offset <= Format.Limit.fileSize, offset + UInt64(length) <= own else {
+            throw cursor.error("a child that does not end before its parent")
+        }
+        return Entry(rest: rest, value: start..<cursor.position)
+    }
+
+    /// nothing that all keys share is left out of the prefix.
+    private func checkPrefix(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) {
+        let keyed = isLeaf ? entries[...] : entries.dropFirst()
+        guard let first = keyed.first, let last = keyed.last else {
+            guard prefix.isEmpty else { throw cursor.error("a prefix without keys") }
+            return
+        }
+        let isShortest: Bool
+        if keyed.count == 1 {
+            isShortest = first.rest.isEmpty
+        } else {
+            // Strict order makes the last rest non-empty.
+            isShortest = first.rest.isEmpty || bytes[first.rest.lowerBound] != bytes[last.rest.lowerBound]
+        }
+        guard isShortest else { throw cursor.error("a page's prefix is shorter than it could be") }
+    }
+
+    /// The reference that entry `index` of an inner page holds.
+    package func child(_ index: Int, _ bytes: Span<UInt8>) throws(FormatError) -> ObjectRef {
+        var cursor = Cursor(over: entries[index].value, of: Cursor(bytes, at: 0, else: .structureInvalid))
+        let offset = try cursor.varint(bytes)
+        let length = try cursor.count(bytes, most: Format.Limit.pageFrame, "a child's length")
+        return ObjectRef(offset: offset, length: length, hash: try cursor.bytes32(bytes))
+    }
+
+    /// In a leaf: the first entry whose key is not less than `key`, and whether it is equal.
+    package func lowerBound(_ key: Span<UInt8>, _ bytes: Span<UInt8>) -> (index: Int, isEqual: Bool) {
+        switch position(of: key, bytes) {
+        case .before: return (0, false)
+        case .after: return (entries.count, false)
+        case .within(let rest):
+            var low = 0
+            var high = entries.count
+            while low < high {
+                let middle = (low + high) / 2
+                let order = ByteOrder.compare(bytes, entries[middle].rest, key, rest)
+                if order == 0 { return (middle, true) }
+                if order < 0 { low = middle + 1 } else { high = middle }
+            }
+            return (low, false)
+        }
+    }
+
+    /// In an inner page: the child that may hold `key`.
+    package func childIndex(for key: Span<UInt8>, _ bytes: Span<UInt8>) -> Int {
+        switch position(of: key, bytes) {
+        case .before: return 0
+        case .after: return entries.count - 1
+        case .within(let rest):
+            var low = 1
+            var high = entries.count
+            while low < high {
+                let middle = (low + high) / 2
+                if ByteOrder.compare(bytes, entries[middle].rest, key, rest) <= 0 { low = middle + 1 } else { high = middle }
+            }
+            return low - 1
+        }
+    }
+
+    private enum Place {
+        case before
+        case after
+        case within(Range<Int>)
+    }
+
+    /// Where a key stands to those that start with the prefix.
+    private func position(of key: Span<UInt8>, _ bytes: Span<UInt8>) -> Place {
+        let common = min(prefix.count, key.count)
+        let order = ByteOrder.compare(bytes, prefix.lowerBound..<prefix.lowerBound + common, key, 0..<common)
+        if order > 0 { return .before }
+        if order < 0 { return .after }
+        return key.count < prefix.count ? .before : .within(prefix.count..<key.count)
+    }
+
+    /// Negative, zero or positive, as entry `index`'s whole key stands to `key`.
+    package func compareKey(_ index: Int, _ key: Span<UInt8>, _ bytes: Span<UInt8>) -> Int {
+        switch position(of: key, bytes) {
+        case .before: 1
+        case .after: -1
+        case .within(let rest): ByteOrder.compare(bytes, entries[index].rest, key, rest)
+        }
+    }
+
+    /// The whole key (separator) of an entry, copied.
+    package func key(_ index: Int, _ bytes: Span<UInt8>) -> [UInt8] {
+        let rest = entries[index].rest
+        var out: [UInt8] = []
+        out.reserveCapacity(prefix.count + rest.count)
+        for at in prefix { out.append(bytes[at]) }
+        for at in rest { out.append(bytes[at]) }
+        return out
+    }
+}
+
+extension PageLayout.Entry {
+    fileprivate init(rest: Range<Int>, value: Range<Int>) {
+        // A page's body has fewer than 65,536 bytes.
+        restStart = UInt16(truncatingIfNeeded: rest.lowerBound)
+        restEnd = UInt16(truncatingIfNeeded: rest.upperBound)
+        valueStart = UInt16(truncatingIfNeeded: value.lowerBound)
+        valueEnd = UInt16(truncatingIfNeeded: value.upperBound)
+    }
+}

@@ -1,0 +1,34 @@
+/// What a sealed thing is bound to: label, vault id and identity, put together without allocating (section 4).
+package struct AssociatedData {
+    private var storage = InlineArray<128, UInt8>(repeating: 0)
+    private var count = 0
+
+    package init(_ label: StaticString, vault: (UInt64, UInt64)) {
+        append(UInt8(label.utf8CodeUnitCount))
+        for byte in UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount) { append(byte) }
+        append(vault.0)
+        append(vault.1)
+    }
+
+    package mutating func append(_ byte: UInt8) {
+        storage[count] = byte
+        count += 1
+    }
+
+    package mutating func append(_ value: UInt32) {
+        Swift.withUnsafeBytes(of: value.littleEndian) { for byte in $0 { append(byte) } }
+    }
+
+    package mutating func append(_ value: UInt64) {
+        Swift.withUnsafeBytes(of: value.littleEndian) { for byte in $0 { append(byte) } }
+    }
+
+    /// Sixteen bytes as they lie in memory.
+    package mutating func append(id: (UInt64, UInt64)) {
+        Swift.withUnsafeBytes(of: id) { for byte in $0 { append(byte) } }
+    }
+
+    package func withUnsafeBytes<R: ~Copyable>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+        Swift.withUnsafeBytes(of: storage) { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    }
+}

@@ -1,0 +1,98 @@
+internal import CSodium
+
+/// BLAKE2b with a 32-byte output, piece by piece, with or without a key. Its state is wiped.
+package struct Blake2b: ~Copyable {
+    package typealias Output = (UInt64, UInt64, UInt64, UInt64)
+
+    /// The C type is opaque to Swift: memory of its size and alignment.
+    private let memory: UnsafeMutableRawPointer
+    private static let size = crypto_generichash_blake2b_statebytes()
+    private var state: OpaquePointer { OpaquePointer(memory) }
+
+    package init() {
+        memory = .allocate(byteCount: Self.size, alignment: 64)
+        crypto_generichash_blake2b_init(state, nil, 0, 32)
+    }
+
+    package init(key: borrowing Secret) {
+        memory = .allocate(byteCount: Self.size, alignment: 64)
+        key.withUnsafeBytes { bytes in
+            _ = crypto_generichash_blake2b_init(state, bytes.u8, bytes.count, 32)
+        }
+    }
+
+    deinit {
+        sodium_memzero(memory, Self.size)
+        memory.deallocate()
+    }
+
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        crypto_generichash_blake2b_update(state, bytes.u8, UInt64(bytes.count))
+    }
+
+    package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
+
+    package mutating func update(_ label: StaticString) {
+        var length = UInt8(label.utf8CodeUnitCount)
+        crypto_generichash_blake2b_update(state, &length, 1)
+        crypto_generichash_blake2b_update(state, label.utf8Start, UInt64(length))
+    }
+
+    package mutating func update(_ value: UInt64) {
+        withUnsafeBytes(of: value.littleEndian) { update($0) }
+    }
+
+    package mutating func update(_ value: UInt32) {
+        withUnsafeBytes(of: value.littleEndian) { update($0) }
+    }
+
+    package mutating func update(_ value: Output) {
+        withUnsafeBytes(of: value) { update($0) }
+    }
+
+    package mutating func finish() -> Output {
+        var out: Output = (0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &out) { buffer in
+            _ = crypto_generichash_blake2b_final(state, buffer.u8, 32)
+        }
+        return out
+    }
+
+    package mutating func finishSecret() -> Secret {
+        var out = Secret(count: 32)
+        out.withUnsafeMutableBytes { buffer in
+            _ = crypto_generichash_blake2b_final(state, buffer.u8, 32)
+        }
+        return out
+    }
+
+    /// The hash of one piece.
+    package static func hash(_ bytes: UnsafeRawBufferPointer) -> Output {
+        var out: Output = (0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &out) { buffer in
+            _ = crypto_generichash_blake2b(
+                buffer.u8, 32, bytes.u8,
+                UInt64(bytes.count), nil, 0)
+        }
+        return out
+    }
+}
+
+extension Secret {
+    /// `derive(self, label, x)` as a key (section 1).
+    package borrowing func derive(_ label: StaticString, _ x: [UInt8] = []) -> Secret {
+        var mac = Blake2b(key: self)
+        mac.update(label)
+        mac.update(x)
+        return mac.finishSecret()
+    }
+
+    /// `derive(self, label, x)` as a MAC; compared in constant time.
+    package borrowing func mac(_ label: StaticString, _ x: UnsafeRawBufferPointer, prefix: [UInt8] = []) -> Blake2b.Output {
+        var mac = Blake2b(key: self)
+        mac.update(label)
+        mac.update(prefix)
+        mac.update(x)
+        return mac.finish()
+    }
+}

@@ -1,0 +1,144 @@
+/// Whole frames of one vault: which key, which associated data (section 4).
+package struct Sealing: Sendable {
+    /// The vault id, as it lies in memory.
+    package let vault: (UInt64, UInt64)
+    package let random: Randomness
+
+    package init(vault: (UInt64, UInt64), random: Randomness) {
+        self.vault = vault
+        self.random = random
+    }
+
+    /// Objects that are bound to their own offset.
+    package enum Placed: Sendable {
+        case page
+        case keyring
+        case history
+        case commit
+
+        var label: StaticString {
+            switch self {
+            case .page: "vaultfmt-1 page"
+            case .keyring: "vaultfmt-1 keyring"
+            case .history: "vaultfmt-1 history"
+            case .commit: "vaultfmt-1 commit"
+            }
+        }
+    }
+
+    /// What a record is bound to.
+    package struct RecordIdentity: Sendable {
+        package let item: (UInt64, UInt64)
+        package let revision: UInt64
+        package let compartment: UInt32
+
+        package init(item: (UInt64, UInt64), revision: UInt64, compartment: UInt32) {
+            self.item = item
+            self.revision = revision
+            self.compartment = compartment
+        }
+    }
+
+    private static let headSize = 8
+    private static let bodyStart = 32
+    private static let locatorSize = 28
+
+    // MARK: objects bound to their offset
+
+    /// Fills `frame` (head ‖ nonce ‖ sealed body) for a body of 48 bytes less.
+    package func seal(
+        _ body: UnsafeRawBufferPointer, as kind: Placed, at offset: UInt64, head: UInt64, key: borrowing Secret, into frame: UnsafeMutableRawBufferPointer
+    ) {
+        frame.storeBytes(of: head.littleEndian, as: UInt64.self)
+        guard let start = frame.baseAddress else { return }
+        random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
+        data(kind, offset, head).withUnsafeBytes { data in
+            AEAD.seal(body, into: UnsafeMutableRawBufferPointer(rebasing: frame[Self.bodyStart...]), nonce: start + Self.headSize, bound: data, key: key)
+        }
+    }
+
+    /// Opens head ‖ nonce ‖ sealed body into `out`, which has 48 bytes less.
+    package func open(
+        _ frame: UnsafeRawBufferPointer, as kind: Placed, at offset: UInt64, key: borrowing Secret, into out: UnsafeMutableRawBufferPointer
+    ) throws(CryptoError) {
+        guard let start = frame.baseAddress else { throw .authenticationFailed }
+        let data = data(kind, offset, UInt64(littleEndian: frame.loadUnaligned(as: UInt64.self)))
+        try data.opening { (data) throws(CryptoError) in
+            try AEAD.open(UnsafeRawBufferPointer(rebasing: frame[Self.bodyStart...]), into: out, nonce: start + Self.headSize, bound: data, key: key)
+        }
+    }
+
+    private func data(_ kind: Placed, _ offset: UInt64, _ head: UInt64) -> AssociatedData {
+        var data = AssociatedData(kind.label, vault: vault)
+        data.append(offset)
+        data.append(head)
+        return data
+    }
+
+    // MARK: records
+
+    /// Fills a record's frame (head ‖ nonce ‖ locator ‖ sealed body) for a body of 76 bytes less.
+    package func sealRecord(
+        _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, key: borrowing Secret, locatorKey: borrowing Secret,
+        into frame: UnsafeMutableRawBufferPointer
+    ) {
+        frame.storeBytes(of: head.littleEndian, as: UInt64.self)
+        guard let start = frame.baseAddress else { return }
+        random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
+        let nonce = UnsafeRawPointer(start + Self.headSize)
+        var locator = (identity.item.0, identity.item.1, identity.revision.littleEndian, identity.compartment.littleEndian)
+        withUnsafeBytes(of: &locator) { plain in
+            AEAD.stream(UnsafeRawBufferPointer(rebasing: plain[..<Self.locatorSize]), into: start + Self.bodyStart, nonce: nonce, key: locatorKey)
+        }
+        data(identity, head).withUnsafeBytes { data in
+            let sealed = UnsafeMutableRawBufferPointer(rebasing: frame[(Self.bodyStart + Self.locatorSize)...])
+            AEAD.seal(body, into: sealed, nonce: nonce, bound: data, key: key)
+        }
+    }
+
+    /// Opens a record's frame into `out`, which has 76 bytes less.
+    package func openRecord(
+        _ frame: UnsafeRawBufferPointer, _ identity: RecordIdentity, key: borrowing Secret, into out: UnsafeMutableRawBufferPointer
+    ) throws(CryptoError) {
+        guard let start = frame.baseAddress else { throw .authenticationFailed }
+        let data = data(identity, UInt64(littleEndian: frame.loadUnaligned(as: UInt64.self)))
+        try data.opening { (data) throws(CryptoError) in
+            let sealed = UnsafeRawBufferPointer(rebasing: frame[(Self.bodyStart + Self.locatorSize)...])
+            try AEAD.open(sealed, into: out, nonce: start + Self.headSize, bound: data, key: key)
+        }
+    }
+
+    /// What a record's locator claims. Unproven until the record opens under it; for recovery and verification only.
+    package func claimedIdentity(_ frame: UnsafeRawBufferPointer, locatorKey: borrowing Secret) -> RecordIdentity {
+        var plain: (UInt64, UInt64, UInt64, UInt32) = (0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &plain) { out in
+            guard let start = frame.baseAddress, let out = out.baseAddress else { return }
+            let sealed = UnsafeRawBufferPointer(start: start + Self.bodyStart, count: Self.locatorSize)
+            AEAD.stream(sealed, into: out, nonce: start + Self.headSize, key: locatorKey)
+        }
+        return RecordIdentity(
+            item: (plain.0, plain.1), revision: UInt64(littleEndian: plain.2), compartment: UInt32(littleEndian: plain.3))
+    }
+
+    private func data(_ identity: RecordIdentity, _ head: UInt64) -> AssociatedData {
+        var data = AssociatedData("vaultfmt-1 record", vault: vault)
+        data.append(id: identity.item)
+        data.append(identity.compartment)
+        data.append(identity.revision)
+        data.append(head)
+        return data
+    }
+}
+
+extension AssociatedData {
+    /// Lends the bytes to something that may fail to authenticate.
+    fileprivate func opening(_ body: (UnsafeRawBufferPointer) throws(CryptoError) -> Void) throws(CryptoError) {
+        let result: Result<Void, CryptoError> = withUnsafeBytes { data in
+            do throws(CryptoError) {
+                try body(data)
+                return .success(())
+            } catch { return .failure(error) }
+        }
+        try result.get()
+    }
+}

@@ -1,0 +1,81 @@
+internal import CSodium
+
+/// Bytes that must not stay behind: held in locked, guarded memory, and wiped when the value goes.
+///
+/// A secret can be moved, not copied, unless `copy()` says so. It has no description, and is compared in constant time.
+/// At most 2^31 bytes; where the system has no memory left for it, the program ends.
+public struct Secret: ~Copyable, Sendable {
+    private let piece: SecretMemory.Piece
+    /// How many bytes it has.
+    public let count: Int
+
+    /// Makes a secret of `count` zero bytes.
+    public init(count: Int) {
+        precondition(count >= 0, "a secret has a size")
+        piece = SecretMemory.shared.take(count)
+        self.count = count
+    }
+
+    /// Copies bytes; what they were copied from is the caller's to wipe.
+    public init(copying bytes: UnsafeRawBufferPointer) {
+        self.init(count: bytes.count)
+        if let start = bytes.baseAddress { piece.start.copyMemory(from: start, byteCount: bytes.count) }
+    }
+
+    /// Copies the UTF-8 bytes of a string. The string itself is ordinary memory and stays what it is: use this where the secret has
+    /// come as a `String` anyway.
+    public init(text: String) {
+        self.init(count: text.utf8.count)
+        for (index, byte) in text.utf8.enumerated() { piece.start.storeBytes(of: byte, toByteOffset: index, as: UInt8.self) }
+    }
+
+    /// Makes a secret of `count` bytes from the system's random source.
+    public static func random(count: Int) -> Secret {
+        let secret = Secret(count: count)
+        randombytes_buf(secret.piece.start, count)
+        return secret
+    }
+
+    deinit { SecretMemory.shared.give(back: piece) }
+
+    /// Lends the bytes; they must not be kept beyond the call.
+    @inline(__always)
+    public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        try body(UnsafeRawBufferPointer(start: piece.start, count: count))
+    }
+
+    /// Lends the bytes for writing; they must not be kept beyond the call.
+    @inline(__always)
+    public mutating func withUnsafeMutableBytes<R: ~Copyable, E: Error>(
+        _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
+    ) throws(E) -> R {
+        try body(UnsafeMutableRawBufferPointer(start: piece.start, count: count))
+    }
+
+    /// Lends the bytes as a span.
+    @inline(__always)
+    package borrowing func withSpan<R: ~Copyable, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+        let bytes = UnsafeBufferPointer(start: piece.start.assumingMemoryBound(to: UInt8.self), count: count)
+        return try body(Span(_unsafeElements: bytes))
+    }
+
+    /// A second secret with the same bytes.
+    public borrowing func copy() -> Secret { prefix(count) }
+
+    /// A second secret with the first `length` bytes, at most as many as there are.
+    public borrowing func prefix(_ length: Int) -> Secret { slice(0..<min(length, count)) }
+
+    /// A second secret with a part of the bytes.
+    package borrowing func slice(_ range: Range<Int>) -> Secret {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "a part lies within the whole")
+        return Secret(copying: UnsafeRawBufferPointer(start: piece.start + range.lowerBound, count: range.count))
+    }
+
+    /// Whether both have the same bytes, in a time that depends on their lengths only.
+    public borrowing func equals(_ other: borrowing Secret) -> Bool {
+        count == other.count && sodium_memcmp(piece.start, other.piece.start, count) == 0
+    }
+
+    /// Whether all secrets so far are in memory that the system cannot swap out; false where the limit on locked memory is too low.
+    public static var isMemoryLocked: Bool { SecretMemory.shared.isLocked }
+}

@@ -1,0 +1,83 @@
+package import VaultBytes
+package import VaultCrypto
+
+/// Collects the frames of one commit, hashes them, and writes them after the newest committed state: at once with the commit if they are
+/// few, in pieces before it if they are many.
+package final class Appender {
+    private let file: any FileHandle
+    private let sealing: Sealing
+    /// Where the first frame goes.
+    package let start: UInt64
+    /// The bytes not written so far; they go to `base`.
+    private var buffer: [UInt8] = []
+    private var base: UInt64
+    private var digest = Blake2b()
+    private static let flushSize = 1 << 20
+
+    package init(file: any FileHandle, sealing: Sealing, start: UInt64) {
+        self.file = file
+        self.sealing = sealing
+        self.start = start
+        base = start
+        digest.update("vaultfmt-1 digest")
+    }
+
+    /// Where the next frame goes.
+    package var position: UInt64 { base + UInt64(buffer.count) }
+    package var hasWritten: Bool { base > start }
+
+    /// Appends a frame that `fill` writes, and says where and what it is.
+    package func append(
+        _ type: FrameType, length: Int, _ fill: (UnsafeMutableRawBufferPointer, _ offset: UInt64, _ head: UInt64) -> Void
+    ) throws(VaultError) -> ObjectRef {
+        let offset = position
+        guard offset + UInt64(length) <= Format.Limit.fileSize else { throw VaultError(.limitExceeded, "the vault would be larger than 2^48 bytes") }
+        let from = buffer.count
+        buffer.append(contentsOf: repeatElement(0, count: length))
+        let head = FrameHead(type, length: length).encoded
+        let hash = buffer.withUnsafeMutableBytes { buffer in
+            let frame = UnsafeMutableRawBufferPointer(rebasing: buffer[from...])
+            fill(frame, offset, head)
+            return Bytes32(hashing: UnsafeRawBufferPointer(frame))
+        }
+        digest.update(hash.words)
+        if buffer.count >= Self.flushSize { try flush() }
+        return ObjectRef(offset: offset, length: length, hash: hash)
+    }
+
+    /// Appends a frame as it is.
+    package func append(copying frame: [UInt8], _ type: FrameType) throws(VaultError) -> ObjectRef {
+        try append(type, length: frame.count) { out, _, _ in out.copyBytes(from: frame) }
+    }
+
+    /// Appends an index object.
+    package func append(_ body: [UInt8], as kind: Sealing.Placed, _ type: FrameType, key: borrowing Secret) throws(VaultError) -> ObjectRef {
+        try append(type, length: body.count + Format.sealOverhead) { frame, offset, head in
+            body.withUnsafeBytes { sealing.seal($0, as: kind, at: offset, head: head, key: key, into: frame) }
+        }
+    }
+
+    private func flush() throws(VaultError) {
+        try file.write(buffer, at: base)
+        base += UInt64(buffer.count)
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes the commit that `make` returns for its offset, the digest and whether the rest is synced before; then syncs.
+    package func finish(
+        _ make: (_ offset: UInt64, _ digest: Bytes32, _ isSyncedFirst: Bool) throws(VaultError) -> [UInt8]
+    ) throws(VaultError) {
+        let alignment = UInt64(Format.commitAlignment)
+        let offset = (position + alignment - 1) / alignment * alignment
+        let isLarge = offset - start > UInt64(Format.smallCommit)
+        buffer.append(zeros: Int(offset - position))
+        let frame = try make(offset, Bytes32(words: digest.finish()), isLarge)
+        if isLarge {
+            try flush()
+            try file.sync()
+        }
+        buffer.append(contentsOf: frame)
+        try flush()
+        try file.sync()
+    }
+}

@@ -1,0 +1,76 @@
+/// What the store asks of a file system. The real one is its only implementation in the product; the crash harness has another.
+package protocol FileSystem: Sendable {
+    /// Opens an existing file; a directory or device is refused.
+    func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle
+    /// Creates a new file with mode 0600 for reading and writing; one that exists is an error.
+    func create(_ path: String) throws(VaultError) -> any FileHandle
+    /// The path with all symbolic links followed; of a file that need not exist, but whose directory does.
+    func resolve(_ path: String) throws(VaultError) -> String
+    /// Which file the path names now; nil if none.
+    func identity(of path: String) throws(VaultError) -> FileIdentity?
+    /// Renames over whatever is there, or fails if something is.
+    func rename(_ from: String, to: String, replacing: Bool) throws(VaultError)
+    func remove(_ path: String) throws(VaultError)
+    /// Makes renames, creations and removals in the file's directory durable.
+    func syncDirectory(of path: String) throws(VaultError)
+    /// The names in the file's directory.
+    func siblings(of path: String) throws(VaultError) -> [String]
+    /// Milliseconds since 1970.
+    func now() -> Int64
+}
+
+/// One open file. Reads and writes are at offsets, whole or failing.
+package protocol FileHandle: AnyObject, Sendable {
+    /// Fills the buffer; a file that ends before is an error.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError)
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError)
+    func sync() throws(VaultError)
+    func truncate(to size: UInt64) throws(VaultError)
+    func size() throws(VaultError) -> UInt64
+    func identity() throws(VaultError) -> FileIdentity
+    /// Takes the writer's lock; false if another holds it.
+    func lock() throws(VaultError) -> Bool
+    func unlock()
+    /// Whether another opening holds the writer's lock.
+    func isLockedByAnother() throws(VaultError) -> Bool
+    /// Who holds the lock, as far as can be found out.
+    func lockHolder() -> String?
+    /// Copies a range of another file of the same file system to the same offsets.
+    func copy(from other: any FileHandle, _ range: Range<UInt64>) throws(VaultError)
+    /// Gives this file the mode, owner and attributes of another, or says why it cannot.
+    func adopt(attributesOf other: any FileHandle) throws(VaultError)
+}
+
+/// Device and inode, and how many names the file has.
+package struct FileIdentity: Hashable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+    package let links: UInt64
+
+    package init(device: UInt64, inode: UInt64, links: UInt64) {
+        self.device = device
+        self.inode = inode
+        self.links = links
+    }
+
+    package func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
+}
+
+extension FileHandle {
+    /// `count` bytes at `offset`. The caller has checked the count against its limit.
+    package func bytes(_ count: Int, at offset: UInt64) throws(VaultError) -> [UInt8] {
+        var failure: VaultError?
+        let out = [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
+            do throws(VaultError) {
+                try read(into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: count), at: offset)
+                used = count
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
+        return out
+    }
+
+    package func write(_ bytes: [UInt8], at offset: UInt64) throws(VaultError) {
+        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(VaultError) in try write(bytes, at: offset) }
+    }
+}

@@ -1,0 +1,40 @@
+internal import CVaultShim
+internal import Glibc
+
+/// Guesses who holds a lock: open-file-description locks have no process, but `/proc` lists them for each descriptor.
+enum LockHolder {
+    /// "name (pid)" of the first process seen with a write lock on the inode.
+    static func find(inode: UInt64) -> String? {
+        for process in names(in: "/proc") where process.utf8.allSatisfy({ (48...57).contains($0) }) {
+            for descriptor in names(in: "/proc/\(process)/fdinfo") {
+                guard let info = content(of: "/proc/\(process)/fdinfo/\(descriptor)") else { continue }
+                for line in info.split(separator: "\n") where line.hasPrefix("lock:") && line.contains("WRITE") {
+                    guard line.contains(":\(inode) ") else { continue }
+                    let name = content(of: "/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init) ?? "process"
+                    return "\(name) (\(process))"
+                }
+            }
+        }
+        return nil
+    }
+
+    private static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    private static func content(of path: String) -> String? {
+        let descriptor = vault_open(path, O_RDONLY, 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = read(descriptor, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+}

@@ -1,0 +1,127 @@
+internal import Synchronization
+package import VaultBytes
+package import VaultCrypto
+
+/// Reads pages of one file under one index key, and keeps the ones last used. Never changes but for its cache, so that any number of
+/// threads can read through it.
+package final class PageSource: Sendable {
+    package let file: any FileHandle
+    package let sealing: Sealing
+    private let key: Secret
+    private let cache: Mutex<PageCache>
+
+    package init(file: any FileHandle, sealing: Sealing, indexKey: consuming Secret, cacheBytes: Int) {
+        self.file = file
+        self.sealing = sealing
+        key = indexKey
+        cache = Mutex(PageCache(capacity: cacheBytes))
+    }
+
+    /// The page that a parent (or commit) names; checks its hash, its seal, its form and its level.
+    package func page(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
+        if let page = cache.withLock({ $0.find(ref) }), page.layout.level == level { return page }
+        let page = try load(ref, level: level)
+        cache.withLock { $0.insert(page, ref) }
+        return page
+    }
+
+    /// The same without looking at or filling the cache: for walks over everything.
+    package func load(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
+        let frame = try FrameReader.read(ref, .page, file)
+        let body = try open(frame, .page, at: ref.offset)
+        let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: ref.offset) }
+        guard layout.level == level else { throw VaultError(.structureInvalid, "a page is of level \(layout.level), not \(level)", at: ref.offset) }
+        return Page(bytes: body, layout: layout, offset: ref.offset)
+    }
+
+    /// Opens an index object that was read from `offset`.
+    package func open(_ frame: [UInt8], _ kind: Sealing.Placed, at offset: UInt64) throws(VaultError) -> [UInt8] {
+        var failure: CryptoError?
+        let size = frame.count - Format.sealOverhead
+        let body = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            frame.withUnsafeBytes { frame in
+                do throws(CryptoError) {
+                    try sealing.open(frame, as: kind, at: offset, key: key, into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: size))
+                    count = size
+                } catch { failure = error }
+            }
+        }
+        if let failure { throw VaultError(crypto: failure, "a \(kind)", at: offset) }
+        return body
+    }
+
+    /// Forgets what it has cached.
+    package func dropCache() { cache.withLock { $0.removeAll() } }
+}
+
+/// Frames that a reference names.
+package enum FrameReader {
+    /// One read; head and hash are checked before anything else is done with the bytes.
+    package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle) throws(VaultError) -> [UInt8] {
+        let frame = try file.bytes(ref.length, at: ref.offset)
+        try check(frame, ref, type)
+        return frame
+    }
+
+    package static func check(_ frame: [UInt8], _ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
+        guard Bytes32(hashing: frame) == ref.hash else {
+            throw VaultError(.authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered", at: ref.offset)
+        }
+        let head = try decoding { () throws(FormatError) in try FrameHead(frame.span, at: ref.offset) }
+        guard head == FrameHead(type, length: ref.length) else {
+            throw VaultError(.structureInvalid, "a \(head.type.name) where a \(type.name) should be", at: ref.offset)
+        }
+    }
+}
+
+/// Pages by offset, at most so many bytes; the ones not used lately go first (second chance).
+struct PageCache {
+    private struct Slot {
+        let page: Page
+        let hash: Bytes32
+        var wasUsed: Bool
+    }
+
+    private let capacity: Int
+    private var used = 0
+    private var slots: [UInt64: Slot] = [:]
+    private var ring: [UInt64] = []
+    private var hand = 0
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    mutating func find(_ ref: ObjectRef) -> Page? {
+        guard let index = slots.index(forKey: ref.offset), slots.values[index].hash == ref.hash else { return nil }
+        slots.values[index].wasUsed = true
+        return slots.values[index].page
+    }
+
+    mutating func insert(_ page: Page, _ ref: ObjectRef) {
+        guard slots[ref.offset] == nil else { return }
+        used += cost(page)
+        slots[ref.offset] = Slot(page: page, hash: ref.hash, wasUsed: true)
+        ring.append(ref.offset)
+        while used > capacity, ring.count > 1 { evictOne() }
+    }
+
+    private mutating func evictOne() {
+        while true {
+            if hand >= ring.count { hand = 0 }
+            let offset = ring[hand]
+            if slots[offset]?.wasUsed == true {
+                slots[offset]?.wasUsed = false
+                hand += 1
+                continue
+            }
+            if let slot = slots.removeValue(forKey: offset) { used -= cost(slot.page) }
+            ring[hand] = ring[ring.count - 1]
+            ring.removeLast()
+            return
+        }
+    }
+
+    mutating func removeAll() { self = PageCache(capacity: capacity) }
+
+    /// Bytes, layout and a share of the tables.
+    private func cost(_ page: Page) -> Int { page.bytes.count + page.count * 8 + 160 }
+}

@@ -1,0 +1,35 @@
+internal import VaultBytes
+
+/// How much work an unauthenticated header may ask of who opens it (specification, R-3.6).
+public struct ReaderLimits: Sendable, Hashable {
+    /// Argon2id memory of one slot, in KiB. 2 GiB unless set.
+    public var memoryKiB: UInt32 = 2 << 20
+    /// Passes of one slot. 16 unless set.
+    public var passes: UInt32 = 16
+    /// Lanes of one slot. 16 unless set.
+    public var lanes: UInt32 = 16
+    /// Memory in KiB times passes, summed over all slots tried. 16 GiB·passes unless set.
+    public var totalKiBPasses: UInt64 = 16 << 20
+
+    /// The default policy.
+    public init() {}
+
+    /// Checks one slot's cost.
+    func check(_ cost: Slot.Cost) throws(VaultError) {
+        if cost.memoryKiB > memoryKiB { throw over("memory", "\(cost.memoryKiB) KiB", "\(memoryKiB) KiB") }
+        if cost.passes > passes { throw over("passes", "\(cost.passes)", "\(passes)") }
+        if cost.lanes > lanes { throw over("lanes", "\(cost.lanes)", "\(lanes)") }
+    }
+
+    /// Adds one slot's cost to what was spent already.
+    func spend(_ cost: Slot.Cost, _ spent: inout UInt64) throws(VaultError) {
+        // Both factors have 32 bits.
+        let (sum, overflow) = spent.addingReportingOverflow(UInt64(cost.memoryKiB) * UInt64(cost.passes))
+        guard !overflow, sum <= totalKiBPasses else { throw over("memory × passes of all slots", "\(sum) KiB", "\(totalKiBPasses) KiB") }
+        spent = sum
+    }
+
+    private func over(_ what: String, _ value: String, _ limit: String) -> VaultError {
+        VaultError(.kdfLimit, "a slot asks for more key derivation than allowed: \(what) \(value), limit \(limit); raise the limit if you trust this file")
+    }
+}

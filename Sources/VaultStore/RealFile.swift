@@ -1,0 +1,117 @@
+internal import CVaultShim
+internal import Glibc
+
+/// A file descriptor, closed with its last user.
+final class RealFile: FileHandle {
+    private let descriptor: Int32
+    private let path: String
+
+    init(descriptor: Int32, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit { close(descriptor) }
+
+    func requireRegular() throws(VaultError) {
+        guard try status().st_mode & S_IFMT == S_IFREG else { throw VaultError(.notAVault, "\(path) is not a regular file") }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) {
+        var done = 0
+        while done < buffer.count {
+            let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
+            if count > 0 {
+                done += count
+            } else if count == 0 {
+                throw VaultError(.structureInvalid, "the file ends within an object", at: offset + UInt64(done))
+            } else if errno != EINTR {
+                throw SystemCall.error(errno, "read", path)
+            }
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset) + off_t(done))
+            if count >= 0 {
+                done += count
+            } else if errno != EINTR {
+                throw SystemCall.error(errno, "write", path)
+            }
+        }
+    }
+
+    func sync() throws(VaultError) {
+        while fdatasync(descriptor) != 0 {
+            guard errno == EINTR else {
+                throw VaultError(.outcomeUnknown, "syncing \(path) failed: \(SystemCall.text(errno)); whether the last change is there is unknown")
+            }
+        }
+    }
+
+    func truncate(to size: UInt64) throws(VaultError) {
+        while ftruncate(descriptor, off_t(size)) != 0 {
+            guard errno == EINTR else { throw SystemCall.error(errno, "cut off the tail of", path) }
+        }
+    }
+
+    func size() throws(VaultError) -> UInt64 { UInt64(try status().st_size) }
+
+    func identity() throws(VaultError) -> FileIdentity { FileIdentity(try status()) }
+
+    private func status() throws(VaultError) -> stat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SystemCall.error(errno, "look at", path) }
+        return status
+    }
+
+    func lock() throws(VaultError) -> Bool {
+        let result = vault_lock_exclusive(descriptor)
+        if result == 0 { return true }
+        if result == -EAGAIN || result == -EACCES || result == -EINTR { return false }
+        throw SystemCall.error(-result, "lock", path)
+    }
+
+    func unlock() { _ = vault_unlock(descriptor) }
+
+    func isLockedByAnother() throws(VaultError) -> Bool {
+        let result = vault_lock_is_held(descriptor)
+        guard result >= 0 else { throw SystemCall.error(-result, "ask for the lock of", path) }
+        return result == 1
+    }
+
+    func lockHolder() -> String? {
+        do throws(VaultError) { return LockHolder.find(inode: try identity().inode) } catch { return nil }
+    }
+
+    func copy(from other: any FileHandle, _ range: Range<UInt64>) throws(VaultError) {
+        var offset = range.lowerBound
+        if let source = other as? RealFile {
+            while offset < range.upperBound {
+                let count = vault_copy_file_range(source.descriptor, Int64(offset), descriptor, Int64(offset), Int(min(range.upperBound - offset, 1 << 30)))
+                if count > 0 { offset += UInt64(count) } else if count != Int64(-EINTR) { break }
+            }
+        }
+        // Where the file system cannot copy by itself, or not all, the rest goes through memory.
+        while offset < range.upperBound {
+            let count = Int(min(range.upperBound - offset, 1 << 20))
+            try write(try other.bytes(count, at: offset), at: offset)
+            offset += UInt64(count)
+        }
+    }
+
+    func adopt(attributesOf other: any FileHandle) throws(VaultError) {
+        guard let other = other as? RealFile else { return }
+        let theirs = try other.status()
+        let ours = try status()
+        if theirs.st_uid != ours.st_uid || theirs.st_gid != ours.st_gid {
+            guard fchown(descriptor, theirs.st_uid, theirs.st_gid) == 0 else {
+                throw VaultError(.cannotReplace, "\(other.path) belongs to another owner or group, which a new file could not be given")
+            }
+        }
+        guard fchmod(descriptor, theirs.st_mode & 0o7777) == 0 else { throw SystemCall.error(errno, "set the mode of", path) }
+        try ExtendedAttributes.copy(from: other.descriptor, to: descriptor, path: other.path)
+    }
+}

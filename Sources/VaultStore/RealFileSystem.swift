@@ -1,0 +1,111 @@
+internal import CVaultShim
+internal import Glibc
+internal import VaultBytes
+
+/// The operating system's files.
+package struct RealFileSystem: FileSystem {
+    package init() {}
+
+    package func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
+        // Not blocking: a FIFO named by mistake must not hang.
+        let descriptor = vault_open(path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY, 0)
+        guard descriptor >= 0 else { throw SystemCall.error(-descriptor, "open", path) }
+        let file = RealFile(descriptor: descriptor, path: path)
+        try file.requireRegular()
+        return file
+    }
+
+    package func create(_ path: String) throws(VaultError) -> any FileHandle {
+        let descriptor = vault_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SystemCall.error(-descriptor, "create", path) }
+        return RealFile(descriptor: descriptor, path: path)
+    }
+
+    package func resolve(_ path: String) throws(VaultError) -> String {
+        if let whole = canonical(path) { return whole }
+        guard errno == ENOENT else { throw SystemCall.error(errno, "open", path) }
+        let (directory, name) = Self.split(path)
+        guard let parent = canonical(directory) else { throw SystemCall.error(errno, "open the folder of", path) }
+        return parent == "/" ? "/" + name : parent + "/" + name
+    }
+
+    private func canonical(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    package func identity(of path: String) throws(VaultError) -> FileIdentity? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if errno == ENOENT { return nil }
+            throw SystemCall.error(errno, "look up", path)
+        }
+        return FileIdentity(status)
+    }
+
+    package func rename(_ from: String, to: String, replacing: Bool) throws(VaultError) {
+        let result = replacing ? (Glibc.rename(from, to) == 0 ? 0 : -errno) : vault_rename_noreplace(from, to)
+        guard result == 0 else { throw SystemCall.error(-result, "rename a file to", to) }
+    }
+
+    package func remove(_ path: String) throws(VaultError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw SystemCall.error(errno, "remove", path) }
+    }
+
+    package func syncDirectory(of path: String) throws(VaultError) {
+        let directory = Self.split(path).directory
+        let descriptor = vault_open(directory, O_RDONLY | O_DIRECTORY, 0)
+        guard descriptor >= 0 else { throw SystemCall.error(-descriptor, "open the folder", directory) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else {
+            // Some file systems cannot sync directories, and need not.
+            if errno == EINVAL || errno == EROFS { return }
+            throw VaultError(.outcomeUnknown, "the folder \(directory) could not be synced: \(SystemCall.text(errno))")
+        }
+    }
+
+    package func siblings(of path: String) throws(VaultError) -> [String] {
+        let directory = Self.split(path).directory
+        guard let stream = opendir(directory) else { throw SystemCall.error(errno, "list the folder", directory) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+        }
+        return names
+    }
+
+    package func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    static func split(_ path: String) -> (directory: String, name: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+        let name = String(path[path.utf8.index(after: slash)...])
+        return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
+    }
+}
+
+extension FileIdentity {
+    init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino), links: UInt64(status.st_nlink)) }
+}
+
+/// The operating system's words.
+enum SystemCall {
+    static func text(_ number: Int32) -> String {
+        guard let text = strerror(number) else { return "error \(number)" }
+        return String(cString: text)
+    }
+
+    static func error(_ number: Int32, _ action: String, _ path: String) -> VaultError {
+        switch number {
+        case ENOENT: VaultError(.noSuchFile, "cannot \(action) \(path): no such file")
+        case EEXIST: VaultError(.fileExists, "\(path) exists already")
+        case ENOSPC, EDQUOT: VaultError(.noSpace, "no space left for \(path)")
+        default: VaultError(.io, "cannot \(action) \(path): \(text(number))")
+        }
+    }
+}

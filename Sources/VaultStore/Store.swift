@@ -1,0 +1,147 @@
+package import VaultBytes
+package import VaultCrypto
+
+/// One vault file, opened: header, keys, newest state. Not for several threads at once; its owner sees to that.
+package final class Store {
+    package let fileSystem: any FileSystem
+    package let random: Randomness
+    /// With symbolic links followed: the file that is there, and that a replacement goes to.
+    package let path: String
+    package let isWritable: Bool
+    let cacheBytes: Int
+
+    package internal(set) var file: any FileHandle
+    package internal(set) var header: Header
+    package internal(set) var headerHash: Bytes32
+    package internal(set) var slot: OpenedSlot
+    package internal(set) var pages: PageSource
+    package internal(set) var codec: CommitCodec
+    package internal(set) var state: CommittedState
+    package internal(set) var keyring: Keyring
+    package internal(set) var tail: TailState
+    /// What `tail` passed over.
+    var incomplete: CommittedState?
+
+    /// The newest commit that this handle itself brought to the disk.
+    var synced: CommittedState?
+    var isPoisoned = false
+
+    /// What is known of a file once its header and newest commit are.
+    struct Loaded: ~Copyable {
+        let file: any FileHandle
+        let header: Header
+        let headerHash: Bytes32
+        let slot: OpenedSlot
+        let pages: PageSource
+        let codec: CommitCodec
+        let found: StateFinder.Found
+        let keyring: Keyring
+    }
+
+    /// Where a store lives and what it is made with.
+    package struct Place: Sendable {
+        package let fileSystem: any FileSystem
+        package let random: Randomness
+        package let cacheBytes: Int
+
+        package init(fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20) {
+            self.fileSystem = fileSystem
+            self.random = random
+            self.cacheBytes = cacheBytes
+        }
+    }
+
+    init(_ loaded: consuming Loaded, path: String, isWritable: Bool, place: Place) {
+        fileSystem = place.fileSystem
+        random = place.random
+        cacheBytes = place.cacheBytes
+        self.path = path
+        self.isWritable = isWritable
+        file = loaded.file
+        header = loaded.header
+        headerHash = loaded.headerHash
+        pages = loaded.pages
+        codec = loaded.codec
+        state = loaded.found.state
+        tail = loaded.found.tail
+        incomplete = loaded.found.incomplete
+        keyring = loaded.keyring
+        slot = loaded.slot
+    }
+
+    /// Opens the file at `path` with the factors (section 7.1).
+    package static func open(
+        _ path: String, writable: Bool, factors: borrowing FactorKeys, limits: ReaderLimits, place: Place
+    ) throws(VaultError) -> Store {
+        let resolved = try place.fileSystem.resolve(path)
+        let file = try place.fileSystem.open(resolved, writable: writable)
+        let (header, bytes) = try readHeader(file)
+        let slot = try SlotOpener.open(header, bytes, factors, limits)
+        let loaded = try load(file, header, bytes, slot, place)
+        return Store(loaded, path: resolved, isWritable: writable, place: place)
+    }
+
+    /// Reads a header region: at first the least it can be, then all of it.
+    package static func readHeader(_ file: any FileHandle) throws(VaultError) -> (Header, [UInt8]) {
+        let size = try file.size()
+        guard size >= 16 else { throw VaultError(.notAVault, "not a vault: \(size) bytes") }
+        let first = try file.bytes(Int(min(size, UInt64(Format.headerStep))), at: 0)
+        let length = try decoding { () throws(FormatError) in try Header.regionLength(first.span) }
+        guard size >= UInt64(length) else { throw VaultError(.headerInvalid, "the header is cut off", at: size) }
+        let bytes = length == first.count ? first : try file.bytes(length, at: 0)
+        return (try decoding { () throws(FormatError) in try Header(bytes.span) }, bytes)
+    }
+
+    static func load(
+        _ file: any FileHandle, _ header: Header, _ bytes: [UInt8], _ slot: consuming OpenedSlot, _ place: Place
+    ) throws(VaultError) -> Loaded {
+        let sealing = Sealing(vault: header.id.words, random: place.random)
+        let codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id)
+        let pages = PageSource(file: file, sealing: sealing, indexKey: slot.keys.index.copy(), cacheBytes: place.cacheBytes)
+        let hash = Bytes32(hashing: bytes)
+        let finder = StateFinder(file: file, codec: codec, vault: header.id, headerLength: UInt64(header.length), headerHash: hash)
+        let found = try finder.newest()
+        let keyring = try readKeyring(found.state.commit.keyring, pages)
+        return Loaded(file: file, header: header, headerHash: hash, slot: slot, pages: pages, codec: codec, found: found, keyring: keyring)
+    }
+
+    static func readKeyring(_ ref: ObjectRef, _ pages: PageSource) throws(VaultError) -> Keyring {
+        let body = try pages.open(try FrameReader.read(ref, .keyring, pages.file), .keyring, at: ref.offset)
+        return try decoding { () throws(FormatError) in try Keyring(body.span, at: ref.offset) }
+    }
+
+    package var sealing: Sealing { pages.sealing }
+    package var vault: Bytes16 { header.id }
+    package var tree: TreeReader { TreeReader(source: pages, root: state.commit.root) }
+    package var finder: StateFinder {
+        StateFinder(file: file, codec: codec, vault: header.id, headerLength: UInt64(header.length), headerHash: headerHash)
+    }
+    var place: Place { Place(fileSystem: fileSystem, random: random, cacheBytes: cacheBytes) }
+
+    func adopt(_ loaded: consuming Loaded) {
+        file = loaded.file
+        header = loaded.header
+        headerHash = loaded.headerHash
+        pages = loaded.pages
+        codec = loaded.codec
+        state = loaded.found.state
+        tail = loaded.found.tail
+        incomplete = loaded.found.incomplete
+        keyring = loaded.keyring
+        slot = loaded.slot
+    }
+
+    /// Forgets what only a full slot gives, and how to get it back: what is left reads metadata.
+    package func dropOwner() {
+        slot.keys = slot.keys.withoutOwner()
+        slot.wrappingKey = Secret(count: 0)
+        slot.grants = Grants()
+        codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id)
+    }
+
+    /// Takes up keys again from a slot that was opened anew on this store's file.
+    package func take(_ opened: consuming OpenedSlot) {
+        slot = opened
+        codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id)
+    }
+}

@@ -1,0 +1,49 @@
+package import VaultBytes
+package import VaultCrypto
+
+extension Store {
+    /// Creates a vault that is complete before it has its name: generation 1, no items. An existing file is an error.
+    package static func create(
+        at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret, clock: UInt64, place: Place
+    ) throws(VaultError) -> Store {
+        let resolved = try place.fileSystem.resolve(path)
+        guard try place.fileSystem.identity(of: resolved) == nil else { throw VaultError(.fileExists, "\(path) exists already") }
+        var header = header
+        let bytes = try HeaderSeal.seal(&header, keys)
+        try Temporary.removeStale(beside: resolved, place.fileSystem)
+        let temporary = Temporary.name(beside: resolved, place.random)
+        let file = try place.fileSystem.create(temporary)
+        do throws(VaultError) {
+            guard try file.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
+            try file.write(bytes, at: 0)
+            try writeFirst(file, header, Bytes32(hashing: bytes), keys, clock, place)
+            try place.fileSystem.rename(temporary, to: resolved, replacing: false)
+        } catch {
+            do throws(VaultError) { try place.fileSystem.remove(temporary) } catch {}
+            throw error.code == .fileExists ? VaultError(.fileExists, "\(path) exists already") : error
+        }
+        try place.fileSystem.syncDirectory(of: resolved)
+        file.unlock()
+        let slot = OpenedSlot(id: header.slots[0].id, keys: keys, wrappingKey: wrappingKey, grants: Grants())
+        let store = Store(try load(file, header, bytes, slot, place), path: resolved, isWritable: true, place: place)
+        store.synced = store.state
+        return store
+    }
+
+    private static func writeFirst(
+        _ file: any FileHandle, _ header: Header, _ hash: Bytes32, _ keys: borrowing VaultKeys, _ clock: UInt64, _ place: Place
+    ) throws(VaultError) {
+        let sealing = Sealing(vault: header.id.words, random: place.random)
+        let codec = CommitCodec(keys, sealing: sealing, vault: header.id)
+        let appender = Appender(file: file, sealing: sealing, start: UInt64(header.length))
+        let body = try decoding { () throws(FormatError) in try Keyring().encode() }
+        let keyring = try appender.append(body, as: .keyring, .keyring, key: keys.index)
+        try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
+            codec.seal(
+                Commit(
+                    generation: 1, offset: offset, start: UInt64(header.length), previous: 0, clock: clock, wasSyncedFirst: isSyncedFirst, root: nil,
+                    keyring: keyring, history: nil, header: hash, previousChain: .zero, digest: digest, items: 0, tombstones: 0,
+                    liveBytes: UInt64(header.length + keyring.length + Format.commitSize)))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+package import VaultBytes
+package import VaultCrypto
+
+/// Replacing the whole file: a new one beside it, synced, then renamed over it (section 7.3). The writer's lock is held throughout.
+extension Store {
+    /// Keys, header and content of a file that is to take this one's place.
+    package struct Replacement: ~Copyable {
+        package var header: Header
+        package var keys: VaultKeys
+        package var wrappingKey: Secret
+        package var slotID: Bytes16
+
+        package init(header: Header, keys: consuming VaultKeys, wrappingKey: consuming Secret, slotID: Bytes16) {
+            self.header = header
+            self.keys = keys
+            self.wrappingKey = wrappingKey
+            self.slotID = slotID
+        }
+    }
+
+    /// A header with other slots before the same body; a commit bound to it is appended.
+    package func replaceHeader(_ replacement: consuming Replacement) throws(VaultError) {
+        let bytes = try HeaderSeal.seal(&replacement.header, replacement.keys)
+        precondition(replacement.header.length == header.length, "a header that outgrows its region compacts")
+        let hash = Bytes32(hashing: bytes)
+        let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault)
+        try replaceFile { (file) throws(VaultError) in
+            try file.write(bytes, at: 0)
+            try file.copy(from: self.file, UInt64(header.length)..<state.commit.end)
+            let appender = Appender(file: file, sealing: sealing, start: state.commit.end)
+            try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
+                var commit = state.commit
+                commit.generation += 1
+                commit.previous = state.commit.offset
+                commit.start = state.commit.end
+                commit.offset = offset
+                commit.wasSyncedFirst = isSyncedFirst
+                commit.header = hash
+                commit.previousChain = state.chain
+                commit.digest = digest
+                // The commit before is dead now, as long as this one: live bytes are unchanged.
+                return codec.seal(commit)
+            }
+        }
+        try takeUp(replacement)
+    }
+
+    /// A new header and a new body, which `build` appends; it returns what the first commit says.
+    package func rebuild(
+        _ replacement: consuming Replacement,
+        _ build: (Appender, borrowing VaultKeys) throws(VaultError) -> NewState
+    ) throws(VaultError) {
+        let bytes = try HeaderSeal.seal(&replacement.header, replacement.keys)
+        let hash = Bytes32(hashing: bytes)
+        let length = UInt64(replacement.header.length)
+        let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault)
+        let current = state
+        try replaceFile { (file) throws(VaultError) in
+            try file.write(bytes, at: 0)
+            let appender = Appender(file: file, sealing: sealing, start: length)
+            let new = try build(appender, replacement.keys)
+            try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
+                codec.seal(
+                    Commit(
+                        generation: current.commit.generation + 1, offset: offset, start: length, previous: 0, clock: new.clock,
+                        wasSyncedFirst: isSyncedFirst, root: new.root, keyring: new.keyring, history: new.history, header: hash,
+                        previousChain: current.chain, digest: digest, items: new.items, tombstones: new.tombstones,
+                        liveBytes: length + UInt64(Format.commitSize) + new.liveBytes))
+            }
+        }
+        try takeUp(replacement)
+    }
+
+    private func takeUp(_ replacement: consuming Replacement) throws(VaultError) {
+        let (header, bytes) = try Store.readHeader(file)
+        let wrappingKey = replacement.wrappingKey.copy()
+        let id = replacement.slotID
+        let slot = OpenedSlot(id: id, keys: replacement.takeKeys(), wrappingKey: wrappingKey, grants: Grants())
+        adopt(try Store.load(file, header, bytes, slot, place))
+        synced = state
+    }
+
+    /// Lets `write` fill a new file, which then takes the place of the current one, locked.
+    private func replaceFile(_ write: (any FileHandle) throws(VaultError) -> Void) throws(VaultError) {
+        guard try file.identity().links == 1 else {
+            throw VaultError(.cannotReplace, "\(path) has other names (hard links), which a new file would not have")
+        }
+        try Temporary.removeStale(beside: path, fileSystem)
+        let temporary = Temporary.name(beside: path, random)
+        let new = try fileSystem.create(temporary)
+        do throws(VaultError) {
+            guard try new.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
+            try write(new)
+            try new.adopt(attributesOf: file)
+            try new.sync()
+            try fileSystem.rename(temporary, to: path, replacing: true)
+        } catch {
+            do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
+            throw error.code == .outcomeUnknown ? VaultError(.io, "the new file could not be written: \(error.detail)") : error
+        }
+        let old = file
+        file = new
+        do throws(VaultError) { try fileSystem.syncDirectory(of: path) } catch {
+            isPoisoned = true
+            throw error
+        }
+        old.unlock()
+    }
+}
+
+extension Store.Replacement {
+    fileprivate consuming func takeKeys() -> VaultKeys { keys }
+}
+
+/// Files on their way to replace another: `.NAME.vaultfmt-XXXXXXXX` beside it.
+enum Temporary {
+    static func name(beside path: String, _ random: Randomness) -> String {
+        let (directory, name) = RealFileSystem.split(path)
+        let file = ".\(name).vaultfmt-\(Hex.encode(random.bytes(4)))"
+        return directory == "/" ? "/" + file : directory + "/" + file
+    }
+
+    /// Removes what an interrupted replacement left; one whose writer lives is locked.
+    static func removeStale(beside path: String, _ fileSystem: any FileSystem) throws(VaultError) {
+        let (directory, name) = RealFileSystem.split(path)
+        let prefix = ".\(name).vaultfmt-"
+        for sibling in try fileSystem.siblings(of: path) where sibling.hasPrefix(prefix) && sibling.utf8.count == prefix.utf8.count + 8 {
+            let stale = directory == "/" ? "/" + sibling : directory + "/" + sibling
+            do throws(VaultError) {
+                let file = try fileSystem.open(stale, writable: true)
+                if try file.lock() { try fileSystem.remove(stale) }
+            } catch {
+                // Another process may have removed it just now; one that cannot be removed harms nobody.
+            }
+        }
+    }
+}

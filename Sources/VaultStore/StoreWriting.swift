@@ -1,0 +1,164 @@
+package import VaultBytes
+internal import Glibc
+
+extension Store {
+    /// What a new commit says about the vault.
+    package struct NewState {
+        package var root: Commit.Root?
+        package var keyring: ObjectRef
+        package var history: ObjectRef?
+        package var clock: UInt64
+        package var items: UInt64
+        package var tombstones: UInt64
+        package var liveBytes: UInt64
+
+        package init(root: Commit.Root?, keyring: ObjectRef, history: ObjectRef?, clock: UInt64, items: UInt64, tombstones: UInt64, liveBytes: UInt64) {
+            self.root = root
+            self.keyring = keyring
+            self.history = history
+            self.clock = clock
+            self.items = items
+            self.tombstones = tombstones
+            self.liveBytes = liveBytes
+        }
+    }
+
+    /// Takes the writer's lock, waiting for at most `seconds`, moves to the newest state, and makes sure that it is on the disk.
+    package func beginWriting(wait seconds: Double) throws(VaultError) {
+        guard isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
+        guard !isPoisoned else {
+            throw VaultError(.outcomeUnknown, "an earlier sync failed: open the vault again to see what is there")
+        }
+        var waited = 0.0
+        while true {
+            if try file.lock() {
+                do throws(VaultError) {
+                    if try !isReplaced() {
+                        try prepare()
+                        return
+                    }
+                    file.unlock()
+                } catch {
+                    file.unlock()
+                    throw error
+                }
+                _ = try refresh()
+            } else {
+                guard waited < seconds else {
+                    let holder = file.lockHolder().map { " by \($0)" } ?? ""
+                    throw VaultError(.busy, "the vault is being written\(holder); waited \(Int(seconds)) s")
+                }
+                usleep(10_000)
+                waited += 0.01
+            }
+        }
+    }
+
+    package func endWriting() { file.unlock() }
+
+    /// Under the lock: newest state, no tail, and its bytes on the disk.
+    private func prepare() throws(VaultError) {
+        _ = try refresh()
+        switch tail {
+        case .clean: break
+        case .damaged: try cutTail()
+        case .incomplete, .writeInProgress:
+            // Nobody else can be writing now: look again at what there is.
+            let found = try finder.newest()
+            tail = found.tail
+            incomplete = found.incomplete
+            if let incomplete { try keepAside(incomplete) }
+            if tail != .clean { try cutTail() }
+        }
+        try takeOver()
+    }
+
+    private func cutTail() throws(VaultError) {
+        try file.truncate(to: state.commit.end)
+        tail = .clean
+        incomplete = nil
+    }
+
+    /// Copies an incomplete generation to `FILE.incomplete-G` before it is cut off (section 7.3).
+    private func keepAside(_ incomplete: CommittedState) throws(VaultError) {
+        let aside = "\(path).incomplete-\(incomplete.commit.generation)"
+        let copy: any FileHandle
+        do throws(VaultError) { copy = try fileSystem.create(aside) } catch {
+            guard error.code == .fileExists else { throw error }
+            throw VaultError(.fileExists, "generation \(incomplete.commit.generation) is incomplete, and \(aside) from an earlier one is in the way: move it first")
+        }
+        let size = try file.size()
+        var offset = state.commit.end
+        while offset < size {
+            let count = Int(min(size - offset, 1 << 20))
+            try copy.write(try file.bytes(count, at: offset), at: offset - state.commit.end)
+            offset += UInt64(count)
+        }
+        try copy.sync()
+        try fileSystem.syncDirectory(of: path)
+    }
+
+    ///
+    private func takeOver() throws(VaultError) {
+        guard synced != state else { return }
+        let commit = state.commit
+        let from = commit.wasSyncedFirst ? commit.offset : commit.start
+        try file.write(try file.bytes(Int(commit.end - from), at: from), at: from)
+        try syncing { () throws(VaultError) in
+            try file.sync()
+            try fileSystem.syncDirectory(of: path)
+        }
+        synced = state
+    }
+
+    /// Runs a sync; if it fails, this handle writes no more.
+    func syncing(_ body: () throws(VaultError) -> Void) throws(VaultError) {
+        do throws(VaultError) { try body() } catch {
+            if error.code == .outcomeUnknown { isPoisoned = true }
+            throw error
+        }
+    }
+
+    package func makeAppender() -> Appender { Appender(file: file, sealing: sealing, start: state.commit.end) }
+
+    /// Writes the commit after what was appended, and syncs. If that fails before the sync, nothing has changed.
+    package func commit(_ appender: Appender, _ new: NewState, keyring newKeyring: Keyring) throws(VaultError) {
+        guard state.commit.generation < Format.Limit.generation else { throw VaultError(.limitExceeded, "the vault has no generations left") }
+        var next: CommittedState?
+        do throws(VaultError) {
+            try syncing { () throws(VaultError) in
+                try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
+                    let commit = successor(new, start: appender.start, offset, digest, isSyncedFirst)
+                    next = CommittedState(commit: commit, body: commit.encode(), vault: vault)
+                    return codec.seal(commit)
+                }
+            }
+        } catch {
+            abandon()
+            throw error
+        }
+        guard let next else { return }
+        state = next
+        synced = next
+        keyring = newKeyring
+        tail = .clean
+    }
+
+    /// Cuts off what an unfinished change has written.
+    package func abandon() {
+        guard !isPoisoned else { return }
+        do throws(VaultError) {
+            if try file.size() > state.commit.end { try file.truncate(to: state.commit.end) }
+        } catch {
+            // The tail belongs to no commit: readers pass over it, and the next writer cuts it off.
+            tail = .damaged(bytes: 0)
+        }
+    }
+
+    func successor(_ new: NewState, start: UInt64, _ offset: UInt64, _ digest: Bytes32, _ isSyncedFirst: Bool) -> Commit {
+        Commit(
+            generation: state.commit.generation + 1, offset: offset, start: start, previous: state.commit.offset, clock: new.clock,
+            wasSyncedFirst: isSyncedFirst, root: new.root, keyring: new.keyring, history: new.history, header: headerHash,
+            previousChain: state.chain, digest: digest, items: new.items, tombstones: new.tombstones, liveBytes: new.liveBytes)
+    }
+}
