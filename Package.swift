@@ -41,5 +41,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
+
+        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"]),
     ]
 )
