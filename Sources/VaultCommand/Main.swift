@@ -1,0 +1,42 @@
+import ArgumentParser
+import Glibc
+import VaultFmt
+
+/// The entry point: hardens the process, runs the command, and turns whatever fails into one line and an exit code.
+@main
+enum Main {
+    static func main() {
+        ProcessGuard.start()
+        let arguments = ArgumentSpelling.normalized(Array(CommandLine.arguments.dropFirst()))
+        do {
+            var command = try Vaultfmt.parseAsRoot(arguments)
+            try command.run()
+        } catch {
+            exit(FailureReport.conclude(error, arguments: arguments).rawValue)
+        }
+    }
+}
+
+/// `vaultfmt`: the Keychain in a file.
+struct Vaultfmt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vaultfmt",
+        abstract: "Passwords, keys and certificates in one encrypted file.",
+        discussion: """
+            Items are named SERVICE [ACCOUNT]. The vault is --vault FILE, or VAULTFMT_VAULT, or the default vault.
+
+            Examples:
+              vaultfmt create
+              vaultfmt set github.com alice
+            """,
+        version: "0.1.0",
+        groupedSubcommands: [
+            CommandGroup(name: "Items", subcommands: itemCommands),
+            CommandGroup(name: "Vaults", subcommands: vaultCommands),
+            CommandGroup(name: "Tools", subcommands: toolCommands),
+        ])
+
+    static let itemCommands: [any ParsableCommand.Type] = []
+    static let vaultCommands: [any ParsableCommand.Type] = []
+    static let toolCommands: [any ParsableCommand.Type] = [Help.self]
+}
