@@ -77,12 +77,21 @@ extension CommandFailure {
         case .lastSlot: "add another full slot first with 'vaultfmt slot add'"
         case .noSuchSlot: "'vaultfmt slot list' names them"
         case .keyFileInvalid: "use a copy of the key file that is whole"
-        case .weakKDF: "give a higher cost"
+        case .weakKDF: "give a higher cost, or accept it with --allow-weak-kdf"
         case .outOfMemory: "free some memory, or use a machine that has more"
         case .locked: "this is a bug in vaultfmt: please report it"
         case .noSuchItem, .duplicateItem, .limitExceeded, .io, .readOnly, .cannotReplace, .passphraseInvalid,
             .invalidArgument:
             ""
         }
+    }
+}
+
+/// Calls the library; its errors become failures of the command.
+func attempt<Result: ~Copyable>(_ call: () throws(VaultError) -> Result) throws(CommandFailure) -> Result {
+    do throws(VaultError) {
+        return try call()
+    } catch {
+        throw CommandFailure(error)
     }
 }

@@ -87,11 +87,7 @@ struct FactorSources {
     func readKeyFile() throws(CommandFailure) -> KeyFile? {
         guard let path = keyFile ?? Environment.nonEmpty(twin.variablePrefix + "KEY_FILE") else { return nil }
         let contents = try Descriptor.readFile(path, what: "key file", limit: 64 << 20)
-        do throws(VaultError) {
-            return try KeyFile(contents: contents)
-        } catch {
-            throw CommandFailure(error)
-        }
+        return try attempt { () throws(VaultError) in try KeyFile(contents: contents) }
     }
 
     /// The passphrase, from an option or the environment.

@@ -63,11 +63,7 @@ extension FactorSources {
     }
 
     private static func slots(of path: String, limits: ReaderLimits) throws(CommandFailure) -> [SlotInfo] {
-        do throws(VaultError) {
-            return try Vault.inspect(path, limits: limits).slots
-        } catch {
-            throw CommandFailure(error)
-        }
+        try attempt { () throws(VaultError) in try Vault.inspect(path, limits: limits).slots }
     }
 
     static func factors(passphrase: consuming Secret? = nil, keyFile: consuming KeyFile? = nil) throws(CommandFailure) -> Factors {

@@ -13,8 +13,8 @@ struct AccessOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Most memory that a slot's key derivation may take.", valueName: "MiB", visibility: .hidden))
-    var maxKdfMemory: UInt32?
+        help: ArgumentHelp("Most memory that a slot's key derivation may take.", valueName: "size", visibility: .hidden))
+    var maxKdfMemory: MemorySize?
 
     @Option(parsing: .unconditional, help: ArgumentHelp("Most passes of a slot's key derivation.", visibility: .hidden))
     var maxKdfPasses: UInt32?
@@ -24,48 +24,70 @@ struct AccessOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Most memory times passes over all slots that are tried.", valueName: "MiB", visibility: .hidden))
-    var maxKdfWork: UInt32?
+        help: ArgumentHelp("Most memory times passes over all slots that are tried.", valueName: "size", visibility: .hidden))
+    var maxKdfWork: MemorySize?
 
     func validate() throws {
         guard wait.isFinite, wait >= 0, wait <= 86_400 else { throw ValidationError("--wait takes 0 to 86400 seconds") }
-        guard (maxKdfMemory ?? 0) < 1 << 22 else { throw ValidationError("--max-kdf-memory takes at most 4194303 MiB") }
     }
 
     /// The reader's limits, raised as the options say.
     var limits: ReaderLimits {
         var limits = ReaderLimits()
-        if let maxKdfMemory { limits.memoryKiB = maxKdfMemory << 10 }
+        if let maxKdfMemory { limits.memoryKiB = maxKdfMemory.kibibytes }
         if let maxKdfPasses { limits.passes = maxKdfPasses }
         if let maxKdfLanes { limits.lanes = maxKdfLanes }
-        if let maxKdfWork { limits.totalKiBPasses = UInt64(maxKdfWork) << 10 }
+        if let maxKdfWork { limits.totalKiBPasses = UInt64(maxKdfWork.kibibytes) }
         return limits
     }
 
+    /// The factors to open a vault with; asks for what is not given.
+    func openingFactors(_ path: String) throws(CommandFailure) -> Factors {
+        try factors.sources.opening(path, limits: limits, mayAsk: !noInput)
+    }
+
     /// Opens a vault, and compares it with what this machine remembers of it.
-    func open(_ path: String, writable: Bool = false, anchors: AnchorPolicy = .enforce) throws(CommandFailure) -> Vault {
-        let factors = try factors.sources.opening(path, limits: limits, mayAsk: !noInput)
-        return try open(path, with: factors, writable: writable, anchors: anchors)
+    /// - Parameter device: What to do about this machine's device.
+    func open(
+        _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
+    ) throws(CommandFailure) -> Vault {
+        let factors = try openingFactors(path)
+        return try open(path, with: factors, writable: writable, device: device, anchors: anchors)
     }
 
     /// As `open`, with factors that were read already.
     func open(
-        _ path: String, with factors: borrowing Factors, writable: Bool, anchors: AnchorPolicy = .enforce
+        _ path: String, with factors: borrowing Factors, writable: Bool, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault {
         var options = OpenOptions()
         options.writable = writable
         options.limits = limits
         options.lockWait = wait
-        options.device = try DeviceFile.load()
-        let vault: Vault
+        options.device = try device == .create ? DeviceFile.loadOrCreate() : DeviceFile.load()
+        let vault = try openUnchecked(path, factors, options)
+        if anchors == .enforce { try AnchorMemory.check(vault) }
+        return vault
+    }
+
+    private func openUnchecked(
+        _ path: String, _ factors: borrowing Factors, _ options: consuming OpenOptions
+    ) throws(CommandFailure) -> Vault {
+        let progress = Progress("opening")
+        defer { progress.finish() }
         do throws(VaultError) {
-            vault = try Vault.open(path, factors: factors, options: options)
+            return try Vault.open(path, factors: factors, options: options)
         } catch {
             throw CommandFailure(error)
         }
-        if case .enforce = anchors { try AnchorMemory.check(vault) }
-        return vault
     }
+}
+
+/// What to do about this machine's device.
+enum DeviceNeed {
+    /// Use it where there is one.
+    case ifThere
+    /// Make one where there is none: an item of this device only is to be stored.
+    case create
 }
 
 /// What to do with the state that this machine remembers of a vault.
@@ -89,8 +111,8 @@ struct VaultOptions: ParsableArguments {
     var path: String { get throws(CommandFailure) { try VaultPath.resolve(vault) } }
 
     /// Opens the vault.
-    func openVault(writable: Bool = false) throws(CommandFailure) -> Vault {
-        try access.open(path, writable: writable)
+    func openVault(writable: Bool = false, device: DeviceNeed = .ifThere) throws(CommandFailure) -> Vault {
+        try access.open(path, writable: writable, device: device)
     }
 }
 

@@ -62,13 +62,11 @@ enum AnchorMemory {
 
     /// The verdict on a remembered state. A vault opened before another process committed and remembered is read again first.
     static func verdict(_ vault: Vault, on anchor: Anchor) throws(CommandFailure) -> Anchor.Verdict {
-        do throws(VaultError) {
+        try attempt { () throws(VaultError) in
             let verdict = try vault.verdict(on: anchor)
             guard verdict == .older else { return verdict }
             try vault.refresh()
             return try vault.verdict(on: anchor)
-        } catch {
-            throw CommandFailure(error)
         }
     }
 

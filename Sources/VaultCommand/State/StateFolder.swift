@@ -13,6 +13,12 @@ enum StateFolder {
         return try Descriptor.readFile(path, what: what, limit: limit)
     }
 
+    /// Whether there is something at a path, a dangling link included.
+    static func exists(_ path: String) -> Bool {
+        var information = stat()
+        return lstat(path, &information) == 0
+    }
+
     /// Writes a file beside its place, syncs it and moves it there.
     /// - Parameter replacing: If false, a file that is there already wins, and false is returned.
     @discardableResult

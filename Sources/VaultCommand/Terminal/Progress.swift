@@ -1,35 +1,54 @@
 import Glibc
+import Synchronization
 
-/// How far a long operation is, on standard error: shown only on a terminal, and only once the work took more than a second.
-final class Progress {
+/// What a long operation does and how far it is, on standard error: shown only on a terminal, and only once the work took more than a
+/// second.
+final class Progress: Sendable {
+    private struct State {
+        var fraction: Double?
+        var isFinished = false
+        var isShown = false
+    }
+
     private let title: String
-    private let started = Progress.now()
-    private var lastShown = 0.0
-    private var isShown = false
-    private let isTerminal = Terminal.errorIsTerminal
+    private let state = Mutex(State())
 
     /// - Parameter title: What is being done, such as "verifying".
-    init(_ title: String) { self.title = title }
+    init(_ title: String) {
+        self.title = title
+        guard Terminal.errorIsTerminal else { return }
+        Task.detached { [self] in
+            // A sleep that is cut short shows the line early, which does no harm.
+            do { try await Task.sleep(for: .seconds(1)) } catch { return }
+            while show() {
+                do { try await Task.sleep(for: .milliseconds(200)) } catch { return }
+            }
+        }
+    }
 
     /// Says how much is done.
     func update(_ done: UInt64, of total: UInt64) {
-        guard isTerminal else { return }
-        let now = Self.now()
-        guard now - started > 1, now - lastShown > 0.1 else { return }
-        lastShown = now
-        isShown = true
-        let percent = total == 0 ? 100 : Int(Double(min(done, total)) / Double(total) * 100)
-        write("\r\u{1B}[Kvaultfmt: \(title) \(percent) %")
+        let fraction = total == 0 ? 1 : Double(min(done, total)) / Double(total)
+        state.withLock { $0.fraction = fraction }
     }
 
-    /// Takes the line away.
+    /// Takes the line away; nothing is shown afterwards.
     func finish() {
-        guard isShown else { return }
-        isShown = false
-        write("\r\u{1B}[K")
+        state.withLock { state in
+            if state.isShown { write("\r\u{1B}[K") }
+            state.isFinished = true
+        }
     }
 
-    deinit { finish() }
+    private func show() -> Bool {
+        state.withLock { state in
+            guard !state.isFinished else { return false }
+            state.isShown = true
+            let percent = state.fraction.map { " \(Int($0 * 100)) %" } ?? ""
+            write("\r\u{1B}[Kvaultfmt: \(title)\(percent) …")
+            return true
+        }
+    }
 
     private func write(_ text: String) {
         var text = text
@@ -37,11 +56,5 @@ final class Progress {
             // Progress is a courtesy; the work goes on without it.
             _ = Descriptor.writeAll(STDERR_FILENO, UnsafeRawBufferPointer(utf8))
         }
-    }
-
-    private static func now() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }

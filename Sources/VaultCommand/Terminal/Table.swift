@@ -7,18 +7,19 @@ import Glibc
 struct Table {
     let headings: [String]
     private var rows: [[String]] = []
-    private let isTerminal: Bool
+    /// Whether it goes to a terminal.
+    let isForPeople: Bool
 
     init(_ headings: [String], isTerminal: Bool = Terminal.outputIsTerminal) {
         self.headings = headings
-        self.isTerminal = isTerminal
+        isForPeople = isTerminal
     }
 
     var isEmpty: Bool { rows.isEmpty }
 
     /// Adds a row; off a terminal it is written at once, so that a listing of any length takes no memory.
     mutating func add(_ cells: [String], to output: Output) throws(CommandFailure) {
-        if isTerminal {
+        if isForPeople {
             rows.append(cells.map(TerminalText.escaped))
         } else {
             try output.line(cells.map(Self.machineReadable).joined(separator: "\t"))
@@ -27,7 +28,7 @@ struct Table {
 
     /// Writes what is still to be written.
     func finish(_ output: Output) throws(CommandFailure) {
-        guard isTerminal, !rows.isEmpty else { return }
+        guard isForPeople, !rows.isEmpty else { return }
         var widths = headings.map { TerminalText.width($0) }
         for row in rows {
             for (column, cell) in row.enumerated() where column < widths.count {
