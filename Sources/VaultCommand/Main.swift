@@ -31,12 +31,16 @@ struct Vaultfmt: ParsableCommand {
             """,
         version: "0.1.0",
         groupedSubcommands: [
-            CommandGroup(name: "Items", subcommands: itemCommands),
-            CommandGroup(name: "Vaults", subcommands: vaultCommands),
-            CommandGroup(name: "Tools", subcommands: toolCommands),
+            CommandGroup(name: "Item", subcommands: itemCommands),
+            CommandGroup(name: "Vault", subcommands: vaultCommands),
+            CommandGroup(name: "Other", subcommands: otherCommands),
         ])
 
-    static let itemCommands: [any ParsableCommand.Type] = []
-    static let vaultCommands: [any ParsableCommand.Type] = []
-    static let toolCommands: [any ParsableCommand.Type] = [Help.self]
+    static let itemCommands: [any ParsableCommand.Type] = [
+        SetItem.self, Add.self, Get.self, List.self, Update.self, Move.self, Remove.self,
+    ]
+    static let vaultCommands: [any ParsableCommand.Type] = [
+        Create.self, Inspect.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self, AnchorCommand.self,
+    ]
+    static let otherCommands: [any ParsableCommand.Type] = [Help.self]
 }

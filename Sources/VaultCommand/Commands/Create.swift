@@ -24,8 +24,8 @@ struct Create: ParsableCommand {
         guard !StateFolder.exists(path) else {
             throw CommandFailure(.outputExists, "\(TerminalText.quoted(path)) exists already; choose another name or move it away")
         }
-        let factors = try vault.access.factors.sources.creating(
-            "New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput)
+        let factors = try vault.access.factors.sources
+            .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput).together()
         if vault.file == nil { try StateFolder.makeFolder(StateFolder.parent(of: path)) }
         var options = CreateOptions()
         options.cost = try cost.cost()

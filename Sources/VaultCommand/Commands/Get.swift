@@ -58,7 +58,9 @@ struct Get: ParsableCommand {
             let names = (ItemField.names(of: item) + item.attributes.names).joined(separator: ", ")
             throw CommandFailure(.noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
         }
-        return value.withUnsafeBytes { Secret(copying: $0) }
+        var copy = Secret(count: value.count)
+        copy.withUnsafeMutableBytes { $0.copyBytes(from: value) }
+        return copy
     }
 
     private func deliver(_ value: borrowing Secret) throws(CommandFailure) {

@@ -42,7 +42,9 @@ enum FailureReport {
         }
         while message.last == "." { message.removeLast() }
         let command = CommandNames.path(in: arguments).joined(separator: " ")
-        return "\(message); see '\(command) --help'"
+        let parts = message.split(separator: ". Did you mean", maxSplits: 1)
+        guard parts.count == 2 else { return "\(message); see '\(command) --help'" }
+        return "\(parts[0]); did you mean\(parts[1]) See '\(command) --help'"
     }
 }
 

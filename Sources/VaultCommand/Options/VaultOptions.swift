@@ -42,8 +42,11 @@ struct AccessOptions: ParsableArguments {
     }
 
     /// The factors to open a vault with; asks for what is not given.
-    func openingFactors(_ path: String) throws(CommandFailure) -> Factors {
-        try factors.sources.opening(path, limits: limits, mayAsk: !noInput)
+    func openingFactors(_ path: String) throws(CommandFailure) -> GivenFactors {
+        guard StateFolder.exists(path) else {
+            throw CommandFailure(VaultError(.noSuchFile, "there is no vault \(TerminalText.quoted(path))"))
+        }
+        return try factors.sources.opening(path, limits: limits, mayAsk: !noInput)
     }
 
     /// Opens a vault, and compares it with what this machine remembers of it.
@@ -57,28 +60,32 @@ struct AccessOptions: ParsableArguments {
 
     /// As `open`, with factors that were read already.
     func open(
-        _ path: String, with factors: borrowing Factors, writable: Bool, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
-    ) throws(CommandFailure) -> Vault {
-        var options = OpenOptions()
-        options.writable = writable
-        options.limits = limits
-        options.lockWait = wait
-        options.device = try device == .create ? DeviceFile.loadOrCreate() : DeviceFile.load()
-        let vault = try openUnchecked(path, factors, options)
-        if anchors == .enforce { try AnchorMemory.check(vault) }
-        return vault
-    }
-
-    private func openUnchecked(
-        _ path: String, _ factors: borrowing Factors, _ options: consuming OpenOptions
+        _ path: String, with given: borrowing GivenFactors, writable: Bool, device: DeviceNeed = .ifThere,
+        anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault {
         let progress = Progress("opening")
         defer { progress.finish() }
-        do throws(VaultError) {
-            return try Vault.open(path, factors: factors, options: options)
-        } catch {
-            throw CommandFailure(error)
+        var firstFailure: VaultError?
+        for kinds in try given.combinations() {
+            let factors = try given.factors(kinds)
+            var options = OpenOptions()
+            options.writable = writable
+            options.limits = limits
+            options.lockWait = wait
+            options.device = try device == .create ? DeviceFile.loadOrCreate() : DeviceFile.load()
+            let vault: Vault
+            do throws(VaultError) {
+                vault = try Vault.open(path, factors: factors, options: options)
+            } catch {
+                guard error.code == .noSlotOpens else { throw CommandFailure(error) }
+                firstFailure = firstFailure ?? error
+                continue
+            }
+            progress.finish()
+            if anchors == .enforce { try AnchorMemory.check(vault) }
+            return vault
         }
+        throw CommandFailure(firstFailure ?? VaultError(.noSlotOpens, "no factor is given"))
     }
 }
 

@@ -37,18 +37,30 @@ enum AnchorMemory {
         do throws(CommandFailure) {
             let anchor = vault.anchor
             if let known = try recall(vault), known != replacing, known.generation >= anchor.generation { return }
-            try write(anchor, of: vault)
+            try write(anchor, to: path(vault.id, vault.fingerprint))
+        } catch {
+            Terminal.warning("the vault's state could not be remembered, so a rollback will not be noticed: \(error.message)")
+        }
+    }
+
+    /// Remembers the state after a rotation, also under the key from before: who puts back a copy from then is found out.
+    static func supersede(_ vault: Vault, oldFingerprint: String) {
+        do throws(CommandFailure) {
+            try write(vault.anchor, to: path(vault.id, vault.fingerprint))
+            try write(vault.anchor, to: path(vault.id, oldFingerprint))
         } catch {
             Terminal.warning("the vault's state could not be remembered, so a rollback will not be noticed: \(error.message)")
         }
     }
 
     /// Remembers the state that a vault is in, whatever was remembered.
-    static func accept(_ vault: Vault) throws(CommandFailure) { try write(vault.anchor, of: vault) }
+    static func accept(_ vault: Vault) throws(CommandFailure) {
+        try write(vault.anchor, to: path(vault.id, vault.fingerprint))
+    }
 
     /// The state remembered for a vault.
     static func recall(_ vault: Vault) throws(CommandFailure) -> Anchor? {
-        let path = try path(vault)
+        let path = try path(vault.id, vault.fingerprint)
         guard let contents = try StateFolder.read(path, what: "anchor", limit: 4096) else { return nil }
         let text = FactorSources.withoutNewline(contents).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
         guard let text, let anchor = Anchor(text), anchor.vault == vault.id else {
@@ -70,11 +82,11 @@ enum AnchorMemory {
         }
     }
 
-    private static func write(_ anchor: Anchor, of vault: Vault) throws(CommandFailure) {
-        try StateFolder.write(path(vault), what: "anchor", Secret(text: anchor.description + "\n"))
+    private static func write(_ anchor: Anchor, to path: String) throws(CommandFailure) {
+        try StateFolder.write(path, what: "anchor", Secret(text: anchor.description + "\n"))
     }
 
-    private static func path(_ vault: Vault) throws(CommandFailure) -> String {
-        try VaultPath.state() + "/anchors/\(vault.id)-\(vault.fingerprint)"
+    private static func path(_ vault: VaultID, _ fingerprint: String) throws(CommandFailure) -> String {
+        try VaultPath.state() + "/anchors/\(vault)-\(fingerprint)"
     }
 }
