@@ -10,8 +10,13 @@ struct JSONWriter: ~Copyable {
     private var depth = 0
     private var isFirst = true
     private var afterName = false
+    private let isOnOneLine: Bool
 
-    init(_ output: Output) { self.output = output }
+    /// - Parameter isOnOneLine: Without line ends and indentation.
+    init(_ output: Output, isOnOneLine: Bool = false) {
+        self.output = output
+        self.isOnOneLine = isOnOneLine
+    }
 
     /// An object; its members are written by the closure.
     mutating func object(_ members: (inout JSONWriter) throws(CommandFailure) -> Void) throws(CommandFailure) {
@@ -65,11 +70,7 @@ struct JSONWriter: ~Copyable {
     mutating func value(base64 bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
         try separate()
         try output.write(byte: 0x22)
-        var position = 0
-        while position < bytes.count {
-            try base64Group(bytes, position)
-            position += 3
-        }
+        try output.write(base64: bytes)
         try output.write(byte: 0x22)
     }
 
@@ -122,6 +123,7 @@ struct JSONWriter: ~Copyable {
     }
 
     private func newLine() throws(CommandFailure) {
+        guard !isOnOneLine else { return }
         try output.write(byte: 0x0A)
         for _ in 0..<depth { try output.write("  ") }
     }
@@ -159,28 +161,4 @@ struct JSONWriter: ~Copyable {
     }
 
     private func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
-
-    private func base64Group(_ bytes: UnsafeRawBufferPointer, _ position: Int) throws(CommandFailure) {
-        let rest = bytes.count - position
-        var bits = UInt32(bytes[position]) << 16
-        if rest > 1 { bits |= UInt32(bytes[position + 1]) << 8 }
-        if rest > 2 { bits |= UInt32(bytes[position + 2]) }
-        for index in 0..<4 {
-            guard index <= rest else {
-                try output.write(byte: 0x3D)
-                continue
-            }
-            try output.write(byte: base64Digit(UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * index)) & 63))
-        }
-    }
-
-    private func base64Digit(_ value: UInt8) -> UInt8 {
-        switch value {
-        case 0..<26: 0x41 + value
-        case 26..<52: 0x61 + value - 26
-        case 52..<62: 0x30 + value - 52
-        case 62: 0x2B
-        default: 0x2F
-        }
-    }
 }
