@@ -37,10 +37,10 @@ struct Vaultfmt: ParsableCommand {
         ])
 
     static let itemCommands: [any ParsableCommand.Type] = [
-        SetItem.self, Add.self, Get.self, List.self, Update.self, Move.self, Remove.self,
+        SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self,
     ]
     static let vaultCommands: [any ParsableCommand.Type] = [
-        Create.self, Inspect.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self, AnchorCommand.self,
+        Create.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self, AnchorCommand.self,
     ]
-    static let otherCommands: [any ParsableCommand.Type] = [Help.self]
+    static let otherCommands: [any ParsableCommand.Type] = [Generate.self, Help.self, ClearClipboard.self]
 }
