@@ -41,5 +41,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
+
+        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+        .testTarget(
+            name: "VaultCommandTests", dependencies: ["VaultCommand", "CTestSupport"], swiftSettings: settings),
     ]
 )

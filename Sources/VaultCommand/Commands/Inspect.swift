@@ -21,8 +21,7 @@ struct Inspect: ParsableCommand {
 
     func run() throws {
         let path = try vault.path
-        let limits = vault.access.limits
-        let outside = try attempt { () throws(VaultError) in try Vault.inspect(path, limits: limits) }
+        let outside = try attempt { () throws(VaultError) in try Vault.inspect(path) }
         let inside = vault.access.factors.sources.isAnyGiven ? try InsideView(vault.openVault()) : nil
         let output = Output.standard()
         if json {

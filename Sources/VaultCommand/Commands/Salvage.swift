@@ -40,7 +40,8 @@ struct Salvage: ParsableCommand {
         }
         for note in report.notes { Terminal.note(note) }
         for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }
-        for loss in report.lost { Terminal.warning("lost: \(loss)") }
+        for key in report.older { Terminal.warning("recovered with an older secret: \(ItemText.summary(key))") }
+        for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
         Terminal.note("recovered \(report.recovered) items into \(TerminalText.quoted(output)), lost \(report.lost.count)")
         if report.recovered == 0 && !report.lost.isEmpty {
             throw CommandFailure(.damaged, "nothing of \(TerminalText.quoted(file)) could be recovered; try another copy")
@@ -59,8 +60,10 @@ struct Salvage: ParsableCommand {
             options.cost = figures
             options.allowWeak = cost.allowWeak
             options.device = try DeviceFile.load()
+            let device = try DeviceFile.load()
             do throws(VaultError) {
-                return try Vault.salvage(file, factors: factors, to: output, newFactors: newFactors, options: options)
+                return try Vault.salvage(
+                    file, factors: factors, to: output, newFactors: newFactors, options: options, limits: access.limits, device: device)
             } catch {
                 guard error.code == .noSlotOpens else { throw CommandFailure(error) }
                 firstFailure = firstFailure ?? error

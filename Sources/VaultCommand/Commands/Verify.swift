@@ -29,12 +29,14 @@ struct Verify: ParsableCommand {
         }
         progress.finish()
         let output = Output.standard()
-        for problem in report.problems { try output.line("byte \(problem.offset): \(TerminalText.singleLine(problem.what))") }
+        for problem in report.problems { try output.line(TerminalText.singleLine(problem.description)) }
+        let hidden = report.problemCount - report.problems.count
+        if hidden > 0 { try output.line("… and \(hidden) more") }
         try output.flush()
-        guard report.problems.isEmpty else {
+        guard report.problemCount == 0 else {
             throw CommandFailure(
                 .damaged,
-                "\(report.problems.count) problems in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is whole with 'vaultfmt salvage'"
+                "\(report.problemCount) problems in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is whole with 'vaultfmt salvage'"
             )
         }
         if let expected { try compare(opened, with: expected) }

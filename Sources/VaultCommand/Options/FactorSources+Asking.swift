@@ -3,10 +3,10 @@ import VaultFmt
 extension FactorSources {
     /// The factors to open the vault at `path` with. What the options and the environment do not give is asked for, if a slot wants it.
     /// - Parameter mayAsk: False with `--no-input`.
-    func opening(_ path: String, limits: ReaderLimits, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
+    func opening(_ path: String, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
         var given = try read()
         if given.rawKey != nil || given.passphrase != nil { return given }
-        let slots = try attempt { () throws(VaultError) in try Vault.inspect(path, limits: limits).slots.map(\.factors) }
+        let slots = try attempt { () throws(VaultError) in try Vault.inspect(path).slots.map(\.factors) }
         if let kind = try given.keyFileKind() {
             // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
             if slots.contains(kind) || !slots.contains([kind, .passphrase]) { return given }

@@ -97,10 +97,12 @@ struct ItemFields: ParsableArguments {
     /// Whether an item has the fields that a `Query` does not know.
     func accepts(_ item: Item) -> Bool {
         func fits<Value: Equatable>(_ wanted: Value?, _ value: Value) -> Bool { wanted.map { $0 == value } ?? true }
+        // Exact means the same bytes: two strings are equal in Swift also where they are only canonically equivalent.
+        func isSame(_ wanted: String?, _ value: String) -> Bool { wanted.map { $0.utf8.elementsEqual(value.utf8) } ?? true }
         switch item.key.fields {
         case .genericPassword: return true
         case .internetPassword(_, _, _, _, _, let domain, let authentication):
-            return fits(securityDomain, domain) && fits(authenticationType, authentication)
+            return isSame(securityDomain, domain) && isSame(authenticationType, authentication)
         case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
             return fits(certificateType, type) && fits(self.issuer?.bytes, issuer) && fits(serialNumber?.bytes, serial)
         case .key(let keyClass, let type, let label, let tag, let size, let effective):

@@ -6,7 +6,7 @@ enum ItemSearch {
     static func each(
         in vault: Vault, _ query: Query, _ fields: ItemFields, _ body: (Item) throws(CommandFailure) -> Void
     ) throws(CommandFailure) {
-        var cursor = vault.items(matching: query)
+        var cursor = try attempt { () throws(VaultError) in try vault.items(matching: query) }
         while let item = try attempt({ () throws(VaultError) in try cursor.next() }) {
             if fields.accepts(item) { try body(item) }
         }

@@ -46,7 +46,7 @@ struct AccessOptions: ParsableArguments {
         guard StateFolder.exists(path) else {
             throw CommandFailure(VaultError(.noSuchFile, "there is no vault \(TerminalText.quoted(path))"))
         }
-        return try factors.sources.opening(path, limits: limits, mayAsk: !noInput)
+        return try factors.sources.opening(path, mayAsk: !noInput)
     }
 
     /// Opens a vault, and compares it with what this machine remembers of it.

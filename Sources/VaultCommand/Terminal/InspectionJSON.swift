@@ -15,7 +15,7 @@ extension JSONWriter {
             for item in view.extensions {
                 try writer.object { writer throws(CommandFailure) in
                     try writer.member("name", item.name)
-                    try writer.member("critical", item.critical)
+                    try writer.member("critical", item.isCritical)
                     try writer.member("bytes", item.bytes)
                 }
             }
@@ -65,7 +65,6 @@ extension JSONWriter {
         try member("liveBytes", figures.liveBytes)
         try member("deadBytes", figures.deadBytes)
         try member("treeHeight", figures.treeHeight)
-        try member("pages", figures.pages)
         try member("memoryLocked", figures.memoryLocked)
         if let blocked = figures.compactionBlocked { try member("compactionBlocked", blocked) }
     }

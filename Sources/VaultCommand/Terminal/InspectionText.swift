@@ -13,7 +13,7 @@ enum InspectionText {
         for (number, slot) in slots.enumerated() { lines.append("slot \(number + 1): \(SlotText.line(slot))") }
         for item in view.extensions {
             lines.append(
-                "extension: \(TerminalText.escaped(item.name)), \(item.critical ? "critical" : "not critical"), \(item.bytes) bytes")
+                "extension: \(TerminalText.escaped(item.name)), \(item.isCritical ? "critical" : "not critical"), \(item.bytes) bytes")
         }
         for kind in view.objects {
             lines.append("objects: \(kind.count) × \(TerminalText.escaped(kind.type)), \(MemorySize.text(bytes: kind.bytes))")
@@ -37,7 +37,7 @@ enum InspectionText {
         for compartment in figures.compartments { lines.append("compartment: \(line(compartment))") }
         lines += [
             "live: \(MemorySize.text(bytes: figures.liveBytes)), dead: \(MemorySize.text(bytes: figures.deadBytes))",
-            "tree: depth \(figures.treeHeight), \(figures.pages) pages",
+            "tree: depth \(figures.treeHeight)",
             "memory: \(figures.memoryLocked ? "locked" : "not locked: secrets may be swapped out; raise 'ulimit -l'")",
         ]
         if let blocked = figures.compactionBlocked { lines.append("compaction: cannot run by itself: \(TerminalText.singleLine(blocked))") }
