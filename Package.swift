@@ -42,6 +42,8 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"]),
+
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .testTarget(
             name: "VaultCommandTests", dependencies: ["VaultCommand", "CTestSupport"], swiftSettings: settings),

@@ -86,10 +86,7 @@ package struct Sealing: Sendable {
         guard let start = frame.baseAddress else { return }
         random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
         let nonce = UnsafeRawPointer(start + Self.headSize)
-        var locator = (identity.item.0, identity.item.1, identity.revision.littleEndian, identity.compartment.littleEndian)
-        withUnsafeBytes(of: &locator) { plain in
-            AEAD.stream(UnsafeRawBufferPointer(rebasing: plain[..<Self.locatorSize]), into: start + Self.bodyStart, nonce: nonce, key: locatorKey)
-        }
+        writeLocator(identity, at: start + Self.bodyStart, nonce: nonce, key: locatorKey)
         data(identity, head).withUnsafeBytes { data in
             let sealed = UnsafeMutableRawBufferPointer(rebasing: frame[(Self.bodyStart + Self.locatorSize)...])
             AEAD.seal(body, into: sealed, nonce: nonce, bound: data, key: key)
@@ -118,6 +115,20 @@ package struct Sealing: Sendable {
         }
         return RecordIdentity(
             item: (plain.0, plain.1), revision: UInt64(littleEndian: plain.2), compartment: UInt32(littleEndian: plain.3))
+    }
+
+    /// Puts a record's locator under another key; the seal is not concerned.
+    package func relocate(_ frame: UnsafeMutableRawBufferPointer, from old: borrowing Secret, to new: borrowing Secret) {
+        let identity = claimedIdentity(UnsafeRawBufferPointer(frame), locatorKey: old)
+        guard let start = frame.baseAddress else { return }
+        writeLocator(identity, at: start + Self.bodyStart, nonce: start + Self.headSize, key: new)
+    }
+
+    private func writeLocator(_ identity: RecordIdentity, at out: UnsafeMutableRawPointer, nonce: UnsafeRawPointer, key: borrowing Secret) {
+        var locator = (identity.item.0, identity.item.1, identity.revision.littleEndian, identity.compartment.littleEndian)
+        withUnsafeBytes(of: &locator) { plain in
+            AEAD.stream(UnsafeRawBufferPointer(rebasing: plain[..<Self.locatorSize]), into: out, nonce: nonce, key: key)
+        }
     }
 
     private func data(_ identity: RecordIdentity, _ head: UInt64) -> AssociatedData {

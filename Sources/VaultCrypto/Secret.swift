@@ -7,7 +7,7 @@ internal import CSodium
 public struct Secret: ~Copyable, Sendable {
     private let piece: SecretMemory.Piece
     /// How many bytes it has.
-    public let count: Int
+    public private(set) var count: Int
 
     /// Makes a secret of `count` zero bytes.
     public init(count: Int) {
@@ -20,6 +20,12 @@ public struct Secret: ~Copyable, Sendable {
     public init(copying bytes: UnsafeRawBufferPointer) {
         self.init(count: bytes.count)
         if let start = bytes.baseAddress { piece.start.copyMemory(from: start, byteCount: bytes.count) }
+    }
+
+    /// Copies bytes that are no secret by themselves.
+    package init(bytes: [UInt8]) {
+        self.init(count: bytes.count)
+        bytes.withUnsafeBytes { if let start = $0.baseAddress { piece.start.copyMemory(from: start, byteCount: $0.count) } }
     }
 
     /// Copies the UTF-8 bytes of a string. The string itself is ordinary memory and stays what it is: use this where the secret has
@@ -69,6 +75,14 @@ public struct Secret: ~Copyable, Sendable {
     package borrowing func slice(_ range: Range<Int>) -> Secret {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "a part lies within the whole")
         return Secret(copying: UnsafeRawBufferPointer(start: piece.start + range.lowerBound, count: range.count))
+    }
+
+    /// Drops all but a part of the bytes, without a second allocation; what is dropped is wiped.
+    package mutating func keep(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "a part lies within the whole")
+        if range.lowerBound > 0 { piece.start.copyMemory(from: piece.start + range.lowerBound, byteCount: range.count) }
+        sodium_memzero(piece.start + range.count, count - range.count)
+        count = range.count
     }
 
     /// Whether both have the same bytes, in a time that depends on their lengths only.

@@ -12,6 +12,7 @@ package final class Appender {
     private var buffer: [UInt8] = []
     private var base: UInt64
     private var digest = Blake2b()
+    private var room: Range<UInt64>?
     private static let flushSize = 1 << 20
 
     package init(file: any FileHandle, sealing: Sealing, start: UInt64) {
@@ -57,6 +58,33 @@ package final class Appender {
         }
     }
 
+    // MARK: frames that do not come in their order
+
+    /// Leaves room at the start for frames that `place` then puts there. What they are is hashed at the end, from the file.
+    package func leaveRoom(for bytes: UInt64) throws(VaultError) {
+        precondition(position == start, "room is left before anything is appended")
+        room = start..<start + bytes
+        base = start + bytes
+    }
+
+    /// Writes a frame into the room that was left.
+    package func place(_ frame: [UInt8], at offset: UInt64) throws(VaultError) -> ObjectRef {
+        guard let room, room.contains(offset), room.upperBound - offset >= UInt64(frame.count) else {
+            throw VaultError(.structureInvalid, "the index changed while it was read", at: offset)
+        }
+        try file.write(frame, at: offset)
+        return ObjectRef(offset: offset, length: frame.count, hash: Bytes32(hashing: frame))
+    }
+
+    /// The digest of everything from start to position, read back from the file in order.
+    private func digestFromFile() throws(VaultError) -> Bytes32 {
+        try flush()
+        var digest = Blake2b()
+        digest.update("vaultfmt-1 digest")
+        try FrameWalker(file: file, start..<position).walk { (frame, _, _) throws(VaultError) in digest.update(Bytes32(hashing: frame).words) }
+        return Bytes32(words: digest.finish())
+    }
+
     private func flush() throws(VaultError) {
         try file.write(buffer, at: base)
         base += UInt64(buffer.count)
@@ -68,10 +96,11 @@ package final class Appender {
         _ make: (_ offset: UInt64, _ digest: Bytes32, _ isSyncedFirst: Bool) throws(VaultError) -> [UInt8]
     ) throws(VaultError) {
         let alignment = UInt64(Format.commitAlignment)
+        let digest = try room == nil ? Bytes32(words: digest.finish()) : digestFromFile()
         let offset = (position + alignment - 1) / alignment * alignment
         let isLarge = offset - start > UInt64(Format.smallCommit)
         buffer.append(zeros: Int(offset - position))
-        let frame = try make(offset, Bytes32(words: digest.finish()), isLarge)
+        let frame = try make(offset, digest, isLarge)
         if isLarge {
             try flush()
             try file.sync()

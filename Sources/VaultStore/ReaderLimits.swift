@@ -1,4 +1,4 @@
-internal import VaultBytes
+package import VaultBytes
 
 /// How much work an unauthenticated header may ask of who opens it (specification, R-3.6).
 public struct ReaderLimits: Sendable, Hashable {
@@ -15,14 +15,14 @@ public struct ReaderLimits: Sendable, Hashable {
     public init() {}
 
     /// Checks one slot's cost.
-    func check(_ cost: Slot.Cost) throws(VaultError) {
+    package func check(_ cost: Slot.Cost) throws(VaultError) {
         if cost.memoryKiB > memoryKiB { throw over("memory", "\(cost.memoryKiB) KiB", "\(memoryKiB) KiB") }
         if cost.passes > passes { throw over("passes", "\(cost.passes)", "\(passes)") }
         if cost.lanes > lanes { throw over("lanes", "\(cost.lanes)", "\(lanes)") }
     }
 
     /// Adds one slot's cost to what was spent already.
-    func spend(_ cost: Slot.Cost, _ spent: inout UInt64) throws(VaultError) {
+    package func spend(_ cost: Slot.Cost, _ spent: inout UInt64) throws(VaultError) {
         // Both factors have 32 bits.
         let (sum, overflow) = spent.addingReportingOverflow(UInt64(cost.memoryKiB) * UInt64(cost.passes))
         guard !overflow, sum <= totalKiBPasses else { throw over("memory × passes of all slots", "\(sum) KiB", "\(totalKiBPasses) KiB") }

@@ -36,11 +36,11 @@ package struct SlotPayload: ~Copyable {
 
 /// Makes slots.
 package enum SlotSeal {
-    /// A slot for these factors, with everything but its payload sealed by `seal`.
+    /// A slot for these factors, and its wrapping key.
     package static func make(
         _ payload: borrowing SlotPayload, _ factors: borrowing FactorKeys, cost: Slot.Cost?, name: String, vault: Bytes16, owner: borrowing OwnerKeys,
         _ random: Randomness
-    ) throws(VaultError) -> Slot {
+    ) throws(VaultError) -> (slot: Slot, wrappingKey: SecretBox) {
         let isStretched = Slot.isStretched(factors.kinds)
         var slot = Slot(
             id: random.bytes16(), kind: payload.kind, factors: factors.kinds, cost: isStretched ? cost : nil,
@@ -53,7 +53,7 @@ package enum SlotSeal {
         } catch { throw VaultError(crypto: error, "a new slot") }
         seal(payload, into: &slot, wrappingKey: wrapping, vault: vault, random)
         sealOwner(name: name, wrappingKey: wrapping, into: &slot, vault: vault, owner: owner, random)
-        return slot
+        return (slot, SecretBox(wrapping))
     }
 
     /// Seals what a slot grants, under its wrapping key.

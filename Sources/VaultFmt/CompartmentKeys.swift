@@ -1,0 +1,138 @@
+internal import VaultBytes
+
+/// The keys of compartments, unwrapped when they are first needed (specification, section 5.3).
+final class CompartmentKeys {
+    private var groups: [UInt32: SecretBox] = [:]
+    private var keys: [UInt32: SecretBox] = [:]
+
+    /// What unwrapping needs to know of the vault and of who opened it.
+    struct Context: ~Copyable {
+        let store: Store
+        let device: SecretBox?
+        let deviceID: Bytes16
+        let isLocked: Bool
+    }
+
+    /// The key of a compartment: its records are sealed under it.
+    func key(_ compartment: KeyringView.Compartment, _ context: borrowing Context) throws(VaultError) -> SecretBox {
+        let number = compartment.info.number
+        if let known = keys[number] { return known }
+        guard !context.isLocked else { throw VaultError(.locked, "the vault is locked") }
+        let groupKey = try groupKey(compartment.group, context)
+        let opened = SecretBox(try Wrapping.compartmentKey(
+                compartment.info, groupKey.secret, vault: context.store.vault, device: context.device, deviceID: context.deviceID))
+        keys[number] = opened
+        return opened
+    }
+
+    /// A group's key: from the vault key, or from a scoped slot's grants.
+    func groupKey(_ group: Keyring.Group, _ context: borrowing Context) throws(VaultError) -> SecretBox {
+        if let known = groups[group.number] { return known }
+        let opened: SecretBox
+        if let granted = context.store.slot.grants.key(group.number) {
+            opened = SecretBox(granted)
+        } else {
+            opened = SecretBox(try Wrapping.groupKey(group, context.store.slot.keys, context.store.vault))
+        }
+        groups[group.number] = opened
+        return opened
+    }
+
+    /// Opens those that a locked vault keeps, as far as they open, and forgets everything else.
+    func lock(_ view: KeyringView, _ context: borrowing Context) {
+        var kept: [UInt32: SecretBox] = [:]
+        for info in view.keyring.compartments {
+            guard let compartment = view.compartment(info.number), compartment.accessibility.survivesLock else { continue }
+            // One that does not open now will not open when locked either: reading from it then says why.
+            do throws(VaultError) { kept[info.number] = try key(compartment, context) } catch { continue }
+        }
+        groups = [:]
+        keys = kept
+    }
+
+    func forgetAll() {
+        groups = [:]
+        keys = [:]
+    }
+}
+
+/// Wraps and unwraps group and compartment keys.
+enum Wrapping {
+    static func groupKey(_ group: Keyring.Group, _ keys: borrowing VaultKeys, _ vault: Bytes16) throws(VaultError) -> Secret {
+        switch keys.owner {
+        case .some(let owner):
+            do throws(CryptoError) {
+                return try AEAD.unwrap(group.wrapped, groupData(vault, group.number, group.name), key: owner.keyring)
+            } catch { throw VaultError(crypto: error, "the key of an access group") }
+        case .none:
+            throw VaultError(.notPermitted, "the slot that opened this vault does not grant the access group \"\(group.name)\"")
+        }
+    }
+
+    static func wrap(group number: UInt32, _ name: String, _ key: borrowing Secret, _ owner: borrowing OwnerKeys, _ vault: Bytes16, _ random: Randomness) -> Keyring.Group {
+        Keyring.Group(number: number, name: name, wrapped: AEAD.wrap(key, groupData(vault, number, name), key: owner.keyring, random))
+    }
+
+    static func compartmentKey(
+        _ info: Keyring.Compartment, _ groupKey: borrowing Secret, vault: Bytes16, device: SecretBox?, deviceID: Bytes16
+    ) throws(VaultError) -> Secret {
+        let outer = try outerOpened(info, groupKey, vault)
+        guard info.isDeviceBound else { return outer }
+        guard let device, deviceID == info.device else {
+            throw VaultError(.deviceBound, "this secret is for another device only (\(Hex.encode(info.device.bytes)))")
+        }
+        let inner = outer.withUnsafeBytes { Array($0) }
+        let deviceKey = DeviceKey.derive(device.secret, vault: vault.bytes)
+        do throws(CryptoError) {
+            return try AEAD.unwrap(inner, data("vaultfmt-1 device compartment", vault, info), key: deviceKey)
+        } catch { throw VaultError(.deviceBound, "this secret needs the secret of its device, and the one given is another") }
+    }
+
+    /// The compartment key, or for a device-bound one the inner layer, which is no secret by itself.
+    static func outerOpened(_ info: Keyring.Compartment, _ groupKey: borrowing Secret, _ vault: Bytes16) throws(VaultError) -> Secret {
+        do throws(CryptoError) {
+            return try AEAD.unwrap(info.wrapped, data("vaultfmt-1 compartment", vault, info), key: groupKey)
+        } catch { throw VaultError(crypto: error, "the key of a compartment") }
+    }
+
+    /// The outer layer over a compartment key or an inner layer.
+    static func wrapOuter(_ info: inout Keyring.Compartment, _ content: borrowing Secret, _ groupKey: borrowing Secret, _ vault: Bytes16, _ random: Randomness) {
+        info.wrapped = AEAD.wrap(content, data("vaultfmt-1 compartment", vault, info), key: groupKey, random)
+    }
+
+    /// Both layers, as the compartment needs.
+    static func wrap(
+        _ info: inout Keyring.Compartment, _ key: borrowing Secret, _ groupKey: borrowing Secret, device: SecretBox?, _ vault: Bytes16, _ random: Randomness
+    ) {
+        guard info.isDeviceBound, let device else {
+            wrapOuter(&info, key, groupKey, vault, random)
+            return
+        }
+        let deviceKey = DeviceKey.derive(device.secret, vault: vault.bytes)
+        let inner = AEAD.wrap(key, data("vaultfmt-1 device compartment", vault, info), key: deviceKey, random)
+        wrapOuter(&info, Secret(bytes: inner), groupKey, vault, random)
+    }
+
+    private static func groupData(_ vault: Bytes16, _ number: UInt32, _ name: String) -> [UInt8] {
+        var out = label("vaultfmt-1 group", vault)
+        out.append(u32: number)
+        out.append(contentsOf: name.utf8)
+        return out
+    }
+
+    private static func data(_ text: StaticString, _ vault: Bytes16, _ info: Keyring.Compartment) -> [UInt8] {
+        var out = label(text, vault)
+        out.append(u32: info.number)
+        out.append(u32: info.group)
+        out.append(info.accessibility)
+        out.append(info.device)
+        return out
+    }
+
+    private static func label(_ text: StaticString, _ vault: Bytes16) -> [UInt8] {
+        var out: [UInt8] = [UInt8(text.utf8CodeUnitCount)]
+        out.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        out.append(vault)
+        return out
+    }
+}

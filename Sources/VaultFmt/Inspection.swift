@@ -1,0 +1,70 @@
+internal import VaultBytes
+
+/// What a vault file shows without any key. Nothing of it is authenticated.
+public struct Inspection: Sendable {
+    /// Objects of one type.
+    public struct Objects: Sendable {
+        /// record, page, keyring, history or commit.
+        public let type: String
+        /// How many there are.
+        public let count: Int
+        /// How many bytes they take.
+        public let bytes: UInt64
+    }
+
+    /// An extension in the header.
+    public struct Extension: Sendable {
+        /// Its name.
+        public let name: String
+        /// Whether a reader must know it.
+        public let isCritical: Bool
+        /// The length of its value.
+        public let bytes: Int
+    }
+
+    /// The format's version.
+    public let version: Int
+    /// The vault's id.
+    public let id: VaultID
+    /// The header's length.
+    public let headerBytes: Int
+    /// The file's length.
+    public let fileBytes: UInt64
+    /// The slots; no names.
+    public let slots: [SlotInfo]
+    /// The header's extensions.
+    public let extensions: [Extension]
+    /// What is in the file, by type.
+    public let objects: [Objects]
+    /// What stands after the last commit, by its looks.
+    public let tail: TailState
+}
+
+extension Vault {
+    /// Reads what a file shows without a key: header, slots and the sizes of objects. Throws `notAVault`, `unsupportedVersion`, `headerInvalid`, `noSuchFile`, `io`.
+    public static func inspect(_ path: String) throws(VaultError) -> Inspection {
+        let place = Store.Place()
+        let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
+        let (header, _) = try Store.readHeader(file)
+        let size = try file.size()
+        var counts: [FrameType: (count: Int, bytes: UInt64)] = [:]
+        var lastCommit = UInt64(header.length)
+        do throws(VaultError) {
+            try FrameWalker(file: file, UInt64(header.length)..<size).walk { (_, head, offset) throws(VaultError) in
+                let known = counts[head.type] ?? (0, 0)
+                counts[head.type] = (known.count + 1, known.bytes + UInt64(head.length))
+                if head.type == .commit { lastCommit = offset + UInt64(head.length) }
+            }
+        } catch {
+            // What is no object ends the look: the rest counts as tail.
+            guard [.structureInvalid, .limitExceeded].contains(error.code) else { throw error }
+        }
+        let tail: TailState = lastCommit == size ? .clean : try file.isLockedByAnother() ? .writeInProgress : .damaged(bytes: size - lastCommit)
+        return Inspection(
+            version: Int(Format.version), id: VaultID(header.id), headerBytes: header.length, fileBytes: size,
+            slots: header.slots.map { SlotInfo(unauthenticated: $0) },
+            extensions: header.extensions.map { .init(name: $0.name, isCritical: $0.isCritical, bytes: $0.value.count) },
+            objects: FrameType.allCases.compactMap { type in counts[type].map { .init(type: type.name, count: $0.count, bytes: $0.bytes) } },
+            tail: tail)
+    }
+}

@@ -1,0 +1,136 @@
+internal import VaultBytes
+
+/// An item without its secret: what listing and searching read.
+public struct Item: Sendable {
+    /// Random, and the item's own as long as it exists.
+    public let id: ItemID
+    /// What it is found by.
+    public let key: ItemKey
+    /// Its attributes; from a listing, only those of at most 256 bytes.
+    public internal(set) var attributes: Attributes
+    /// How many attributes are longer, and so only in an opened item.
+    public let largeAttributes: Int
+    /// When its secret can be read.
+    public let accessibility: Accessibility
+    /// The device that it is for, if it is for one only.
+    public let device: DeviceID?
+    /// When it was made: milliseconds since 1970-01-01T00:00:00Z.
+    public let created: Int64
+    /// When secret or attributes were changed last: milliseconds since 1970.
+    public let modified: Int64
+    /// A hybrid logical clock: which of two states of the item is newer.
+    public let revision: UInt64
+
+    let entry: ItemEntry
+
+    /// A rough size of its secret in bytes: what the padded record tells.
+    public var paddedSize: Int { entry.record.length - Format.recordOverhead }
+}
+
+/// An item with its secret.
+public struct OpenedItem: ~Copyable {
+    /// The item, with all attributes.
+    public let item: Item
+    /// The secret.
+    public var secret: Secret
+
+    init(item: Item, secret: consuming Secret) {
+        self.item = item
+        self.secret = secret
+    }
+
+    /// Gives the secret away.
+    public consuming func takeSecret() -> Secret { secret }
+}
+
+/// A keyring in the form that reading items needs: who may read what, by compartment number.
+final class KeyringView: Sendable {
+    struct Compartment: Sendable {
+        let info: Keyring.Compartment
+        let group: Keyring.Group
+        let encodedGroup: [UInt8]
+        let accessibility: Accessibility
+    }
+
+    let keyring: Keyring
+    private let compartments: [UInt32: Compartment]
+
+    init(_ keyring: Keyring) {
+        self.keyring = keyring
+        var all: [UInt32: Compartment] = [:]
+        for info in keyring.compartments {
+            guard let group = keyring.groups.first(where: { $0.number == info.group }), let accessibility = Accessibility(rawValue: info.accessibility)
+            else { continue }
+            all[info.number] = Compartment(info: info, group: group, encodedGroup: ItemKey.encodedGroup(group.name), accessibility: accessibility)
+        }
+        compartments = all
+    }
+
+    func compartment(_ number: UInt32) -> Compartment? { compartments[number] }
+
+    ///
+    func compartment(of entry: ItemEntry, _ key: ItemKey, at offset: UInt64) throws(VaultError) -> Compartment {
+        guard let found = compartments[entry.compartment] else {
+            throw VaultError(.structureInvalid, "an item's compartment does not exist", at: offset)
+        }
+        guard found.encodedGroup.elementsEqual(key.encodedGroup) else {
+            throw VaultError(.structureInvalid, "an item's compartment is of another group than its name", at: offset)
+        }
+        return found
+    }
+}
+
+/// Leaf values of items.
+enum ItemCodec {
+    struct Decoded {
+        let entry: ItemEntry
+        let largeAttributes: Int
+        let attributes: Attributes
+    }
+
+    static func encode(_ entry: ItemEntry, _ attributes: Attributes) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(160)
+        entry.encode(into: &out)
+        out.append(varint: UInt64(attributes.inRecord.count))
+        AttributeList.encode(attributes.inPage, into: &out)
+        return out
+    }
+
+    /// `page` is the offset of the page that holds the value.
+    static func decode(_ value: [UInt8], page: UInt64) throws(VaultError) -> Decoded {
+        try decoding { () throws(FormatError) in
+            var cursor = Cursor(value.span, at: page, else: .structureInvalid)
+            return try decode(value.span, &cursor, page: page)
+        }
+    }
+
+    static func decode(_ page: Page, _ index: Int) throws(VaultError) -> Decoded {
+        let bytes = page.bytes
+        return try decoding { () throws(FormatError) in
+            var cursor = page.cursor(index)
+            return try decode(bytes.span, &cursor, page: page.offset)
+        }
+    }
+
+    private static func decode(_ bytes: Span<UInt8>, _ cursor: inout Cursor, page: UInt64) throws(FormatError) -> Decoded {
+        let entry = try ItemEntry(bytes, &cursor, page: page)
+        let large = try cursor.count(bytes, most: Format.Limit.attributes, "large attributes")
+        let attributes = Attributes(sorted: try AttributeList.decode(bytes, &cursor, .inPage))
+        guard attributes.count + large <= Format.Limit.attributes else { throw cursor.limit("an item's attributes") }
+        try cursor.finish()
+        return Decoded(entry: entry, largeAttributes: large, attributes: attributes)
+    }
+
+    static func item(_ key: ItemKey, _ decoded: Decoded, _ view: KeyringView, at offset: UInt64) throws(VaultError) -> Item {
+        let compartment = try view.compartment(of: decoded.entry, key, at: offset)
+        guard decoded.entry.device <= view.keyring.devices.count else {
+            throw VaultError(.structureInvalid, "an item's device does not exist", at: offset)
+        }
+        let device = compartment.info.isDeviceBound ? DeviceID(compartment.info.device) : nil
+        return Item(
+            id: ItemID(decoded.entry.id), key: key, attributes: decoded.attributes, largeAttributes: decoded.largeAttributes,
+            accessibility: compartment.accessibility, device: device, created: decoded.entry.created, modified: decoded.entry.modified,
+            revision: decoded.entry.revision, entry: decoded.entry)
+    }
+}

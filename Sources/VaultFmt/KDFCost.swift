@@ -1,0 +1,78 @@
+internal import VaultBytes
+
+/// What Argon2id costs to turn a passphrase into a key (specification, section 3.1; RFC 9106).
+public struct KDFCost: Hashable, Sendable {
+    /// Memory in KiB; at least 8 for each lane.
+    public var memoryKiB: UInt32
+    /// Passes over the memory; at least 1.
+    public var passes: UInt32
+    /// Lanes, which are computed in parallel; at least 1.
+    public var lanes: UInt32
+
+    /// Makes a cost.
+    public init(memoryKiB: UInt32, passes: UInt32, lanes: UInt32) {
+        self.memoryKiB = memoryKiB
+        self.passes = passes
+        self.lanes = lanes
+    }
+
+    /// 64 MiB, 3 passes, 4 lanes.
+    public static let interactive = KDFCost(memoryKiB: 64 << 10, passes: 3, lanes: 4)
+    /// 256 MiB, 3 passes, 4 lanes: the default.
+    public static let moderate = KDFCost(memoryKiB: 256 << 10, passes: 3, lanes: 4)
+    /// 1 GiB, 4 passes, 4 lanes.
+    public static let sensitive = KDFCost(memoryKiB: 1 << 20, passes: 4, lanes: 4)
+    /// 8 KiB, 1 pass, 1 lane: for tests of everything but the KDF.
+    public static let testing = KDFCost(memoryKiB: 8, passes: 1, lanes: 1)
+    /// The least that a writer uses without being told so: 19 MiB, 2 passes, 1 lane (OWASP's floor for Argon2id).
+    public static let floor = KDFCost(memoryKiB: 19 << 10, passes: 2, lanes: 1)
+
+    init(_ cost: Slot.Cost) { self.init(memoryKiB: cost.memoryKiB, passes: cost.passes, lanes: cost.lanes) }
+
+    var inSlot: Slot.Cost { Slot.Cost(memoryKiB: memoryKiB, passes: passes, lanes: lanes) }
+
+    /// Whether it is below the floor: less than 19 MiB, or fewer than 2 passes.
+    public var isWeak: Bool { memoryKiB < Self.floor.memoryKiB || passes < Self.floor.passes }
+
+    /// A cost that takes about `seconds` on this machine: 3 passes, and as much memory as that allows, at least the floor and at most 2 GiB; beyond that,
+    /// more passes. Measures a run of 64 MiB. Throws `invalidArgument` unless 0 < seconds ≤ 60.
+    public static func calibrated(seconds: Double, lanes: UInt32 = 4) throws(VaultError) -> KDFCost {
+        guard seconds > 0, seconds <= 60, (1...16).contains(lanes) else {
+            throw VaultError(.invalidArgument, "a KDF can be calibrated to more than 0 and at most 60 seconds, with 1 to 16 lanes")
+        }
+        let probe = KDFCost(memoryKiB: 64 << 10, passes: 3, lanes: lanes)
+        var best = Double.infinity
+        for _ in 0..<2 { best = min(best, try probe.measured()) }
+        // Cost grows with memory × passes.
+        let units = seconds / best * Double(probe.memoryKiB) * Double(probe.passes)
+        let memory = min(max(units / 3, Double(floor.memoryKiB)), Double(2 << 20))
+        let passes = min(max((units / memory).rounded(), Double(floor.passes)), 16)
+        return KDFCost(memoryKiB: UInt32(memory) / (4 * lanes) * (4 * lanes), passes: UInt32(passes), lanes: lanes)
+    }
+
+    private func measured() throws(VaultError) -> Double {
+        let clock = ContinuousClock()
+        let start = clock.now
+        do throws(CryptoError) {
+            _ = try Argon2.stretch(
+                Secret.random(count: 32), salt: Randomness.system.bytes(16), memoryKiB: memoryKiB, passes: passes, lanes: lanes)
+        } catch { throw VaultError(crypto: error, "the calibration") }
+        let spent = start.duration(to: clock.now).components
+        return Double(spent.seconds) + Double(spent.attoseconds) / 1e18
+    }
+
+    /// What a new slot with these factors gets: nothing without a passphrase or other key file. Throws `weakKDF` below the floor unless told otherwise.
+    func checked(for factors: borrowing Factors, allowWeak: Bool, limits: ReaderLimits = ReaderLimits()) throws(VaultError) -> Slot.Cost? {
+        guard Slot.isStretched(factors.kinds.rawValue) else { return nil }
+        guard (1...0xFF_FFFF).contains(lanes), passes >= 1, UInt64(memoryKiB) >= 8 * UInt64(lanes) else {
+            throw VaultError(.invalidArgument, "Argon2id needs at least 1 pass, 1 lane, and 8 KiB of memory for each lane")
+        }
+        guard allowWeak || !isWeak else {
+            throw VaultError(.weakKDF, "a key derivation with less than 19 MiB or 2 passes is weak: allow it explicitly if you want it")
+        }
+        var spent: UInt64 = 0
+        try limits.check(inSlot)
+        try limits.spend(inSlot, &spent)
+        return inSlot
+    }
+}

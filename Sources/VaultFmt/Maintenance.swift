@@ -1,0 +1,90 @@
+internal import VaultBytes
+
+/// What a compaction did.
+public struct CompactionReport: Sendable {
+    /// The file's length before.
+    public let bytesBefore: UInt64
+    /// The file's length after.
+    public let bytesAfter: UInt64
+}
+
+/// A vault in figures, as its newest commit and its index have it.
+public struct Statistics: Sendable {
+    /// Items of one compartment.
+    public struct Compartment: Sendable {
+        /// The access group; empty for the default one.
+        public let group: String
+        /// When its secrets can be read.
+        public let accessibility: Accessibility
+        /// The device that it is for, if it is for one only.
+        public let device: DeviceID?
+        /// How many items it has.
+        public let items: Int
+    }
+
+    /// How many commits there were.
+    public let generation: UInt64
+    /// How many items there are.
+    public let items: UInt64
+    /// How many items of each class there are; classes without items are left out.
+    public let itemsByClass: [(itemClass: ItemClass, count: Int)]
+    /// How many tombstones there are.
+    public let tombstones: UInt64
+    /// The compartments, also those without items.
+    public let compartments: [Compartment]
+    /// The file's length.
+    public let fileBytes: UInt64
+    /// Bytes that the newest state uses.
+    public let liveBytes: UInt64
+    /// Bytes that compaction would free.
+    public let deadBytes: UInt64
+    /// How many levels of pages the index has; 0 if there are no items.
+    public let treeHeight: Int
+    /// Whether the memory for secrets could be kept from being swapped out.
+    public let memoryLocked: Bool
+    /// Why a compaction that was due did not happen, if so.
+    public let compactionBlocked: String?
+}
+
+extension Vault {
+    /// Rewrites the file without what is dead: removed secrets, replaced records and pages. The handle goes on with the new file.
+    ///
+    /// Throws `cannotReplace` where the file has hard links, or an owner or attributes that a new file cannot be given; `notPermitted`, `busy`, `noSpace`, `io`.
+    @discardableResult
+    public func compact() throws(VaultError) -> CompactionReport {
+        try withCore { (core) throws(VaultError) in
+            try core.writing { () throws(VaultError) in
+                let before = core.store.state.commit.end
+                try Rebuild.compact(core)
+                return CompactionReport(bytesBefore: before, bytesAfter: core.store.state.commit.end)
+            }
+        }
+    }
+
+    /// Counts what is in the vault; reads the whole index, and no secret.
+    public func statistics() throws(VaultError) -> Statistics {
+        try withCore { (core) throws(VaultError) in
+            let commit = core.store.state.commit
+            var classes: [ItemClass: Int] = [:]
+            var compartments: [UInt32: Int] = [:]
+            var cursor = ItemCursor(query: Query(), view: core.view, tree: core.store.tree)
+            while let item = try cursor.next() {
+                classes[item.key.itemClass, default: 0] += 1
+                compartments[item.entry.compartment, default: 0] += 1
+            }
+            let all = core.store.keyring.compartments.compactMap { info in
+                core.view.compartment(info.number).map {
+                    Statistics.Compartment(
+                        group: $0.group.name, accessibility: $0.accessibility, device: info.isDeviceBound ? DeviceID(info.device) : nil,
+                        items: compartments[info.number] ?? 0)
+                }
+            }
+            return Statistics(
+                generation: commit.generation, items: commit.items,
+                itemsByClass: classes.sorted { $0.key < $1.key }.map { (itemClass: $0.key, count: $0.value) }, tombstones: commit.tombstones,
+                compartments: all, fileBytes: try core.store.file.size(), liveBytes: commit.liveBytes, deadBytes: core.deadBytes,
+                treeHeight: commit.root.map { Int($0.level) + 1 } ?? 0, memoryLocked: Secret.isMemoryLocked,
+                compactionBlocked: core.compactionBlocked)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import VaultBytes
+
+/// How a vault is opened.
+public struct OpenOptions: ~Copyable, Sendable {
+    /// Whether it can be changed.
+    public var writable = false
+    /// How much key derivation the file may ask for.
+    public var limits = ReaderLimits()
+    /// This device, for items of this device only; without one they are listed, and their secrets refused.
+    public var device: Device?
+    /// How long to wait for another writer, in seconds.
+    public var lockWait: Double = 10
+    /// A state that the vault must have come from: else `rolledBack` or `forked` is thrown.
+    public var anchor: Anchor?
+
+    /// The defaults: for reading, without a device.
+    public init() {}
+}
+
+/// How a vault is created.
+public struct CreateOptions: ~Copyable, Sendable {
+    /// The cost of its first slot's key derivation.
+    public var cost: KDFCost = .moderate
+    /// Whether a cost below the floor is accepted.
+    public var allowWeak = false
+    /// The first slot's name, at most 63 bytes.
+    public var slotName = ""
+    /// This device, as when opening.
+    public var device: Device?
+    /// How long later changes wait for another writer, in seconds.
+    public var lockWait: Double = 10
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What a slot opens.
+public enum Access: Sendable, Hashable {
+    /// Everything, and may change it.
+    case owner
+    /// The index, and the secrets of these access groups; may change nothing.
+    case scoped(groups: [String])
+}
+
+/// A slot, as far as its reader may know it.
+public struct SlotInfo: Sendable, Hashable {
+    /// Random.
+    public let id: SlotID
+    /// Whether it opens everything; else it is scoped.
+    public let isFull: Bool
+    /// What it takes to open it, all together.
+    public let factors: FactorKinds
+    /// The key derivation's cost, where there is one.
+    public let cost: KDFCost?
+    /// Its name; nil for who is not an owner.
+    public let name: String?
+    /// The access groups that a scoped slot opens; nil for a full one, and for who is not an owner.
+    public let groups: [String]?
+    /// Whether it is the one that opened this vault.
+    public let openedThis: Bool
+
+    /// Whether its key derivation is below the floor.
+    public var isWeak: Bool { cost?.isWeak ?? false }
+}

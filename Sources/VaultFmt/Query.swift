@@ -1,0 +1,142 @@
+internal import VaultBytes
+
+/// Which items: every field that is set must match exactly; `pattern` may match in part.
+public struct Query: Sendable {
+    /// The class.
+    public var itemClass: ItemClass?
+    /// The service of generic passwords.
+    public var service: String?
+    /// The account of generic and internet passwords.
+    public var account: String?
+    /// The server of internet passwords.
+    public var server: String?
+    /// The protocol of internet passwords.
+    public var `protocol`: String?
+    /// The port of internet passwords.
+    public var port: UInt32?
+    /// The path of internet passwords.
+    public var path: String?
+    /// The access group.
+    public var group: String?
+    /// The label.
+    public var label: String?
+    /// Synchronizable or not.
+    public var synchronizable: Bool?
+    /// The accessibility.
+    public var accessibility: Accessibility?
+    /// Text that service, account, server or label contain, whatever its case.
+    public var pattern: String?
+
+    /// Matches every item.
+    public init() {}
+
+    /// Whether an item matches.
+    public func matches(_ item: Item) -> Bool {
+        matches(item.key) && (accessibility == nil || item.accessibility == accessibility)
+            && (label == nil || Self.isSame(item.attributes.label, label)) && matchesPattern(item)
+    }
+
+    private func matches(_ key: ItemKey) -> Bool {
+        guard itemClass == nil || key.itemClass == itemClass, synchronizable == nil || key.synchronizable == synchronizable,
+            group == nil || Self.isSame(key.group, group)
+        else { return false }
+        switch key.fields {
+        case .genericPassword(let itsService, let itsAccount):
+            return Self.fits(service, itsService) && Self.fits(account, itsAccount) && server == nil && `protocol` == nil && port == nil && path == nil
+        case .internetPassword(let itsServer, let itsProtocol, let itsPort, let itsPath, let itsAccount, _, _):
+            return Self.fits(server, itsServer) && Self.fits(account, itsAccount) && Self.fits(`protocol`, itsProtocol)
+                && (port == nil || port == itsPort) && Self.fits(path, itsPath) && service == nil
+        case .certificate, .key, .identity:
+            return service == nil && account == nil && server == nil && `protocol` == nil && port == nil && path == nil
+        }
+    }
+
+    private func matchesPattern(_ item: Item) -> Bool {
+        guard let pattern else { return true }
+        let wanted = pattern.lowercased()
+        return [item.key.service, item.key.account, item.key.server, item.attributes.label].contains {
+            $0.map { Self.contains($0.lowercased(), wanted) } ?? false
+        }
+    }
+
+    /// Exact means the same bytes, not canonically equivalent ones.
+    private static func isSame(_ left: String?, _ right: String?) -> Bool {
+        switch (left, right) {
+        case (let left?, let right?): left.utf8.elementsEqual(right.utf8)
+        case (nil, nil): true
+        default: false
+        }
+    }
+
+    private static func fits(_ wanted: String?, _ value: String) -> Bool { wanted == nil || isSame(wanted, value) }
+
+    private static func contains(_ text: String, _ part: String) -> Bool {
+        let text = Array(text.utf8)
+        let part = Array(part.utf8)
+        guard part.count <= text.count else { return false }
+        return (0...text.count - part.count).contains { text[$0..<$0 + part.count].elementsEqual(part) }
+    }
+
+    /// What all matching keys start with: the part of the vault to be read.
+    var keyPrefix: [UInt8] {
+        var out: [UInt8] = []
+        if itemClass ?? .genericPassword == .genericPassword, let service {
+            out.append(ItemClass.genericPassword.rawValue)
+            KeyFields.append(service.utf8, to: &out)
+            if let account { KeyFields.append(account.utf8, to: &out) }
+        } else if itemClass ?? .internetPassword == .internetPassword, let server {
+            out.append(ItemClass.internetPassword.rawValue)
+            KeyFields.append(server.utf8, to: &out)
+            if let `protocol` { KeyFields.append(`protocol`.utf8, to: &out) }
+        } else if let itemClass {
+            out.append(itemClass.rawValue)
+        }
+        return out
+    }
+}
+
+/// Goes through items in the order of their keys, a page at a time, as they were when the cursor was made.
+public struct ItemCursor: Sendable {
+    private enum Position: Sendable {
+        case notStarted(TreeReader)
+        case inTree(TreeCursor)
+        case ended
+    }
+
+    private let query: Query
+    private let view: KeyringView
+    private let prefix: [UInt8]
+    private var position: Position
+
+    init(query: Query, view: KeyringView, tree: TreeReader) {
+        self.query = query
+        self.view = view
+        prefix = query.keyPrefix
+        position = .notStarted(tree)
+    }
+
+    /// The next matching item, or nil after the last. Throws what reading a page can throw: `authenticationFailed`, `structureInvalid`, `io`.
+    public mutating func next() throws(VaultError) -> Item? {
+        while let (page, index) = try nextEntry() {
+            let key = page.key(index)
+            guard key.starts(with: prefix), let first = key.first, first < Format.tombstoneTag else { break }
+            let item = try ItemCodec.item(try ItemKey(key), try ItemCodec.decode(page, index), view, at: page.offset)
+            if query.matches(item) { return item }
+        }
+        position = .ended
+        return nil
+    }
+
+    private mutating func nextEntry() throws(VaultError) -> (page: Page, index: Int)? {
+        switch position {
+        case .ended: return nil
+        case .notStarted(let tree): position = .inTree(try tree.cursor(from: prefix))
+        case .inTree: break
+        }
+        guard case .inTree(var cursor) = position else { return nil }
+        // Moved out while it changes, so that its path is not copied.
+        position = .ended
+        defer { position = .inTree(cursor) }
+        return try cursor.next()
+    }
+}

@@ -1,0 +1,193 @@
+internal import VaultBytes
+
+/// Writing a vault's live contents into a new file: compaction, rotation, and what removing a scoped slot takes.
+///
+/// Records go first, in the order of their random ids, so that their order tells nothing; then the keyring, the history, and the tree.
+enum Rebuild {
+    /// What changes on the way.
+    struct Plan: ~Copyable {
+        var header: Header
+        var keys: VaultKeys
+        var slotID: Bytes16
+        var wrappingKey: Secret
+        var keyring: Keyring
+        /// New keys of the compartments that are resealed, by number.
+        var newKeys: [UInt32: SecretBox] = [:]
+        /// Whether index and locator keys are others than before.
+        var hasNewIndex: Bool
+    }
+
+    /// Rewrites the file without what is dead; keys stay as they are.
+    static func compact(_ core: VaultCore) throws(VaultError) {
+        let store = core.store
+        let plan = Plan(
+            header: store.header, keys: try ownKeys(store), slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(),
+            keyring: store.keyring, hasNewIndex: false)
+        try run(plan, core)
+    }
+
+    static func ownKeys(_ store: Store) throws(VaultError) -> VaultKeys {
+        guard let vaultKey = store.slot.keys.vaultKey() else { throw VaultError(.notPermitted, "only an owner can do this") }
+        return VaultKeys(vaultKey: vaultKey, epoch: store.header.epoch.bytes)
+    }
+
+    static func wrappedGroup(_ number: UInt32, _ name: String, _ key: borrowing Secret, _ store: Store) throws(VaultError) -> Keyring.Group {
+        switch store.slot.keys.owner {
+        case .some(let owner): return Wrapping.wrap(group: number, name, key, owner, store.vault, store.random)
+        case .none: throw VaultError(.notPermitted, "only an owner can do this")
+        }
+    }
+
+    /// Carries a plan out. Returns the keys of items whose records were copied although their compartment was to be resealed.
+    static func run(_ plan: consuming Plan, _ core: VaultCore, progress: ((UInt64, UInt64) -> Void)? = nil) throws(VaultError) {
+        let store = core.store
+        let history = try store.historyForCompaction()
+        let newKeys = plan.newKeys
+        let keyring = plan.keyring
+        let hasNewIndex = plan.hasNewIndex
+        let old = store.state.commit
+        let oldTree = store.tree
+        let replacement = Store.Replacement(
+            header: plan.header, keys: plan.keys, wrappingKey: plan.wrappingKey, slotID: plan.slotID)
+        try store.rebuild(replacement) { (appender, keys) throws(VaultError) in
+            var mover = RecordMover(core: core, newKeys: newKeys, newLocator: hasNewIndex ? SecretBox(keys.locator.copy()) : nil)
+            let order = try RecordOrder(oldTree, items: old.items, start: appender.start)
+            try appender.leaveRoom(for: order.bytes)
+            var tree = TreeBuilder(appender: appender, indexKey: keys.index.copy())
+            var counts = (items: UInt64(0), tombstones: UInt64(0))
+            let oldest = oldestTombstone(core)
+            var cursor = try oldTree.cursor()
+            cursor.isBypassingCache = true
+            while let (page, index) = try cursor.next() {
+                let key = page.key(index)
+                if key.first == Format.tombstoneTag {
+                    guard try tombstone(page, index).revision >= oldest else { continue }
+                    try tree.append(key, page.value(index))
+                    counts.tombstones += 1
+                    continue
+                }
+                let decoded = try ItemCodec.decode(page, index)
+                let entry = try mover.move(decoded.entry, to: order.offset(of: Int(counts.items)), appender)
+                try tree.append(key, mover.value(decoded, entry, page, index))
+                counts.items += 1
+                if counts.items % 1024 == 0 { progress?(counts.items, old.items) }
+            }
+            let root = try tree.finish()
+            let body = try decoding { () throws(FormatError) in try keyring.encode() }
+            let keyringRef = try appender.append(body, as: .keyring, .keyring, key: keys.index)
+            let historyRef = try appender.append(history.encode(), as: .history, .history, key: keys.index)
+            let live = order.bytes + tree.bytes + UInt64(keyringRef.length + historyRef.length)
+            return Store.NewState(
+                root: root, keyring: keyringRef, history: historyRef, clock: core.lastTick, items: counts.items, tombstones: counts.tombstones,
+                liveBytes: live)
+        }
+        core.stateChanged()
+        core.compartments.forgetAll()
+    }
+
+    private static func oldestTombstone(_ core: VaultCore) -> UInt64 {
+        let now = UInt64(clamping: core.store.fileSystem.now())
+        return (now > Format.tombstoneLifetime ? now - Format.tombstoneLifetime : 0) << 16
+    }
+
+    private static func tombstone(_ page: Page, _ index: Int) throws(VaultError) -> TombstoneEntry {
+        let bytes = page.bytes
+        return try decoding { () throws(FormatError) in
+            var cursor = page.cursor(index)
+            return try TombstoneEntry(bytes.span, &cursor)
+        }
+    }
+}
+
+/// Where each record goes: in the order of the items' ids, one after the other. Eight bytes an item once it is made.
+struct RecordOrder {
+    private struct Place {
+        let id: UInt64
+        let ordinal: UInt32
+        let length: UInt32
+    }
+
+    private let offsets: [UInt64]
+    let bytes: UInt64
+
+    /// Looks through the tree once; items count as they come in the order of keys.
+    init(_ tree: TreeReader, items: UInt64, start: UInt64) throws(VaultError) {
+        var places: [Place] = []
+        places.reserveCapacity(Int(min(items, 1 << 24)))
+        var cursor = try tree.cursor()
+        cursor.isBypassingCache = true
+        while let (page, index) = try cursor.next() {
+            if page.key(index).first == Format.tombstoneTag { continue }
+            let entry = try ItemCodec.decode(page, index).entry
+            guard let ordinal = UInt32(exactly: places.count) else { throw VaultError(.limitExceeded, "too many items") }
+            places.append(Place(id: UInt64(bigEndian: entry.id.words.0), ordinal: ordinal, length: UInt32(entry.record.length)))
+        }
+        places.sort { $0.id < $1.id }
+        var offsets = [UInt64](repeating: 0, count: places.count)
+        var next = start
+        for place in places {
+            offsets[Int(place.ordinal)] = next
+            next += UInt64(place.length)
+        }
+        self.offsets = offsets
+        bytes = next - start
+    }
+
+    func offset(of ordinal: Int) throws(VaultError) -> UInt64 {
+        guard ordinal < offsets.count else { throw VaultError(.structureInvalid, "the index changed while it was read") }
+        return offsets[ordinal]
+    }
+}
+
+/// Moves records into a new file: as they are, with another locator, or resealed.
+struct RecordMover {
+    let core: VaultCore
+    let newKeys: [UInt32: SecretBox]
+    /// The new locator key, if there is another.
+    let newLocator: SecretBox?
+
+    mutating func move(_ entry: ItemEntry, to offset: UInt64, _ appender: Appender) throws(VaultError) -> ItemEntry {
+        let store = core.store
+        var frame = try FrameReader.read(entry.record, .record, store.file)
+        var moved = entry
+        if let key = newKeys[entry.compartment] {
+            guard let compartment = core.view.compartment(entry.compartment) else {
+                throw VaultError(.structureInvalid, "an item's compartment does not exist", at: entry.record.offset)
+            }
+            let old = try core.compartments.key(compartment, core.context)
+            let body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+                try RecordCodec.open(frame, entry.identity, key: old.secret, store.sealing, at: entry.record.offset)
+            }
+            moved.recordRevision = try core.tick()
+            seal(body, moved, key.secret, into: &frame)
+        } else if let newLocator {
+            frame.withUnsafeMutableBytes { store.sealing.relocate($0, from: store.slot.keys.locator, to: newLocator.secret) }
+        }
+        moved.record = try appender.place(frame, at: offset)
+        return moved
+    }
+
+    /// The value with the new entry; its attributes, byte for byte, as they were.
+    func value(_ decoded: ItemCodec.Decoded, _ entry: ItemEntry, _ page: Page, _ index: Int) -> [UInt8] {
+        var old: [UInt8] = []
+        decoded.entry.encode(into: &old)
+        var out: [UInt8] = []
+        out.reserveCapacity(old.count + 64)
+        entry.encode(into: &out)
+        out.append(contentsOf: page.value(index).dropFirst(old.count))
+        return out
+    }
+
+    private func seal(_ body: borrowing Secret, _ entry: ItemEntry, _ key: borrowing Secret, into frame: inout [UInt8]) {
+        let head = FrameHead(.record, length: frame.count).encoded
+        let sealing = core.store.sealing
+        body.withUnsafeBytes { body in
+            frame.withUnsafeMutableBytes { frame in
+                switch newLocator {
+                case .some(let locator): sealing.sealRecord(body, entry.identity, head: head, key: key, locatorKey: locator.secret, into: frame)
+                case .none: sealing.sealRecord(body, entry.identity, head: head, key: key, locatorKey: core.store.slot.keys.locator, into: frame)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import VaultBytes
+
+/// The keys and readers of a damaged vault: like a `Store`, but content with what there is.
+final class SalvageStore {
+    let headerLength: Int
+    let slot: OpenedSlot
+    let sealing: Sealing
+    let pages: PageSource
+    let finder: StateFinder
+    private(set) var view = KeyringView(Keyring())
+    private let vault: Bytes16
+    private let device: SecretBox?
+    private let deviceID: Bytes16
+    private var keys: [UInt32: SecretBox] = [:]
+
+    init(
+        _ file: any FileHandle, _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ device: consuming Device?, _ report: inout SalvageReport
+    ) throws(VaultError) {
+        let (header, bytes) = try Store.readHeader(file)
+        slot = try Self.openSlot(header, bytes, factors, limits, &report)
+        guard slot.keys.isOwner else { throw VaultError(.notPermitted, "salvaging needs a full slot") }
+        headerLength = header.length
+        vault = header.id
+        sealing = Sealing(vault: header.id.words, random: .system)
+        pages = PageSource(file: file, sealing: sealing, indexKey: slot.keys.index.copy(), cacheBytes: 8 << 20)
+        let codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id)
+        finder = StateFinder(
+            file: file, codec: codec, vault: header.id, headerLength: UInt64(header.length), headerHash: Bytes32(hashing: bytes))
+        if let device = consume device {
+            deviceID = device.id.bytes
+            self.device = SecretBox(device.secret.copy())
+        } else {
+            deviceID = .zero
+            self.device = nil
+        }
+    }
+
+    /// A header that does not authenticate is worth a note here, where everything else authenticates by itself.
+    private static func openSlot(
+        _ header: Header, _ bytes: [UInt8], _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ report: inout SalvageReport
+    ) throws(VaultError) -> OpenedSlot {
+        do throws(VaultError) { return try SlotOpener.open(header, bytes, factors, limits) } catch {
+            guard error.code == .authenticationFailed else { throw error }
+        }
+        report.notes.append("the header does not authenticate: its slots or extensions were damaged or altered")
+        return try SlotOpener.open(header, bytes, factors, limits, checkingHeader: false)
+    }
+
+    func use(_ keyring: Keyring) { view = KeyringView(keyring) }
+
+    func open(_ frame: [UInt8], _ identity: Sealing.RecordIdentity, at offset: UInt64) throws(VaultError) -> Secret {
+        let key = try key(identity.compartment, at: offset)
+        return try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+            try RecordCodec.open(frame, identity, key: key.secret, sealing, at: offset)
+        }
+    }
+
+    private func key(_ number: UInt32, at offset: UInt64) throws(VaultError) -> SecretBox {
+        if let known = keys[number] { return known }
+        guard let compartment = view.compartment(number) else {
+            throw VaultError(.authenticationFailed, "a record's compartment is not known", at: offset)
+        }
+        let groupKey = try Wrapping.groupKey(compartment.group, slot.keys, vault)
+        let opened = SecretBox(
+            try Wrapping.compartmentKey(compartment.info, groupKey, vault: vault, device: device, deviceID: deviceID))
+        keys[number] = opened
+        return opened
+    }
+}

@@ -1,0 +1,269 @@
+internal import VaultBytes
+
+/// Changes that become durable together, or not at all. Only to be used within the closure that it was given to.
+///
+/// It sees its own changes. Other handles see none of them before the transaction has ended.
+public final class Transaction {
+    private let core: VaultCore
+    private let appender: Appender
+    private var changes = PendingChanges()
+    private var keyring: Keyring
+    private var view: KeyringView
+    private var newKeys: [UInt32: SecretBox] = [:]
+    private var newGroups: [UInt32: SecretBox] = [:]
+    private var items: Int64 = 0
+    private var tombstones: Int64 = 0
+    private var liveBytes: Int64 = 0
+    private var hasEnded = false
+
+    init(_ core: VaultCore) {
+        self.core = core
+        appender = core.store.makeAppender()
+        keyring = core.store.keyring
+        view = core.view
+    }
+
+    // MARK: reading
+
+    /// The item with this key, without its secret; nil if there is none.
+    public func item(_ key: ItemKey) throws(VaultError) -> Item? {
+        try requireOpen()
+        guard let change = changes.find(key.bytes) else { return try core.find(key) }
+        guard let value = change else { return nil }
+        // Records of this transaction end before the page that will name them, which is not yet there.
+        return try ItemCodec.item(key, try ItemCodec.decode(value, page: appender.position), view, at: appender.position)
+    }
+
+    /// The item with its secret; nil if there is none. One that this transaction has set throws `invalidArgument`: the caller has it.
+    public func get(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
+        guard let item = try item(key) else { return nil }
+        return try open(item)
+    }
+
+    private func open(_ item: Item) throws(VaultError) -> OpenedItem {
+        guard item.entry.record.offset < appender.start else {
+            throw VaultError(.invalidArgument, "a secret that this transaction has set cannot be read within it")
+        }
+        return try core.open(item)
+    }
+
+    // MARK: changing
+
+    /// Adds an item. Throws `duplicateItem` if the key exists, `limitExceeded` beyond a limit, `deviceBound` where a device is needed and none given.
+    public func add(
+        _ key: ItemKey, secret: borrowing Secret, attributes: Attributes = .init(), accessibility: Accessibility = .whenUnlocked,
+        created: Int64? = nil, modified: Int64? = nil
+    ) throws(VaultError) {
+        guard try item(key) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
+        try put(key, secret, attributes, accessibility, replacing: nil, created: created, modified: modified)
+    }
+
+    /// Adds an item, or replaces its secret and the attributes named; the others stay. Without an accessibility, an item keeps its own.
+    public func set(
+        _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil,
+        created: Int64? = nil, modified: Int64? = nil
+    ) throws(VaultError) {
+        guard let old = try item(key) else {
+            let initial = attributes.applied(to: Attributes())
+            try put(key, secret, initial, accessibility ?? .whenUnlocked, replacing: nil, created: created, modified: modified)
+            return
+        }
+        let new = attributes.applied(to: try allAttributes(old, needed: !attributes.replaceAll))
+        try put(key, secret, new, accessibility ?? old.accessibility, replacing: old, created: created, modified: modified)
+    }
+
+    /// Changes attributes or accessibility of an item, not its secret. Throws `noSuchItem`.
+    public func update(_ key: ItemKey, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil) throws(VaultError) {
+        guard let old = try item(key) else { throw VaultError(.noSuchItem, "no such item") }
+        let isMoved = accessibility.map { $0 != old.accessibility } ?? false
+        let isInPage = old.largeAttributes == 0 && attributes.set.inRecord.isEmpty
+        guard isMoved || !isInPage else { return try updateInPage(old, attributes.applied(to: old.attributes)) }
+        let opened = try open(old)
+        let new = attributes.applied(to: opened.item.attributes)
+        try put(key, opened.secret, new, accessibility ?? old.accessibility, replacing: old, created: nil, modified: nil)
+    }
+
+    /// Gives an item another key; it keeps its id, secret and attributes. Throws `noSuchItem`, or `duplicateItem` if the new key exists.
+    public func move(_ key: ItemKey, to newKey: ItemKey) throws(VaultError) {
+        guard let old = try item(key) else { throw VaultError(.noSuchItem, "no such item") }
+        guard key != newKey else { return }
+        guard key.itemClass == newKey.itemClass else { throw VaultError(.invalidArgument, "an item keeps its class") }
+        guard try item(newKey) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
+        let opened = try open(old)
+        changes.put(key.bytes, nil)
+        // One item less here, and one more with the new key.
+        items -= 1
+        liveBytes -= Int64(old.entry.record.length)
+        try put(newKey, opened.secret, opened.item.attributes, old.accessibility, replacing: nil, keeping: old, created: old.created, modified: nil)
+    }
+
+    /// Removes an item, and leaves a tombstone; false if there is none. What was sealed stays in the file until it is compacted.
+    public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
+        guard let old = try item(key) else { return false }
+        changes.put(key.bytes, nil)
+        changes.put(TombstoneEntry.key(old.id.bytes), TombstoneEntry(revision: try core.tick(), device: try deviceNumber()).encode())
+        items -= 1
+        tombstones += 1
+        liveBytes -= Int64(old.entry.record.length)
+        return true
+    }
+
+    // MARK: putting items together
+
+    private func allAttributes(_ item: Item, needed: Bool) throws(VaultError) -> Attributes {
+        guard needed, item.largeAttributes > 0 else { return item.attributes }
+        return try open(item).item.attributes
+    }
+
+    private func updateInPage(_ old: Item, _ attributes: Attributes) throws(VaultError) {
+        try attributes.check()
+        var entry = old.entry
+        entry.revision = try core.tick()
+        entry.device = try deviceNumber()
+        entry.modified = core.store.fileSystem.now()
+        changes.put(old.key.bytes, ItemCodec.encode(entry, attributes))
+    }
+
+    private func put(
+        _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ accessibility: Accessibility, replacing old: Item?,
+        keeping identity: Item? = nil, created: Int64?, modified: Int64?
+    ) throws(VaultError) {
+        guard secret.count <= Format.Limit.secret else {
+            throw VaultError(.limitExceeded, "a secret has at most \(Format.Limit.secret) bytes, not \(secret.count)")
+        }
+        try attributes.check()
+        let compartment = try compartment(key.group, accessibility)
+        let revision = try core.tick()
+        let id = (old ?? identity)?.id.bytes ?? core.store.random.bytes16()
+        let now = core.store.fileSystem.now()
+        var entry = ItemEntry(
+            record: ObjectRef(offset: 0, length: 0, hash: .zero), id: id, revision: revision, device: try deviceNumber(), recordRevision: revision,
+            compartment: compartment, created: created ?? old?.created ?? now, modified: modified ?? now)
+        entry.record = try RecordCodec.append(
+            key, secret, attributes, entry.identity, compartmentKey: try self.key(compartment).secret, locatorKey: core.store.slot.keys.locator,
+            to: appender, core.store.sealing)
+        changes.put(key.bytes, ItemCodec.encode(entry, attributes))
+        if old == nil { items += 1 }
+        liveBytes += Int64(entry.record.length) - Int64(old?.entry.record.length ?? 0)
+    }
+
+    // MARK: compartments
+
+    /// Whether items for this device only can be made.
+    var hasDevice: Bool { core.deviceID != .zero }
+
+    /// The number of the compartment for such items; a new one if need be.
+    private func compartment(_ group: String, _ accessibility: Accessibility) throws(VaultError) -> UInt32 {
+        let device = accessibility.isThisDeviceOnly ? core.deviceID : .zero
+        if accessibility.isThisDeviceOnly, device == .zero {
+            throw VaultError(.deviceBound, "an item for this device only needs the device's secret")
+        }
+        let name = Array(group.utf8)
+        let known = keyring.groups.first { $0.name.utf8.elementsEqual(name) }
+        if let known,
+            let found = keyring.compartments.first(where: {
+                $0.group == known.number && $0.accessibility == accessibility.rawValue && $0.device == device
+            })
+        {
+            return found.number
+        }
+        if let known { return try addCompartment(known.number, accessibility, device) }
+        return try addCompartment(try addGroup(group), accessibility, device)
+    }
+
+    func addGroup(_ name: String) throws(VaultError) -> UInt32 {
+        guard name.utf8.count <= Format.Limit.field else { throw VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes") }
+        guard keyring.groups.count < Format.Limit.groups, keyring.nextGroup < .max else {
+            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.groups) access groups")
+        }
+        let number = keyring.nextGroup
+        let key = core.store.random.secret(Format.keySize)
+        keyring.groups.append(try Rebuild.wrappedGroup(number, name, key, core.store))
+        keyring.nextGroup += 1
+        newGroups[number] = SecretBox(key)
+        view = KeyringView(keyring)
+        return number
+    }
+
+    /// The group's number, if it has one.
+    func groupNumber(_ name: String) -> UInt32? { keyring.groups.first { $0.name.utf8.elementsEqual(name.utf8) }?.number }
+
+    private func addCompartment(_ group: UInt32, _ accessibility: Accessibility, _ device: Bytes16) throws(VaultError) -> UInt32 {
+        guard keyring.compartments.count < Format.Limit.compartments, keyring.nextCompartment < .max else {
+            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.compartments) compartments")
+        }
+        let number = keyring.nextCompartment
+        var info = Keyring.Compartment(number: number, group: group, accessibility: accessibility.rawValue, device: device, wrapped: [])
+        let key = core.store.random.secret(Format.keySize)
+        Wrapping.wrap(&info, key, try groupKey(group).secret, device: core.device, core.store.vault, core.store.random)
+        keyring.compartments.append(info)
+        keyring.nextCompartment += 1
+        newKeys[number] = SecretBox(key)
+        view = KeyringView(keyring)
+        return number
+    }
+
+    private func groupKey(_ number: UInt32) throws(VaultError) -> SecretBox {
+        if let new = newGroups[number] { return new }
+        guard let group = keyring.groups.first(where: { $0.number == number }) else { throw VaultError(.structureInvalid, "an access group does not exist") }
+        return try core.compartments.groupKey(group, core.context)
+    }
+
+    private func key(_ number: UInt32) throws(VaultError) -> SecretBox {
+        if let new = newKeys[number] { return new }
+        guard let compartment = view.compartment(number) else { throw VaultError(.structureInvalid, "a compartment does not exist") }
+        return try core.compartments.key(compartment, core.context)
+    }
+
+    /// This device's number in the keyring; 0 where none was given.
+    private func deviceNumber() throws(VaultError) -> Int {
+        guard core.deviceID != .zero else { return 0 }
+        if let index = keyring.devices.firstIndex(of: core.deviceID) { return index + 1 }
+        guard keyring.devices.count < Format.Limit.devices else { throw VaultError(.limitExceeded, "a vault knows at most \(Format.Limit.devices) devices") }
+        keyring.devices.append(core.deviceID)
+        return keyring.devices.count
+    }
+
+    // MARK: ending
+
+    /// Writes everything; nothing if nothing was changed.
+    func commit() throws(VaultError) {
+        try requireOpen()
+        let store = core.store
+        guard changes.count > 0 || keyring != store.keyring else { return end() }
+        hasEnded = true
+        let old = store.state.commit
+        changes.sort()
+        var writer = TreeWriter(source: store.pages, appender: appender, indexKey: store.slot.keys.index.copy())
+        let root = try writer.apply(changes, to: old.root)
+        liveBytes += Int64(writer.bytesAdded) - Int64(writer.bytesRemoved)
+        var ref = old.keyring
+        if keyring != store.keyring {
+            let body = try decoding { () throws(FormatError) in try keyring.encode() }
+            ref = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
+            liveBytes += Int64(ref.length) - Int64(old.keyring.length)
+        }
+        let state = Store.NewState(
+            root: root, keyring: ref, history: old.history, clock: core.lastTick, items: try Self.sum(old.items, items),
+            tombstones: try Self.sum(old.tombstones, tombstones), liveBytes: try Self.sum(old.liveBytes, liveBytes))
+        try store.commit(appender, state, keyring: keyring)
+        core.stateChanged()
+    }
+
+    /// Gives up what was not committed.
+    func end() {
+        hasEnded = true
+        if appender.hasWritten { core.store.abandon() }
+    }
+
+    private func requireOpen() throws(VaultError) {
+        guard !hasEnded else { throw VaultError(.invalidArgument, "a transaction ends with its closure") }
+    }
+
+    /// A count of the file and a change to it: the file could claim anything.
+    private static func sum(_ count: UInt64, _ change: Int64) throws(VaultError) -> UInt64 {
+        let (sum, overflow) = Int64(clamping: count).addingReportingOverflow(change)
+        guard !overflow, sum >= 0 else { throw VaultError(.structureInvalid, "the vault's counts are wrong") }
+        return UInt64(sum)
+    }
+}

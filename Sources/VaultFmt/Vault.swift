@@ -1,0 +1,167 @@
+internal import VaultBytes
+
+/// A vault: one encrypted file of items.
+///
+/// A handle reads a consistent state, the newest one when it was opened; `refresh()` and every change move it to the newest one then. Any number of
+/// threads may use one handle, and any number of processes one file; one of them writes at a time, and the others wait.
+/// The format is described in `Spec/vaultfmt-1.md`.
+public final class Vault: Sendable {
+    private let exclusive = ExclusiveLock()
+    // Only touched within `exclusive`: a mutex that would own it cannot lend it to the caller's closures.
+    private nonisolated(unsafe) let core: VaultCore
+    /// The file, with symbolic links followed.
+    public let path: String
+    /// The vault's id.
+    public let id: VaultID
+    /// Whether it was opened for changing.
+    public let isWritable: Bool
+    /// The device that it was opened with.
+    public let device: DeviceID?
+
+    private init(_ core: VaultCore) {
+        self.core = core
+        path = core.store.path
+        id = VaultID(core.store.vault)
+        isWritable = core.store.isWritable
+        device = core.deviceID == .zero ? nil : DeviceID(core.deviceID)
+    }
+
+    func withCore<R: ~Copyable>(_ body: (VaultCore) throws(VaultError) -> R) throws(VaultError) -> R {
+        try exclusive.withLock { () throws(VaultError) in try body(core) }
+    }
+
+    // MARK: creating and opening
+
+    /// Creates a vault with one full slot, and opens it for changing.
+    ///
+    /// An existing file is never overwritten (`fileExists`). Throws `weakKDF` for a cost below the floor unless that is allowed, `kdfLimit` for one that readers
+    /// would refuse, `noSpace` and `io`.
+    public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init()) throws(VaultError) -> Vault {
+        try create(at: path, factors: factors, options: options, place: Store.Place())
+    }
+
+    package static func create(
+        at path: String, factors: borrowing Factors, options: consuming CreateOptions, place: Store.Place
+    ) throws(VaultError) -> Vault {
+        let cost = try options.cost.checked(for: factors, allowWeak: options.allowWeak)
+        try SlotEditing.checkName(options.slotName)
+        let random = place.random
+        let id = random.bytes16()
+        let epoch = random.bytes32()
+        let vaultKey = random.secret(Format.keySize)
+        let keys = VaultKeys(vaultKey: vaultKey.copy(), epoch: epoch.bytes)
+        let (slot, wrappingKey) = try SlotEditing.fullSlot(keys, factors.keys, cost: cost, name: options.slotName, vault: id, random)
+        let clock = UInt64(clamping: place.fileSystem.now()) << 16
+        let header = Header(id: id, epoch: epoch, slots: [slot])
+        let store = try Store.create(
+            at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(), clock: clock, place: place)
+        let wait = options.lockWait
+        return Vault(VaultCore(store, device: options.takeDevice(), lockWait: wait))
+    }
+
+    /// Opens a vault with the factors of one of its slots.
+    ///
+    /// Throws `notAVault`, `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `kdfLimit` (before any work), `noSlotOpens`, `authenticationFailed`,
+    /// `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an anchor, `rolledBack` and `forked`.
+    public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()) throws(VaultError) -> Vault {
+        try open(path, factors: factors, options: options, place: Store.Place())
+    }
+
+    package static func open(
+        _ path: String, factors: borrowing Factors, options: consuming OpenOptions, place: Store.Place
+    ) throws(VaultError) -> Vault {
+        let store = try Store.open(path, writable: options.writable, factors: factors.keys, limits: options.limits, place: place)
+        let anchor = options.anchor
+        let wait = options.lockWait
+        let vault = Vault(VaultCore(store, device: options.takeDevice(), lockWait: wait))
+        if let anchor { try vault.require(anchor) }
+        return vault
+    }
+
+    /// Throws if the vault has not come from this state.
+    private func require(_ anchor: Anchor) throws(VaultError) {
+        switch try verdict(on: anchor) {
+        case .same, .descends, .unprovable: return
+        case .older:
+            throw VaultError(
+                .rolledBack, "the vault is at generation \(self.anchor.generation), but was at \(anchor.generation) before: an older copy was put in its place")
+        case .forked:
+            throw VaultError(.forked, "the vault has another past than the state remembered from generation \(anchor.generation)")
+        }
+    }
+
+    // MARK: state
+
+    /// Whether it is locked.
+    public var isLocked: Bool { reading(false) { $0.isLocked } }
+
+    /// What the slot that opened it grants.
+    public var access: Access {
+        reading(.owner) { core in
+            if core.isOwner { return .owner }
+            let names = core.store.keyring.groups.filter { core.store.slot.grants.numbers.contains($0.number) }.map(\.name)
+            return .scoped(groups: names)
+        }
+    }
+
+    /// The state that is being read, to be remembered.
+    public var anchor: Anchor {
+        reading(Anchor(vault: id, generation: 0, chain: .zero)) { core in
+            Anchor(vault: id, generation: core.store.state.commit.generation, chain: core.store.state.chain)
+        }
+    }
+
+    /// Tells the key that opened the vault from others, and nothing else about it: 32 hexadecimal digits.
+    public var fingerprint: String { reading("") { Hex.encode($0.fingerprint) } }
+
+    /// What stands in the file after the state that is being read.
+    public var tail: TailState { reading(.clean) { $0.store.tail } }
+
+    /// Reads something that cannot fail but within one's own transaction, where it has the value `otherwise`.
+    private func reading<R>(_ otherwise: R, _ body: (VaultCore) -> R) -> R {
+        do throws(VaultError) { return try withCore { (core) throws(VaultError) in body(core) } } catch { return otherwise }
+    }
+
+    /// Moves to the newest committed state of the file. A locked vault stays where it is.
+    ///
+    /// Throws `rolledBack` or `forked` if that state does not come from the current one, `noSlotOpens` if the keys were replaced, and what opening throws.
+    public func refresh() throws(VaultError) { try withCore { (core) throws(VaultError) in try core.requireCurrent() } }
+
+    /// How the current state stands to one that was remembered. Throws `invalidArgument` for an anchor of another vault.
+    public func verdict(on anchor: Anchor) throws(VaultError) -> Anchor.Verdict {
+        guard anchor.vault == id else { throw VaultError(.invalidArgument, "the anchor is of another vault (\(anchor.vault))") }
+        return try withCore { (core) throws(VaultError) in
+            switch try core.store.ancestry(generation: anchor.generation, chain: anchor.value) {
+            case .same: .same
+            case .descends: .descends
+            case .older: .older
+            case .forked: .forked
+            case .unprovable: .unprovable
+            }
+        }
+    }
+
+    // MARK: locking
+
+    /// Wipes the vault key, the wrapping keys, and the keys of items that are accessible when unlocked only. Metadata can still be read, in the state of
+    /// now, and secrets that are accessible after the first unlocking. Nothing can be changed until `unlock`.
+    public func lock() {
+        do throws(VaultError) { try withCore { (core) throws(VaultError) in core.lock() } } catch {
+            // Only within this thread's own transaction, whose end needs the keys.
+            preconditionFailure("a vault cannot be locked within a transaction")
+        }
+    }
+
+    /// Unlocks it with the factors of any of its slots, and moves to the newest state. Throws as opening does.
+    public func unlock(_ factors: borrowing Factors, limits: ReaderLimits = .init()) throws(VaultError) {
+        try withCore { (core) throws(VaultError) in try core.unlock(factors, limits) }
+    }
+}
+
+extension CreateOptions {
+    consuming func takeDevice() -> Device? { device }
+}
+
+extension OpenOptions {
+    consuming func takeDevice() -> Device? { device }
+}

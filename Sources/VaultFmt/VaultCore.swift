@@ -1,0 +1,172 @@
+internal import VaultBytes
+
+/// What a `Vault` guards: the store, the keys of compartments, and what this device is. One thread at a time.
+final class VaultCore {
+    let store: Store
+    let device: SecretBox?
+    let deviceID: Bytes16
+    let lockWait: Double
+    let compartments = CompartmentKeys()
+    private(set) var view: KeyringView
+    private(set) var isLocked = false
+    /// The greatest revision given out or seen.
+    private var clock: UInt64
+    /// Whether the slot that opened the vault is a full one: kept apart, since a locked vault no longer shows it.
+    private(set) var isOwner: Bool
+    private(set) var fingerprint: [UInt8]
+    /// Why the last compaction that would have been due did not happen.
+    var compactionBlocked: String?
+
+    init(_ store: Store, device: consuming Device?, lockWait: Double) {
+        self.store = store
+        self.lockWait = lockWait
+        if let device = consume device {
+            deviceID = device.id.bytes
+            self.device = SecretBox(device.secret.copy())
+        } else {
+            deviceID = .zero
+            self.device = nil
+        }
+        view = KeyringView(store.keyring)
+        clock = store.state.commit.clock
+        isOwner = store.slot.keys.isOwner
+        fingerprint = store.slot.keys.fingerprint(vault: store.vault.bytes)
+    }
+
+    var context: CompartmentKeys.Context {
+        CompartmentKeys.Context(store: store, device: device, deviceID: deviceID, isLocked: isLocked)
+    }
+
+    /// After the store's state has changed.
+    func stateChanged() {
+        if view.keyring != store.keyring {
+            view = KeyringView(store.keyring)
+            // Keys may have been replaced: removing a scoped slot does that.
+            compartments.forgetAll()
+        }
+        clock = max(clock, store.state.commit.clock)
+    }
+
+    /// A revision that is greater than all before (specification, section 1).
+    func tick() throws(VaultError) -> UInt64 {
+        let now = UInt64(clamping: store.fileSystem.now()) << 16
+        let (next, overflow) = clock.addingReportingOverflow(1)
+        guard !overflow else { throw VaultError(.limitExceeded, "the vault's clock is at its end") }
+        clock = max(now, next)
+        return clock
+    }
+
+    var lastTick: UInt64 { clock }
+
+    // MARK: reading
+
+    func requireCurrent() throws(VaultError) {
+        guard !isLocked else { return }
+        if try store.refresh() { stateChanged() }
+    }
+
+    func find(_ key: ItemKey) throws(VaultError) -> Item? {
+        guard let (page, index) = try store.tree.find(key.bytes) else { return nil }
+        return try ItemCodec.item(key, try ItemCodec.decode(page, index), view, at: page.offset)
+    }
+
+    func open(_ item: Item) throws(VaultError) -> OpenedItem {
+        var body = try openBody(item)
+        let offset = item.entry.record.offset
+        let layout = try RecordCodec.layout(body, at: offset)
+        guard RecordCodec.key(body, layout) == item.key.bytes else {
+            throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
+        }
+        var whole = item
+        let large = try RecordCodec.attributes(body, layout, at: offset)
+        guard large.count == item.largeAttributes else {
+            throw VaultError(.structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
+        }
+        for entry in large {
+            guard whole.attributes[entry.name] == nil else { throw VaultError(.structureInvalid, "an attribute stands twice", at: offset) }
+            whole.attributes[entry.name] = entry.value
+        }
+        body.keep(layout.secret)
+        return OpenedItem(item: whole, secret: body)
+    }
+
+    /// the record must be the one that the index names.
+    private func openBody(_ item: Item) throws(VaultError) -> Secret {
+        guard let compartment = view.compartment(item.entry.compartment) else {
+            throw VaultError(.structureInvalid, "an item's compartment does not exist")
+        }
+        let key = try compartments.key(compartment, context)
+        let record = item.entry.record
+        let frame = try FrameReader.read(record, .record, store.file)
+        return try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+            try RecordCodec.open(frame, item.entry.identity, key: key.secret, store.sealing, at: record.offset)
+        }
+    }
+
+    // MARK: locking
+
+    func lock() {
+        guard !isLocked else { return }
+        compartments.lock(view, context)
+        store.dropOwner()
+        store.pages.dropCache()
+        isLocked = true
+    }
+
+    func unlock(_ factors: borrowing Factors, _ limits: ReaderLimits) throws(VaultError) {
+        let (header, bytes) = try Store.readHeader(store.file)
+        let opened = try SlotOpener.open(header, bytes, factors.keys, limits)
+        let owns = opened.keys.isOwner
+        store.take(opened)
+        isOwner = owns
+        isLocked = false
+        fingerprint = store.slot.keys.fingerprint(vault: store.vault.bytes)
+        compartments.forgetAll()
+        try requireCurrent()
+    }
+
+    // MARK: writing
+
+    func requireOwner() throws(VaultError) {
+        guard !isLocked else { throw VaultError(.locked, "the vault is locked") }
+        guard isOwner else { throw VaultError(.notPermitted, "the slot that opened this vault grants reading only") }
+    }
+
+    /// Runs a change under the writer's lock, on the newest state.
+    func writing<R: ~Copyable>(_ body: () throws(VaultError) -> R) throws(VaultError) -> R {
+        guard store.isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
+        try requireOwner()
+        try store.beginWriting(wait: lockWait)
+        defer { store.endWriting() }
+        stateChanged()
+        return try body()
+    }
+
+    /// Runs a transaction and, if that is due, a compaction after it was acknowledged.
+    func transaction<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
+        try writing { () throws(VaultError) in
+            let transaction = Transaction(self)
+            let result: R
+            do throws(VaultError) {
+                result = try body(transaction)
+                try transaction.commit()
+            } catch {
+                transaction.end()
+                throw error
+            }
+            compactIfDue()
+            return result
+        }
+    }
+
+    var deadBytes: UInt64 { store.state.commit.end - min(store.state.commit.liveBytes, store.state.commit.end) }
+
+    /// Section 3 of the design: once dead bytes exceed live ones by 4 MiB. The commit stands whatever becomes of it.
+    private func compactIfDue() {
+        guard deadBytes > store.state.commit.liveBytes + (4 << 20) else { return }
+        do throws(VaultError) {
+            try Rebuild.compact(self)
+            compactionBlocked = nil
+        } catch { compactionBlocked = error.description }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+@testable import VaultFmt
+
+/// A folder of its own for one test, removed with it.
+final class Folder {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "vaultfmt-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+}
+
+/// Vaults that open fast.
+enum Fast {
+    static func factors(_ passphrase: String = "correct horse") throws -> Factors { try Factors(passphrase: Secret(text: passphrase)) }
+
+    static func rawKey(_ byte: UInt8 = 0x2B) throws -> Factors {
+        let bytes = [UInt8](repeating: byte, count: 32)
+        return try Factors(rawKey: Secret(bytes: bytes))
+    }
+
+    static func create(_ path: String, device: consuming Device? = nil) throws -> Vault {
+        var options = CreateOptions()
+        options.device = device
+        return try Vault.create(at: path, factors: try rawKey(), options: options)
+    }
+
+    static func open(_ path: String, writable: Bool = true, device: consuming Device? = nil) throws -> Vault {
+        var options = OpenOptions()
+        options.writable = writable
+        options.device = device
+        return try Vault.open(path, factors: try rawKey(), options: options)
+    }
+}
+
+extension Secret {
+    var array: [UInt8] {
+        borrowing get { withUnsafeBytes { Array($0) } }
+    }
+}
+
+extension Vault {
+    /// A secret as text, nil if there is no such item.
+    func text(_ key: ItemKey) throws -> String? {
+        guard let opened = try get(key) else { return nil }
+        return String(decoding: opened.secret.array, as: UTF8.self)
+    }
+
+    func allItems() throws -> [Item] {
+        var cursor = try items()
+        var all: [Item] = []
+        while let item = try cursor.next() { all.append(item) }
+        return all
+    }
+}
+
+func password(_ service: String, _ account: String = "") throws -> ItemKey { try .genericPassword(service: service, account: account) }
