@@ -28,20 +28,22 @@ struct ExitCodeTests {
         var bytes = whole
         bytes[4000] ^= 1
         try sandbox.write("test.vault", bytes)
-        try sandbox.fails(65, "", "get", "svc")
+        try sandbox.fails(65, "(at byte 4000)", "get", "svc")
         bytes = whole
         let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
         bytes[record.lowerBound + 80] ^= 1
         try sandbox.write("test.vault", bytes)
-        try sandbox.fails(65, "", "get", "svc")
+        try sandbox.fails(65, "rolled back", "get", "svc")
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("another machine")
+        try sandbox.fails(1, "no item", "get", "svc")
     }
 
     @Test("66: no such file")
     func noSuchFile() throws {
         let sandbox = try Sandbox()
         try sandbox.fails(66, "vaultfmt create", "list")
-        try sandbox.fails(66, "", "inspect")
-        try sandbox.fails(66, "", "verify", sandbox.path("absent"))
+        try sandbox.fails(66, "no such file", "inspect")
+        try sandbox.fails(66, "there is no vault", "verify", sandbox.path("absent"))
     }
 
     @Test("69: a later version")

@@ -28,7 +28,7 @@ struct FactorTests {
         let key = try sandbox.write("key", "any file will do".utf8)
         try sandbox.ok("create", "--kdf", "testing", "--key-file", key)
         try sandbox.ok("list", "--key-file", key)
-        try sandbox.fails(77, "", "list")
+        try sandbox.fails(77, "passphrase and key file", "list")
         let other = try sandbox.write("other", "any file will not do".utf8)
         try sandbox.fails(77, "wrong passphrase or key file", "list", "--key-file", other)
         sandbox.environment["VAULTFMT_KEY_FILE"] = key
@@ -98,7 +98,7 @@ struct FactorTests {
         try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci", "--name", "CI")
         #expect(try sandbox.ok("list", "--raw-key-file", key).lines.count == 2)
         #expect(try sandbox.ok("get", "svc", "--raw-key-file", key).output == "for ci")
-        try sandbox.fails(77, "", "get", "private", "--raw-key-file", key)
+        try sandbox.fails(77, "does not grant", "get", "private", "--raw-key-file", key)
         try sandbox.fails(77, "full slot", "set", "svc", "--group", "ci", "--raw-key-file", key, input: "new".utf8)
         #expect(try sandbox.ok("inspect", "--raw-key-file", key).output.contains("scoped to the groups 'ci'"))
     }
@@ -136,7 +136,7 @@ struct FactorTests {
         let new = try sandbox.write("new", "new passphrase".utf8)
         try sandbox.ok("rekey", "--key-file", key, "--new-passphrase-file", new)
         try sandbox.ok("list", "--key-file", key, "--passphrase-file", new)
-        try sandbox.fails(77, "", "list", "--passphrase-file", new)
+        try sandbox.fails(77, "passphrase and key file", "list", "--passphrase-file", new)
     }
 
     @Test("rekey --kdf changes the cost only")

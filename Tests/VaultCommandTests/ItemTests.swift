@@ -32,7 +32,7 @@ struct ItemTests {
         #expect(try sandbox.ok("get", "large").bytes == bytes)
         try sandbox.write("large", bytes + [0])
         try sandbox.fails(64, "longer than 16777216 bytes", "set", "large", "--secret-file", file)
-        try sandbox.fails(66, "no such file", "set", "large", "--secret-file", sandbox.path("absent"))
+        try sandbox.fails(66, "No such file", "set", "large", "--secret-file", sandbox.path("absent"))
     }
 
     @Test("--generate makes a new password of the length asked for each time")
