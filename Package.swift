@@ -43,5 +43,9 @@ let package = Package(
             swiftSettings: settings),
 
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"]),
+
+        .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+        .testTarget(
+            name: "VaultCommandTests", dependencies: ["VaultCommand", "CTestSupport"], swiftSettings: settings),
     ]
 )

@@ -2,9 +2,11 @@
 #include "vault_shim.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static int set_lock(int fd, short type) {
@@ -35,6 +37,12 @@ int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_
 int vault_open(const char *path, int flags, uint32_t mode) {
     int fd = open(path, flags | O_CLOEXEC, (mode_t)mode);
     return fd >= 0 ? fd : -errno;
+}
+
+int vault_is_in_memory(int fd) {
+    struct statfs info;
+    if (fstatfs(fd, &info) != 0) return -errno;
+    return info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
 }
 
 int vault_harden_process(void) {

@@ -41,18 +41,19 @@ enum SlotEditing {
     }
 
     /// Puts a header with other slots in the place of the current one: before the same body if it fits, else with a compaction.
-    static func replaceHeader(_ header: Header, slotID: Bytes16, wrappingKey: borrowing Secret, _ core: VaultCore) throws(VaultError) {
+    /// The wrapping key is taken, not borrowed: the store's own is replaced meanwhile.
+    static func replaceHeader(_ header: Header, slotID: Bytes16, wrappingKey: consuming Secret, _ core: VaultCore) throws(VaultError) {
         let store = core.store
         var measured = header
         _ = try decoding { () throws(FormatError) in try measured.encodeWithoutMACs() }
         if measured.length == store.header.length {
             try store.replaceHeader(
-                Store.Replacement(header: measured, keys: try Rebuild.ownKeys(store), wrappingKey: wrappingKey.copy(), slotID: slotID))
+                Store.Replacement(header: measured, keys: try Rebuild.ownKeys(store), wrappingKey: wrappingKey, slotID: slotID))
             core.stateChanged()
         } else {
             try Rebuild.run(
                 Rebuild.Plan(
-                    header: measured, keys: try Rebuild.ownKeys(store), slotID: slotID, wrappingKey: wrappingKey.copy(), keyring: store.keyring,
+                    header: measured, keys: try Rebuild.ownKeys(store), slotID: slotID, wrappingKey: wrappingKey, keyring: store.keyring,
                     hasNewIndex: false), core)
         }
     }

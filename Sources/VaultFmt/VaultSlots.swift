@@ -36,7 +36,7 @@ extension Vault {
                     (slot, _) = try SlotEditing.fullSlot(store.slot.keys, factors.keys, cost: inSlot, name: name, vault: store.vault, store.random)
                 }
                 header.slots.append(slot)
-                try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey, core)
+                try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
                 return SlotID(slot.id)
             }
         }
@@ -66,7 +66,7 @@ extension Vault {
                     throw VaultError(.lastSlot, "the last full slot cannot be removed: nobody could open the vault any more")
                 }
                 if slot.kind == .full {
-                    try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey, core)
+                    try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
                 } else {
                     try ScopedRemoval.run(slot, header, core)
                 }
@@ -102,9 +102,9 @@ extension Vault {
                 }
                 header.slots[index] = made.slot
                 if wanted == store.slot.id {
-                    try SlotEditing.replaceHeader(header, slotID: made.slot.id, wrappingKey: made.wrappingKey.secret, core)
+                    try SlotEditing.replaceHeader(header, slotID: made.slot.id, wrappingKey: made.wrappingKey.secret.copy(), core)
                 } else {
-                    try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey, core)
+                    try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
                 }
             }
         }
@@ -125,7 +125,7 @@ extension Vault {
                         name: name, wrappingKey: part.wrappingKey.secret, into: &header.slots[index], vault: store.vault, owner: owner, store.random)
                 case .none: throw VaultError(.notPermitted, "only an owner can rename slots")
                 }
-                try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey, core)
+                try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
             }
         }
     }

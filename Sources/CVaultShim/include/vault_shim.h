@@ -21,6 +21,9 @@ int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_
 /* open(2) with O_CLOEXEC; the mode is used with O_CREAT only. */
 int vault_open(const char *path, int flags, uint32_t mode);
 
+/* 1 if the file system of an open file is kept in memory (tmpfs, ramfs), else 0. */
+int vault_is_in_memory(int fd);
+
 /* Forbids core dumps and reading this process's memory by others of the same user. */
 int vault_harden_process(void);
 #endif

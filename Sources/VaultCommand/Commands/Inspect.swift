@@ -1,0 +1,62 @@
+import ArgumentParser
+import VaultFmt
+
+/// `inspect`: what a vault is, as far as can be said.
+struct Inspect: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Describe a vault: without a key from what anybody can read, with one in full.",
+        discussion: """
+            Nothing is asked for: what only a key holder can know is shown where a factor is given by an option or the environment. What \
+            was read without a key is marked unauthenticated, for whoever can write the file can change it.
+
+            Examples:
+              vaultfmt inspect work.vault
+              vaultfmt inspect work.vault --passphrase-file pass.txt --json
+            """)
+
+    @OptionGroup var vault: VaultFileOptions
+
+    @Flag(help: "Write a JSON object.")
+    var json = false
+
+    func run() throws {
+        let path = try vault.path
+        let outside = try attempt { () throws(VaultError) in try Vault.inspect(path) }
+        let inside = vault.access.factors.sources.isAnyGiven ? try InsideView(vault.openVault()) : nil
+        let output = Output.standard()
+        if json {
+            var writer = JSONWriter(output)
+            try writer.object { writer throws(CommandFailure) in
+                try writer.members(of: outside, path: path, authenticated: inside != nil)
+                if let inside { try writer.members(of: inside) }
+            }
+            return try writer.finish()
+        }
+        try output.write(InspectionText.outside(outside, path: path, slots: inside?.slots ?? outside.slots))
+        if let inside {
+            try output.write(InspectionText.inside(inside))
+        } else {
+            try output.line("unauthenticated: read without a key; give a factor to see what is inside")
+        }
+        try output.flush()
+    }
+}
+
+/// What a key holder sees.
+struct InsideView {
+    let statistics: Statistics
+    let slots: [SlotInfo]
+    let anchor: Anchor
+    let access: Access
+    let fingerprint: String
+    let tail: TailState
+
+    init(_ vault: Vault) throws(CommandFailure) {
+        statistics = try attempt { () throws(VaultError) in try vault.statistics() }
+        slots = try attempt { () throws(VaultError) in try vault.slots() }
+        anchor = vault.anchor
+        access = vault.access
+        fingerprint = vault.fingerprint
+        tail = vault.tail
+    }
+}

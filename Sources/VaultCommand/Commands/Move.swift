@@ -1,0 +1,91 @@
+import ArgumentParser
+import VaultFmt
+
+/// `move`: gives an item another name.
+struct Move: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Give an item another name or access group; secret and attributes go with it.",
+        discussion: """
+            What no --to-… option names stays as it is. A name that is taken is an error (exit 1).
+
+            Examples:
+              vaultfmt move github.com alice --to-account alice.b
+              vaultfmt move intranet --to-service intranet.example.org --to-group work
+            """)
+
+    @OptionGroup var name: ItemName
+    @OptionGroup(title: "Where to") var destination: Destination
+    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var vault: VaultOptions
+
+    /// The parts of the name that change.
+    struct Destination: ParsableArguments {
+        @Option(parsing: .unconditional, help: "The new service of a generic password.")
+        var toService: String?
+
+        @Option(parsing: .unconditional, help: "The new account.")
+        var toAccount: String?
+
+        @Option(parsing: .unconditional, help: "The new server of an internet password.")
+        var toServer: String?
+
+        @Option(parsing: .unconditional, help: "Its new protocol.")
+        var toProtocol: String?
+
+        @Option(parsing: .unconditional, help: "Its new port.")
+        var toPort: UInt32?
+
+        @Option(parsing: .unconditional, help: "Its new path.")
+        var toPath: String?
+
+        @Option(parsing: .unconditional, help: "The new access group.")
+        var toGroup: String?
+    }
+
+    func run() throws {
+        guard name.isGiven else { throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options") }
+        guard destination.isGiven else { throw CommandFailure(.usage, "nothing to change; give --to-service, --to-account or the like") }
+        let opened = try vault.openVault(writable: true)
+        let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
+        let key = try destination.key(from: item.key)
+        do throws(VaultError) {
+            try opened.move(item.key, to: key)
+        } catch {
+            guard error.code == .duplicateItem else { throw CommandFailure(error) }
+            throw CommandFailure(.noSuchItem, "\(ItemText.summary(key)) exists already; choose another name")
+        }
+        AnchorMemory.remember(opened)
+    }
+}
+
+extension Move.Destination {
+    var isGiven: Bool {
+        toService != nil || toAccount != nil || toServer != nil || toProtocol != nil || toPort != nil || toPath != nil || toGroup != nil
+    }
+
+    /// The key with the parts that are given put in.
+    func key(from key: ItemKey) throws(CommandFailure) -> ItemKey {
+        let fields: ItemKey.Fields
+        switch key.fields {
+        case .genericPassword(let service, let account):
+            try reject(toServer != nil || toProtocol != nil || toPort != nil || toPath != nil, "a generic password has no server")
+            fields = .genericPassword(service: toService ?? service, account: toAccount ?? account)
+        case .internetPassword(let server, let networkProtocol, let port, let path, let account, let domain, let authentication):
+            try reject(toService != nil, "an internet password has a server, not a service")
+            fields = .internetPassword(
+                server: toServer ?? server, protocol: toProtocol ?? networkProtocol, port: toPort ?? port, path: toPath ?? path,
+                account: toAccount ?? account, securityDomain: domain, authenticationType: authentication)
+        case .certificate, .key, .identity:
+            let others = toService != nil || toAccount != nil || toServer != nil || toProtocol != nil || toPort != nil || toPath != nil
+            try reject(others, "of an item of class \(key.itemClass.name) only the group can change")
+            fields = key.fields
+        }
+        return try attempt { () throws(VaultError) in
+            try ItemKey(fields, group: toGroup ?? key.group, synchronizable: key.synchronizable)
+        }
+    }
+
+    private func reject(_ condition: Bool, _ reason: String) throws(CommandFailure) {
+        if condition { throw CommandFailure(.usage, "\(reason); see 'vaultfmt move --help'") }
+    }
+}

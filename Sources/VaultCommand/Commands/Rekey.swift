@@ -1,0 +1,136 @@
+import ArgumentParser
+import VaultFmt
+
+/// `rekey`: changes what opens a vault.
+struct Rekey: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Change the passphrase, its cost, or with --rotate the key of everything.",
+        discussion: """
+            Without --rotate the slot that opens the vault is rewrapped: what is not given anew stays, a key file beside a new passphrase \
+            for example. --kdf alone changes the cost only. --rotate encrypts everything anew under a new vault key; slots whose factors are \
+            not given (--keep-…, or asked for on a terminal) are named, and dropped after asking.
+
+            Examples:
+              vaultfmt rekey work.vault
+              vaultfmt rekey work.vault --rotate --keep-key-file backup.key
+            """)
+
+    @OptionGroup var vault: VaultFileOptions
+    @OptionGroup(title: "New factors") var newFactors: NewFactorOptions
+    @OptionGroup(title: "Key derivation") var cost: CostOptions
+
+    @Flag(help: "Encrypt everything anew under a new vault key: older copies and copied keys open nothing later.")
+    var rotate = false
+
+    @OptionGroup(title: "Rotation") var kept: KeptFactors
+
+    @Flag(name: [.short, .long], help: "Do not ask before slots are dropped.")
+    var yes = false
+
+    func validate() throws {
+        guard rotate || !kept.isAnyGiven else { throw ValidationError("--keep-… options go with --rotate") }
+    }
+
+    func run() throws {
+        let path = try vault.path
+        var given = try vault.access.openingFactors(path)
+        let opened = try vault.access.open(path, with: given, writable: true)
+        let slots = try attempt { () throws(VaultError) in try opened.slots() }
+        guard let current = slots.first(where: \.openedThis) else {
+            throw CommandFailure(.bug, "the slot that opened the vault is not listed; this is a bug in vaultfmt: please report it")
+        }
+        if newFactors.sources.isAnyGiven || !(rotate || cost.isGiven) {
+            given = try changeFactors(opened, current, given)
+        } else {
+            given = GivenFactors(given, only: current.factors)
+            if cost.isGiven { try changeCost(opened, current, given) }
+        }
+        if rotate { try rotateKeys(opened, given) }
+    }
+
+    /// Rewraps the slot for new factors, and returns those that open it now.
+    private func changeFactors(_ opened: Vault, _ current: SlotInfo, _ old: borrowing GivenFactors) throws(CommandFailure) -> GivenFactors {
+        var new = try newFactors.sources.creating("New passphrase for \(TerminalText.escaped(opened.path))", mayAsk: !vault.access.noInput)
+        if new.rawKey == nil {
+            let stays = GivenFactors(old, only: current.factors)
+            if new.passphrase == nil { new.passphrase = stays.passphrase?.copy() }
+            if new.keyFile == nil { new.keyFile = stays.keyFile?.copy() }
+        }
+        try rewrap(opened, current, new)
+        Terminal.note(
+            "changed what opens \(TerminalText.quoted(opened.path)); an older copy and what opened it open later states too, until 'vaultfmt rekey --rotate'"
+        )
+        return new
+    }
+
+    private func changeCost(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws(CommandFailure) {
+        guard current.cost != nil else {
+            throw CommandFailure(.usage, "the slot opens without key derivation, so it has no cost to change; give new factors too")
+        }
+        try rewrap(opened, current, given)
+        Terminal.note("changed the cost of slot \(SlotText.short(current)); older copies keep the old one")
+    }
+
+    private func rewrap(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws(CommandFailure) {
+        let factors = try given.together()
+        let figures = try cost.isGiven || current.cost == nil ? cost.cost() : nil
+        let progress = Progress("rewrapping")
+        defer { progress.finish() }
+        try attempt { () throws(VaultError) in
+            try opened.changeFactors(
+                of: current.id, to: factors, cost: figures, allowWeak: cost.allowWeak || (figures == nil && current.isWeak))
+        }
+        AnchorMemory.remember(opened)
+    }
+
+    private func rotateKeys(_ opened: Vault, _ given: borrowing GivenFactors) throws(CommandFailure) {
+        let oldFingerprint = opened.fingerprint
+        var rotation = try attempt { () throws(VaultError) in try opened.rotation() }
+        guard try rotation.keeps(given) else {
+            throw CommandFailure(
+                .bug, "the rotation does not keep the slot that opened the vault; this is a bug in vaultfmt: please report it")
+        }
+        try kept.apply(to: &rotation)
+        if !yes && !vault.access.noInput && Prompt.isPossible { try Self.askForPassphrases(&rotation) }
+        let dropped = rotation.dropped
+        for slot in dropped { Terminal.note("drops slot \(SlotText.short(slot))") }
+        guard try mayDrop(dropped.count) else { return Terminal.note("nothing was rotated") }
+        let report = try Self.run(rotation)
+        AnchorMemory.supersede(opened, oldFingerprint: oldFingerprint)
+        for key in report.copiedDeviceBound { Terminal.note("kept as it was, bound to another device: \(ItemText.summary(key))") }
+        Terminal.note("rotated \(TerminalText.quoted(opened.path)): older copies open what they hold, and nothing later")
+    }
+
+    private func mayDrop(_ count: Int) throws(CommandFailure) -> Bool {
+        if yes || count == 0 { return true }
+        guard !vault.access.noInput, Prompt.isPossible else {
+            throw CommandFailure(
+                .usage, "dropping slots asks first, and there is no terminal to ask on; give --yes, or the slots' factors with --keep-…")
+        }
+        return try Prompt.confirm("Rotate, and drop \(count == 1 ? "this slot" : "these \(count) slots")?", instead: "give --yes")
+    }
+
+    /// Asks for the passphrase of each slot that would be dropped and takes one alone.
+    private static func askForPassphrases(_ rotation: inout Rotation) throws(CommandFailure) {
+        for slot in rotation.dropped where slot.factors == .passphrase {
+            while rotation.dropped.contains(where: { $0.id == slot.id }) {
+                let typed = try Prompt.secret(
+                    "Passphrase of slot \(SlotText.short(slot)) (Return: drop it)", instead: "give --keep-passphrase-file")
+                if typed.count == 0 { break }
+                if try !rotation.keeps(GivenFactors(passphrase: typed, keyFile: nil, rawKey: nil)) {
+                    Terminal.note("that opens no slot; try again")
+                }
+            }
+        }
+    }
+
+    private static func run(_ rotation: consuming Rotation) throws(CommandFailure) -> RotationReport {
+        let progress = Progress("rotating")
+        defer { progress.finish() }
+        do throws(VaultError) {
+            return try rotation.run { done, total in progress.update(done, of: total) }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import ArgumentParser
+import VaultFmt
+
+/// `salvage`: recovers what still authenticates.
+struct Salvage: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Recover what still authenticates of a damaged vault into a new file.",
+        discussion: """
+            The damaged file is only read. What cannot be recovered is named on standard error. The new vault opens with the same factors, \
+            unless --new-… options give others.
+
+            Examples:
+              vaultfmt salvage broken.vault --output recovered.vault
+              vaultfmt salvage broken.vault --output recovered.vault --new-passphrase-file pass.txt
+            """)
+
+    @Argument(help: "The damaged vault.", completion: .file())
+    var file: String
+
+    @Option(
+        name: .shortAndLong, parsing: .unconditional, help: ArgumentHelp("The vault to make; nothing is overwritten.", valueName: "new"),
+        completion: .file())
+    var output: String
+
+    @OptionGroup var access: AccessOptions
+    @OptionGroup(title: "New factors") var newFactors: NewFactorOptions
+    @OptionGroup(title: "Key derivation") var cost: CostOptions
+
+    func run() throws {
+        guard !StateFolder.exists(output) else {
+            throw CommandFailure(.outputExists, "\(TerminalText.quoted(output)) exists already; choose another name or move it away")
+        }
+        let given = try access.openingFactors(file)
+        let report: SalvageReport
+        if newFactors.sources.isAnyGiven {
+            let new = try newFactors.sources.creating("New passphrase for \(TerminalText.escaped(output))", mayAsk: !access.noInput)
+            report = try salvage(given, to: new)
+        } else {
+            report = try salvage(given, to: given)
+        }
+        for note in report.notes { Terminal.note(note) }
+        for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }
+        for key in report.older { Terminal.warning("recovered with an older secret: \(ItemText.summary(key))") }
+        for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
+        Terminal.note("recovered \(report.recovered) items into \(TerminalText.quoted(output)), lost \(report.lost.count)")
+        if report.recovered == 0 && !report.lost.isEmpty {
+            throw CommandFailure(.damaged, "nothing of \(TerminalText.quoted(file)) could be recovered; try another copy")
+        }
+    }
+
+    private func salvage(_ given: borrowing GivenFactors, to new: borrowing GivenFactors) throws(CommandFailure) -> SalvageReport {
+        let figures = try cost.cost()
+        let progress = Progress("salvaging")
+        defer { progress.finish() }
+        var firstFailure: VaultError?
+        for kinds in try given.combinations() {
+            let factors = try given.factors(kinds)
+            let newFactors = try self.newFactors.sources.isAnyGiven ? new.together() : given.factors(kinds)
+            var options = CreateOptions()
+            options.cost = figures
+            options.allowWeak = cost.allowWeak
+            options.device = try DeviceFile.load()
+            let device = try DeviceFile.load()
+            do throws(VaultError) {
+                return try Vault.salvage(
+                    file, factors: factors, to: output, newFactors: newFactors, options: options, limits: access.limits, device: device)
+            } catch {
+                guard error.code == .noSlotOpens else { throw CommandFailure(error) }
+                firstFailure = firstFailure ?? error
+            }
+        }
+        throw CommandFailure(firstFailure ?? VaultError(.noSlotOpens, "no factor is given"))
+    }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import VaultFmt
+
+/// `update`: changes attributes only.
+struct Update: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Change an item's attributes; its secret stays as it is.",
+        discussion: """
+            Nothing is read from standard input. Attributes that are not named stay as they are.
+
+            Examples:
+              vaultfmt update github.com alice --label 'GitHub, private'
+              vaultfmt update github.com --attribute url=https://github.com/login --remove-attribute note
+            """)
+
+    @OptionGroup var name: ItemName
+    @OptionGroup(title: "Attributes") var attributes: AttributeOptions
+    @OptionGroup var removal: AttributeRemoval
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        let values = try attributes.values()
+        guard !values.isEmpty || !removal.removeAttribute.isEmpty || attributes.accessibility != nil else {
+            throw CommandFailure(.usage, "nothing to change; give --label, --comment, --attribute NAME=VALUE or the like")
+        }
+        guard name.isGiven else { throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options") }
+        let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
+        let item = try name.find(in: opened)
+        let changes = AttributeChanges(set: values, remove: removal.removeAttribute)
+        try attempt { () throws(VaultError) in
+            try opened.update(item.key, attributes: changes, accessibility: attributes.accessibility)
+        }
+        AnchorMemory.remember(opened)
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import VaultFmt
+
+/// `verify`: authenticates every byte.
+struct Verify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Authenticate every byte of every object of a vault.",
+        discussion: """
+            What is wrong is written to standard output, one line each, and ends with exit 65. Objects whose key is on another device \
+            cannot be checked: that is not success either, but exit 69.
+
+            Examples:
+              vaultfmt verify
+              vaultfmt verify backup.vault --anchor "$(vaultfmt anchor work.vault)"
+            """)
+
+    @OptionGroup var vault: VaultFileOptions
+
+    @Option(parsing: .unconditional, help: "Check too that the vault is at this anchor, or continues it.")
+    var anchor: String?
+
+    func run() throws {
+        let expected = try expectedAnchor()
+        let opened = try vault.openVault()
+        let progress = Progress("verifying")
+        defer { progress.finish() }
+        let report = try attempt { () throws(VaultError) in
+            try opened.verify { done, total in progress.update(done, of: total) }
+        }
+        progress.finish()
+        let output = Output.standard()
+        for problem in report.problems { try output.line(TerminalText.singleLine(problem.description)) }
+        let hidden = report.problemCount - report.problems.count
+        if hidden > 0 { try output.line("… and \(hidden) more") }
+        try output.flush()
+        guard report.problemCount == 0 else {
+            throw CommandFailure(
+                .damaged,
+                "\(report.problemCount) problems in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is whole with 'vaultfmt salvage'"
+            )
+        }
+        if let expected { try compare(opened, with: expected) }
+        guard report.unopened == 0 else {
+            throw CommandFailure(
+                .unavailable,
+                "\(report.unopened) objects could not be checked, as their keys are not here; verify on the device that has them")
+        }
+        try output.line("sound: generation \(opened.anchor.generation), \(report.items) items, every object authenticates")
+        try output.flush()
+    }
+
+    private func expectedAnchor() throws(CommandFailure) -> Anchor? {
+        guard let anchor else { return nil }
+        guard let expected = Anchor(anchor) else {
+            throw CommandFailure(.usage, "\(TerminalText.quoted(anchor)) is not an anchor; give what 'vaultfmt anchor' wrote")
+        }
+        return expected
+    }
+
+    private func compare(_ opened: Vault, with expected: Anchor) throws(CommandFailure) {
+        guard expected.vault == opened.id else {
+            throw CommandFailure(.damaged, "the anchor is of vault \(expected.vault), this is \(opened.id); give the anchor of this vault")
+        }
+        let now = opened.anchor.generation
+        switch try AnchorMemory.verdict(opened, on: expected) {
+        case .same, .descends: return
+        case .older:
+            throw CommandFailure(
+                .damaged, "the vault is at generation \(now), older than the anchor's \(expected.generation); restore the newest copy")
+        case .forked:
+            throw CommandFailure(
+                .damaged, "the vault is forked: it does not continue the anchor's generation \(expected.generation); restore the right copy"
+            )
+        case .unprovable:
+            throw CommandFailure(
+                .damaged,
+                "the vault no longer proves that it continues generation \(expected.generation), which was compacted away; take a newer anchor"
+            )
+        }
+    }
+}

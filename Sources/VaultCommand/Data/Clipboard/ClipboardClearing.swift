@@ -1,0 +1,71 @@
+import ArgumentParser
+import CVaultShim
+import Crypto
+import Glibc
+import VaultFmt
+
+/// Takes a secret out of the clipboard again: a process of this program that waits by itself, and knows the secret's salted hash only.
+enum ClipboardClearing {
+    static let command = "clear-clipboard"
+    /// Salt and SHA-256.
+    static let digestLength = 16 + SHA256.byteCount
+    /// The most that is read back from a clipboard: what an item's secret can have, and a byte that shows it is more.
+    static let longestContents = 16 << 20 + 1
+
+    /// Starts the process and leaves it to itself.
+    static func start(_ board: ClipboardTool, _ secret: borrowing Secret, after seconds: Int) throws(CommandFailure) {
+        let salt = Secret.random(count: digestLength - SHA256.byteCount)
+        let digest = digest(salt, secret)
+        let pipe = try Pipe()
+        let terminal = board == .terminal ? vault_open("/dev/tty", O_WRONLY | O_NOCTTY, 0) : -1
+        defer { if terminal >= 0 { close(terminal) } }
+        _ = try Subprocess.start(
+            "/proc/self/exe", [command, board.rawValue, String(seconds)], input: pipe.reading, output: terminal >= 0 ? terminal : nil)
+        pipe.closeReading()
+        let failure = digest.withUnsafeBytes { pipe.write($0) }
+        guard failure == 0 else {
+            throw CommandFailure(.io, "the clipboard will not be cleared: \(Descriptor.message(failure)); clear it yourself")
+        }
+    }
+
+    /// The salt and the salted hash.
+    static func digest(_ salt: borrowing Secret, _ secret: borrowing Secret) -> Secret {
+        var hash = SHA256()
+        salt.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        secret.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        var digest = SecretBuffer(capacity: digestLength)
+        digest.append(salt)
+        hash.finalize().withUnsafeBytes { digest.append($0) }
+        return digest.secret()
+    }
+
+    /// Whether the clipboard holds what the digest was made from. One that cannot be asked is taken to.
+    static func isUnchanged(_ board: ClipboardTool, _ digest: borrowing Secret) throws(CommandFailure) -> Bool {
+        guard board.canRead else { return true }
+        guard let contents = try board.contents(limit: longestContents) else { return false }
+        return Self.digest(digest.prefix(digestLength - SHA256.byteCount), contents).equals(digest)
+    }
+}
+
+/// The process that waits and clears; not for people, so it is not in the help.
+struct ClearClipboard: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: ClipboardClearing.command,
+        abstract: "Clear the clipboard after a while, if it holds what a hash on standard input says.",
+        shouldDisplay: false)
+
+    @Argument var board: ClipboardTool
+    @Argument var seconds: UInt32
+
+    func run() throws {
+        // A session of its own, so that it outlives the terminal. It fails only where it is one already.
+        setsid()
+        let digest = try Descriptor.readAll(STDIN_FILENO, name: "the hash", limit: ClipboardClearing.digestLength)
+        guard digest.count == ClipboardClearing.digestLength else { throw CommandFailure(.usage, "no hash is given on standard input") }
+        var left = seconds
+        while left > 0 { left = sleep(left) }
+        if try ClipboardClearing.isUnchanged(board, digest) { try board.clear() }
+    }
+}
+
+extension ClipboardTool: ExpressibleByArgument {}

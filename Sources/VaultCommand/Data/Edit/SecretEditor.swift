@@ -1,0 +1,82 @@
+import Glibc
+import VaultFmt
+
+/// Lets a person change a secret in an editor of their choice.
+enum SecretEditor {
+    /// Opens the editor and waits for it.
+    /// - Returns: The new secret, or nil where it is the old one.
+    static func edit(_ secret: borrowing Secret) throws(CommandFailure) -> Secret? {
+        let editor = try command()
+        let signals = HeldSignals()
+        let folder = try MemoryFolder()
+        let outcome: Outcome
+        do throws(CommandFailure) {
+            try Descriptor.createFile(folder.file, what: "file in memory", secret)
+            outcome = try run(editor, folder.file, signals)
+        } catch {
+            report(folder.wipe())
+            throw error
+        }
+        let edited: Secret
+        do throws(CommandFailure) {
+            edited = try outcome == .done ? Descriptor.readFile(folder.file, what: "edited file", limit: longest) : Secret(count: 0)
+        } catch {
+            report(folder.wipe())
+            throw error
+        }
+        report(folder.wipe())
+        switch outcome {
+        case .done: return changed(secret, edited)
+        case .failed(let code):
+            throw CommandFailure(.io, "the editor failed (exit \(code)); the item stays as it was")
+        case .interrupted(let signal):
+            // Released, the signal ends the process as it would have done before.
+            _ = consume signals
+            raise(signal)
+            throw CommandFailure(.interrupted, "interrupted; the item stays as it was")
+        }
+    }
+
+    /// What a secret can have, and a newline that the editor may add.
+    private static let longest = 16 << 20 + 1
+
+    private enum Outcome: Equatable {
+        case done
+        case failed(Int32)
+        case interrupted(Int32)
+    }
+
+    /// VISUAL, EDITOR, or vi.
+    private static func command() throws(CommandFailure) -> String {
+        if let editor = Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") { return editor }
+        guard Subprocess.find("vi") != nil else { throw CommandFailure(.usage, "no editor is known; set EDITOR") }
+        return "vi"
+    }
+
+    /// Runs the editor as the shell would, since EDITOR may have arguments. Ctrl-C is the editor's; what ends this process ends the
+    /// editor first.
+    private static func run(_ editor: String, _ file: String, _ signals: borrowing HeldSignals) throws(CommandFailure) -> Outcome {
+        let process = try Subprocess.startInForeground("/bin/sh", ["-c", editor + " \"$@\"", editor, file], mask: signals.before)
+        while true {
+            let signal = signals.wait()
+            if let code = Subprocess.poll(process) { return code == 0 ? .done : .failed(code) }
+            guard signal == SIGTERM || signal == SIGHUP else { continue }
+            Subprocess.end(process)
+            return .interrupted(signal)
+        }
+    }
+
+    /// The new secret; nil where it is the old one. A newline that the editor put at the end of a secret without one is taken away.
+    private static func changed(_ old: borrowing Secret, _ new: consuming Secret) -> Secret? {
+        let hadNewline = old.withUnsafeBytes { $0.last == 0x0A }
+        let hasNewline = new.withUnsafeBytes { $0.last == 0x0A }
+        let kept = hasNewline && !hadNewline ? new.prefix(new.count - 1) : new.copy()
+        if kept.equals(old) { return nil }
+        return kept
+    }
+
+    private static func report(_ left: String?) {
+        guard let left else { return }
+        Terminal.warning("could not remove \(TerminalText.quoted(left)), which may hold the secret; remove it yourself")
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import VaultFmt
+
+/// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. Not lossless: of the attributes, only label, comment,
+/// description and otpauth are in it.
+///
+/// The first six columns are those of Apple Passwords, which browsers and password managers read. Nothing is altered to please a
+/// spreadsheet: a value that starts with "=" does so in the file as well.
+struct CSVExport {
+    static let columns = [
+        "Title", "URL", "Username", "Password", "Notes", "OTPAuth", "encoding", "class", "service", "server", "protocol", "port", "path",
+        "securityDomain", "authenticationType", "type", "issuer", "serialNumber", "keyClass", "keyType", "applicationLabel",
+        "applicationTag", "sizeInBits", "effectiveSize", "group", "synchronizable", "accessible", "description", "created", "modified",
+    ]
+
+    private let output: Output
+
+    init(_ output: Output) {
+        self.output = output
+    }
+
+    func begin() throws(CommandFailure) {
+        try output.write(Self.columns.joined(separator: ",") + "\r\n")
+    }
+
+    func write(_ opened: borrowing OpenedItem) throws(CommandFailure) {
+        let item = opened.item
+        let isText = SecretText.isUTF8(opened.secret)
+        var values = Self.values(item.key.fields)
+        values["Title"] = item.attributes.label ?? item.key.service ?? ""
+        values["Username"] = item.key.account
+        values["Notes"] = item.attributes.comment
+        values["OTPAuth"] = item.attributes.string("otpauth")
+        values["encoding"] = isText ? "text" : "base64"
+        values["class"] = item.key.itemClass.name
+        values["group"] = item.key.group
+        values["synchronizable"] = item.key.synchronizable ? "true" : "false"
+        values["accessible"] = item.accessibility.name
+        values["description"] = item.attributes.text
+        values["created"] = Timestamp.text(item.created)
+        values["modified"] = Timestamp.text(item.modified)
+        for (index, column) in Self.columns.enumerated() {
+            if index > 0 { try output.write(byte: UInt8(ascii: ",")) }
+            if column == "Password" {
+                try opened.secret.withUnsafeBytes { bytes throws(CommandFailure) in try write(secret: bytes, isText: isText) }
+            } else {
+                try write(values[column] ?? "")
+            }
+        }
+        try output.write("\r\n")
+    }
+
+    /// The key's fields, by column; bytes are in base 64.
+    private static func values(_ fields: ItemKey.Fields) -> [String: String] {
+        switch fields {
+        case .genericPassword(let service, _): return ["service": service]
+        case .internetPassword(let server, let proto, let port, let path, _, let domain, let authentication):
+            return [
+                "URL": url(server, proto, port, path), "server": server, "protocol": proto, "port": String(port), "path": path,
+                "securityDomain": domain, "authenticationType": authentication,
+            ]
+        case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
+            return ["type": String(type), "issuer": base64(issuer), "serialNumber": base64(serial)]
+        case .key(let keyClass, let type, let label, let tag, let size, let effective):
+            return [
+                "keyClass": String(keyClass), "keyType": String(type), "applicationLabel": base64(label), "applicationTag": base64(tag),
+                "sizeInBits": String(size), "effectiveSize": String(effective),
+            ]
+        }
+    }
+
+    private static func url(_ server: String, _ proto: String, _ port: UInt32, _ path: String) -> String {
+        let host = server.contains(":") ? "[\(server)]" : server
+        return (proto.isEmpty ? "" : "\(proto)://") + host + (port == 0 ? "" : ":\(port)") + path
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+
+    private func write(secret bytes: UnsafeRawBufferPointer, isText: Bool) throws(CommandFailure) {
+        guard !isText else { return try write(field: bytes) }
+        try output.write("base64:")
+        try output.write(base64: bytes)
+    }
+
+    private func write(_ value: String) throws(CommandFailure) {
+        var value = value
+        let failure: CommandFailure? = value.withUTF8 { utf8 in
+            do throws(CommandFailure) {
+                try write(field: UnsafeRawBufferPointer(utf8))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// A field, in quotes where it would otherwise be read as something else; readers that trim blanks leave quoted ones alone.
+    private func write(field bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+        let quote = UInt8(ascii: "\"")
+        let isPlain = bytes.allSatisfy { (0x21..<0x7F).contains($0) && $0 != quote && $0 != UInt8(ascii: ",") }
+        guard !isPlain else { return try output.write(bytes) }
+        try output.write(byte: quote)
+        for byte in bytes {
+            if byte == quote { try output.write(byte: quote) }
+            try output.write(byte: byte)
+        }
+        try output.write(byte: quote)
+    }
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import VaultFmt
+
+/// The forms that items can be exported to.
+enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
+    case json
+    case csv
+}
+
+/// `export`: items and their secrets, in plaintext.
+struct Export: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write items and their secrets in plaintext, as JSON or CSV.",
+        discussion: """
+            JSON keeps everything: 'vaultfmt import' of it gives an equal vault. CSV is for other programs: it begins with the columns of
+            Apple Passwords, leaves attributes out, and alters no value, so a spreadsheet may take one that starts with = for a formula. Items
+            of this device only are left out, and named.
+
+            Examples:
+              vaultfmt export --output backup.json
+              vaultfmt export work.vault --class internet-password --format csv --output passwords.csv
+            """)
+
+    @Option(help: "json or csv.")
+    var format: ExportFormat = .json
+
+    @Option(
+        name: [.customShort("o"), .long], parsing: .unconditional,
+        help: ArgumentHelp("Make this file, readable by you alone, instead of writing to standard output.", valueName: "file"),
+        completion: .file())
+    var output: String?
+
+    @OptionGroup(title: "Filters") var fields: ItemFields
+    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var vault: VaultFileOptions
+
+    func run() throws {
+        if let output { try ExportFile.check(output) }
+        let opened = try vault.openVault()
+        Terminal.warning("an export is plaintext: whoever can read it has the secrets")
+        guard let output else { return try write(opened, to: .standard()) { () throws(CommandFailure) in } }
+        var file = try ExportFile(output)
+        try write(opened, to: file.output) { () throws(CommandFailure) in try file.checkInterruption() }
+        try file.finish()
+    }
+
+    private func write(_ vault: Vault, to output: Output, pause: () throws(CommandFailure) -> Void) throws(CommandFailure) {
+        switch format {
+        case .json:
+            var json = JSONExport(output)
+            try json.begin(vault)
+            try forEach(vault, pause) { item throws(CommandFailure) in try json.write(item) }
+            try json.end()
+        case .csv:
+            let csv = CSVExport(output)
+            try csv.begin()
+            try forEach(vault, pause) { item throws(CommandFailure) in try csv.write(item) }
+        }
+        try output.flush()
+    }
+
+    /// Opens the items that fit one after the other, and names those that no export can hold.
+    private func forEach(
+        _ vault: Vault, _ pause: () throws(CommandFailure) -> Void, _ body: (borrowing OpenedItem) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) {
+        var query = fields.query
+        query.label = filters.label
+        query.accessibility = filters.accessible?.value
+        try ItemSearch.each(in: vault, query, fields) { item throws(CommandFailure) in
+            try pause()
+            guard !item.accessibility.isThisDeviceOnly else {
+                return Terminal.warning(
+                    "left out, for it is of this device only: \(ItemText.summary(item.key, label: item.attributes.label))")
+            }
+            try body(attempt { () throws(VaultError) in try vault.open(item) })
+        }
+    }
+}

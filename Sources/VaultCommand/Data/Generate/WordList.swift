@@ -1,0 +1,72 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+
+/// A list of words as Debian's package diceware has them.
+struct WordList {
+    /// Where the package puts its lists.
+    static let folder = "/usr/lib/python3/dist-packages/diceware/wordlists"
+    /// The EFF's long list: 7776 words.
+    static let standard = "en_eff"
+
+    /// The words, each once.
+    let words: [String]
+
+    /// How much a word adds, in bits.
+    var bitsPerWord: Double { log2(Double(max(words.count, 1))) }
+
+    /// Reads a list.
+    /// - Parameter name: One of the package's, such as "en_eff" or "de"; with a slash, the path of a file.
+    init(_ name: String) throws(CommandFailure) {
+        let path = try name.contains("/") ? name : Self.path(name)
+        let text = try Descriptor.readFile(path, what: "word list", limit: 16 << 20)
+            .withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+        guard let text else { throw CommandFailure(.damaged, "the word list \(TerminalText.quoted(path)) is not UTF-8; convert it first") }
+        words = Self.words(of: text)
+        guard words.count >= 2 else {
+            throw CommandFailure(.damaged, "the word list \(TerminalText.quoted(path)) has fewer than two words; name another one")
+        }
+    }
+
+    private static func path(_ name: String) throws(CommandFailure) -> String {
+        let paths = ["txt", "asc"].map { "\(folder)/wordlist_\(name).\($0)" }
+        if let path = paths.first(where: { access($0, R_OK) == 0 }) { return path }
+        guard access(folder, R_OK) == 0 else {
+            throw CommandFailure(
+                .noSuchFile,
+                "there are no word lists on this machine; install the package 'diceware', or name a file: --list ./words.txt")
+        }
+        throw CommandFailure(
+            .noSuchFile, "there is no word list \(TerminalText.quoted(name)); there are \(names().joined(separator: ", "))")
+    }
+
+    /// The names of the package's lists.
+    private static func names() -> [String] {
+        guard let folder = opendir(folder) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let file = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            guard file.hasPrefix("wordlist_"), let end = file.lastIndex(of: ".") else { continue }
+            names.append(String(file[..<end].dropFirst("wordlist_".count)))
+        }
+        return names.sorted()
+    }
+
+    /// One word a line, possibly after the dice that select it; a list may be signed.
+    private static func words(of text: String) -> [String] {
+        var lines = text.split(whereSeparator: \.isNewline)[...]
+        let isSigned = lines.first == "-----BEGIN PGP SIGNED MESSAGE-----"
+        if isSigned { lines = lines.dropFirst().drop { $0.contains(": ") } }
+        var seen: Set<Substring> = []
+        var words: [String] = []
+        for line in lines {
+            if isSigned, line.hasPrefix("-----BEGIN PGP SIGNATURE") { break }
+            let parts = line.split(whereSeparator: \.isWhitespace)
+            let isNumbered = parts.count == 2 && parts[0].allSatisfy { $0.isASCII && ($0.isNumber || $0 == "-") }
+            guard let word = isNumbered ? parts.last : parts.count == 1 ? parts.first : line, seen.insert(word).inserted else { continue }
+            words.append(String(word))
+        }
+        return words
+    }
+}

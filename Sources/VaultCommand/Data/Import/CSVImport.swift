@@ -1,0 +1,104 @@
+import SwiftCSV
+import VaultFmt
+
+/// Reads a CSV list of passwords: as `CSVColumns` finds its columns.
+struct CSVImport: ~Copyable, ImportSource {
+    /// The longest list that is read; it is held in memory.
+    static let longest = 256 << 20
+
+    private let text: SecretBuffer
+
+    init(_ reader: consuming SourceReader) throws(CommandFailure) {
+        text = try reader.readAll(limit: Self.longest)
+    }
+
+    /// Whether a text begins with the header of such a list.
+    static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
+        let line = start.prefix { $0 != 0x0A }
+        return Self.delimiters.contains { delimiter in
+            do throws(CommandFailure) {
+                return CSVColumns(header: try CSVTable(UnsafeRawBufferPointer(rebasing: line), delimiter: delimiter).header).isPasswordList
+            } catch {
+                return false
+            }
+        }
+    }
+
+    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure) -> [String] {
+        try text.withUnsafeBytes { bytes throws(CommandFailure) -> [String] in
+            try Self.checkText(bytes)
+            let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
+            let table = try Self.table(UnsafeRawBufferPointer(rebasing: bytes[(hasMark ? 3 : 0)...]))
+            let columns = CSVColumns(header: table.header)
+            var losses = CSVLosses(columns)
+            try table.rows { line, row throws(CommandFailure) in
+                guard row.count <= table.header.count || (table.header.count..<row.count).allSatisfy({ row[$0].isEmpty }) else {
+                    throw .damaged("line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
+                }
+                losses.noteColumns(row)
+                if let record = try CSVRecord(line: line, row: row, columns: columns).item(&losses) { try take(record) }
+            }
+            return losses.lines
+        }
+    }
+
+    private static var delimiters: [CSVDelimiter] { [.comma, .semicolon, .tab] }
+
+    /// The table with the delimiter that makes its header a list of passwords: spreadsheets write semicolons in much of the world.
+    private static func table(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) -> CSVTable {
+        for delimiter in delimiters {
+            let table = try CSVTable(bytes, delimiter: delimiter)
+            if CSVColumns(header: table.header).isPasswordList { return table }
+        }
+        throw .damaged(
+            "line 1", "no header of a password list: a column 'password' and one of 'username', 'title' or 'url' are needed")
+    }
+
+    private static func checkText(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+        let failure: Int? = bytes.withMemoryRebound(to: UInt8.self) { bytes in
+            do throws(UTF8.ValidationError) {
+                _ = try UTF8Span(validating: bytes.span)
+                return nil
+            } catch {
+                return bytes[..<error.byteOffsets.lowerBound].count { $0 == 0x0A }
+            }
+        }
+        guard let failure else { return }
+        throw .damaged("line \(failure + 1)", "this is not UTF-8; convert the file first, for instance with iconv")
+    }
+}
+
+/// What a list holds that a vault will not have.
+struct CSVLosses {
+    private var columns: [(index: Int, header: String, values: Int)]
+    /// Lines of rows without password, notes and one-time password.
+    var withoutSecret: [Int] = []
+    /// Lines with a time that is not understood.
+    var withBadTime: [Int] = []
+
+    init(_ columns: CSVColumns) {
+        self.columns = columns.unknown.map { ($0.index, $0.header, 0) }
+    }
+
+    mutating func noteColumns(_ row: CSVRow) {
+        for position in columns.indices where !row[columns[position].index].isEmpty { columns[position].values += 1 }
+    }
+
+    /// One line for each kind of loss.
+    var lines: [String] {
+        var lines = columns.filter { $0.values > 0 }.map { column in
+            "column \(TerminalText.quoted(column.header)) is not known; its values are left out (\(column.values))"
+        }
+        if !withoutSecret.isEmpty {
+            lines.append("\(Self.places(withoutSecret)): neither password nor note nor one-time password; left out")
+        }
+        if !withBadTime.isEmpty { lines.append("\(Self.places(withBadTime)): a time that is not understood; left out") }
+        return lines
+    }
+
+    private static func places(_ lines: [Int]) -> String {
+        let shown = lines.prefix(10).map(String.init).joined(separator: ", ")
+        let more = lines.count > 10 ? " and \(lines.count - 10) more" : ""
+        return (lines.count == 1 ? "line " : "lines ") + shown + more
+    }
+}

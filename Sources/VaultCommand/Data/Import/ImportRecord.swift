@@ -1,0 +1,36 @@
+import VaultFmt
+
+/// An item as a source has it.
+struct ImportRecord: ~Copyable {
+    /// Where it stands in the source, for messages: "line 12", "byte 345".
+    let place: String
+    let key: ItemKey
+    let secret: Secret
+    var attributes = Attributes()
+    var accessibility = Accessibility.whenUnlocked
+    /// Milliseconds since 1970; nil: now.
+    var created: Int64?
+    var modified: Int64?
+}
+
+/// Something that items can be imported from.
+protocol ImportSource: ~Copyable {
+    /// Hands over each item in the order of the source.
+    /// - Returns: What else the source holds and a vault would not, a line each.
+    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure) -> [String]
+}
+
+extension CommandFailure {
+    /// A source that is not what it should be.
+    static func damaged(_ place: String, _ what: String) -> CommandFailure { CommandFailure(.damaged, "\(place): \(what)") }
+}
+
+/// Runs a step of the library and gives its error the place in the source that caused it.
+func importing<R: ~Copyable>(_ place: String, _ body: () throws(VaultError) -> R) throws(CommandFailure) -> R {
+    do throws(VaultError) {
+        return try body()
+    } catch {
+        let failure = CommandFailure(error)
+        throw CommandFailure(failure.status, "\(place): \(failure.message)")
+    }
+}

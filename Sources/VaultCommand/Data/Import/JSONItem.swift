@@ -1,0 +1,171 @@
+import Foundation
+import VaultFmt
+
+/// An item of an export, as Foundation decodes it (`Spec/export-json.md`). The secret is in memory that is not wiped, as the decoder
+/// leaves no choice; it goes into a `Secret` at once.
+struct JSONItem: Decodable {
+    let fields: ItemKey.Fields
+    let group: String
+    let synchronizable: Bool
+    let accessibility: Accessibility
+    let created: Int64?
+    let modified: Int64?
+    let attributes: Attributes
+    let secret: [UInt8]
+    /// How many members it took, those of nested objects included: if the text has more, a name stands twice.
+    let members: Int
+
+    init(from decoder: any Decoder) throws {
+        let object = try JSONObject(decoder)
+        let itemClass = try object.itemClass()
+        try object.allow(Self.common.union(Self.fieldNames(itemClass)))
+        fields = try object.fields(itemClass)
+        group = try object.optional("group") ?? ""
+        synchronizable = try object.optional("synchronizable") ?? false
+        accessibility = try object.accessibility()
+        created = try object.time("created")
+        modified = try object.time("modified")
+        let secret: JSONBytes = try object.required("secret")
+        self.secret = secret.bytes
+        var members = object.count + secret.members
+        var values: [String: [UInt8]] = [:]
+        if let list: [String: JSONBytes] = try object.optional("attributes") {
+            for (name, value) in list {
+                values[name] = value.bytes
+                members += 1 + value.members
+            }
+        }
+        attributes = Attributes(values)
+        self.members = members
+    }
+
+    /// Members of every class. `id` and `revision` say where the item came from, and are not taken over.
+    private static let common: Set<String> = [
+        "class", "group", "synchronizable", "accessible", "created", "modified", "attributes", "secret", "id", "revision",
+    ]
+
+    private static func fieldNames(_ itemClass: ItemClass) -> Set<String> {
+        switch itemClass {
+        case .genericPassword: ["service", "account"]
+        case .internetPassword: ["server", "protocol", "port", "path", "account", "securityDomain", "authenticationType"]
+        case .certificate, .identity: ["type", "issuer", "serialNumber"]
+        case .key: ["keyClass", "keyType", "applicationLabel", "applicationTag", "sizeInBits", "effectiveSize"]
+        }
+    }
+}
+
+/// Bytes in JSON: a string, which stands for its UTF-8, or `{"base64": …}`.
+struct JSONBytes: Decodable {
+    let bytes: [UInt8]
+    /// 1 for the form with a member, else 0.
+    let members: Int
+
+    init(from decoder: any Decoder) throws {
+        do {
+            bytes = Array(try decoder.singleValueContainer().decode(String.self).utf8)
+            members = 0
+            return
+        } catch DecodingError.typeMismatch {
+            // It is the other form, then.
+        }
+        let object = try JSONObject(decoder)
+        try object.allow(["base64"])
+        let encoded: String = try object.required("base64")
+        guard let data = Data(base64Encoded: encoded) else { throw object.failure("is not base 64") }
+        bytes = Array(data)
+        members = 1
+    }
+}
+
+/// A JSON object that is asked for its members by name.
+struct JSONObject {
+    struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    private let container: KeyedDecodingContainer<Name>
+
+    init(_ decoder: any Decoder) throws {
+        container = try decoder.container(keyedBy: Name.self)
+    }
+
+    var count: Int { container.allKeys.count }
+
+    func required<T: Decodable>(_ name: String) throws -> T { try container.decode(T.self, forKey: Name(stringValue: name)) }
+
+    func optional<T: Decodable>(_ name: String) throws -> T? {
+        guard container.contains(Name(stringValue: name)) else { return nil }
+        return try required(name)
+    }
+
+    /// Refuses members that are not known: what they mean would be lost.
+    func allow(_ names: Set<String>) throws {
+        for key in container.allKeys where !names.contains(key.stringValue) {
+            throw failure("has the member \(TerminalText.quoted(key.stringValue)), which is not known")
+        }
+    }
+
+    func failure(_ what: String, at name: String? = nil) -> DecodingError {
+        let path = container.codingPath + (name.map { [Name(stringValue: $0)] } ?? [])
+        return .dataCorrupted(.init(codingPath: path, debugDescription: what))
+    }
+}
+
+extension JSONObject {
+    fileprivate func itemClass() throws -> ItemClass {
+        let name: String = try required("class")
+        guard let itemClass = ItemClass(name: name) else { throw failure("is none of the five classes", at: "class") }
+        return itemClass
+    }
+
+    fileprivate func accessibility() throws -> Accessibility {
+        guard let name: String = try optional("accessible") else { return .whenUnlocked }
+        guard let accessibility = Accessibility(name: name) else { throw failure("is not a known accessibility", at: "accessible") }
+        return accessibility
+    }
+
+    fileprivate func fields(_ itemClass: ItemClass) throws -> ItemKey.Fields {
+        switch itemClass {
+        case .genericPassword: .genericPassword(service: try required("service"), account: try text("account"))
+        case .internetPassword:
+            .internetPassword(
+                server: try required("server"), protocol: try text("protocol"), port: try optional("port") ?? 0, path: try text("path"),
+                account: try text("account"), securityDomain: try text("securityDomain"), authenticationType: try text("authenticationType")
+            )
+        case .certificate:
+            .certificate(type: try required("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
+        case .identity:
+            .identity(type: try required("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
+        case .key:
+            .key(
+                keyClass: try required("keyClass"), keyType: try required("keyType"), applicationLabel: try bytes("applicationLabel"),
+                applicationTag: try bytes("applicationTag"), sizeInBits: try required("sizeInBits"),
+                effectiveSize: try required("effectiveSize"))
+        }
+    }
+
+    private func text(_ name: String) throws -> String { try optional(name) ?? "" }
+
+    /// Bytes of a key's field: always in base 64, as listings have them.
+    private func bytes(_ name: String) throws -> [UInt8] {
+        let encoded: String = try required(name)
+        guard let data = Data(base64Encoded: encoded) else { throw failure("is not base 64", at: name) }
+        return Array(data)
+    }
+
+    /// Milliseconds since 1970, from RFC 3339 text or from the number itself.
+    fileprivate func time(_ name: String) throws -> Int64? {
+        guard container.contains(Name(stringValue: name)) else { return nil }
+        let text: String
+        do {
+            text = try required(name)
+        } catch DecodingError.typeMismatch {
+            return try container.decode(Int64.self, forKey: Name(stringValue: name))
+        }
+        guard let time = ImportedTime.milliseconds(rfc3339: text) else { throw failure("is not a time as RFC 3339 has it", at: name) }
+        return time
+    }
+}

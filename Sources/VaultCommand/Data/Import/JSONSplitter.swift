@@ -1,0 +1,215 @@
+import Foundation
+import VaultFmt
+
+/// Takes a JSON object apart as it is read: its members, and the elements of its member `items` one by one, so that a text of any length
+/// is read in the memory of its largest item. Knows nesting and strings only; each piece is for Foundation to decode.
+struct JSONSplitter: ~Copyable {
+    enum Piece: Equatable {
+        /// A member of the object, with its name.
+        case member(String)
+        /// An element of `items`.
+        case element
+    }
+
+    /// The longest piece: a secret of 16 MiB, each byte escaped, and its attributes.
+    static let longestPiece = 128 << 20
+    /// The deepest nesting within a piece.
+    static let deepest = 16
+
+    private enum State {
+        case start
+        case inObject(isFirst: Bool)
+        case inItems(isFirst: Bool)
+        case done
+    }
+
+    private var reader: SourceReader
+    private var state = State.start
+    /// The piece that `next` found.
+    private(set) var piece = SecretBuffer(capacity: 4096)
+    /// Where it starts, in bytes.
+    private(set) var offset: UInt64 = 0
+    /// How many members it has, those of nested objects included.
+    private(set) var members = 0
+    /// Whether the member `items` was found.
+    private(set) var hasItems = false
+
+    init(_ reader: consuming SourceReader) {
+        self.reader = reader
+    }
+
+    /// Finds the next piece; nil after the end of the object, which must be the end of the text.
+    mutating func next() throws(CommandFailure) -> Piece? {
+        while true {
+            switch state {
+            case .start:
+                try skipByteOrderMark()
+                try expect("{", "a JSON object")
+                state = .inObject(isFirst: true)
+            case .inObject(let isFirst):
+                if try takeClosing("}", isFirst: isFirst) {
+                    state = .done
+                    continue
+                }
+                state = .inObject(isFirst: false)
+                let name = try readName()
+                if name == "items", !hasItems, try skipSpace() == UInt8(ascii: "[") {
+                    hasItems = true
+                    try advance()
+                    state = .inItems(isFirst: true)
+                    continue
+                }
+                try readValue()
+                return .member(name)
+            case .inItems(let isFirst):
+                if try takeClosing("]", isFirst: isFirst) {
+                    state = .inObject(isFirst: false)
+                    continue
+                }
+                state = .inItems(isFirst: false)
+                try readValue()
+                return .element
+            case .done:
+                guard try skipSpace() == nil else { throw failure("there is more after the end of the JSON object") }
+                return nil
+            }
+        }
+    }
+
+    /// Decodes the piece that `next` found. Foundation keeps copies of what it decodes in memory that is not wiped.
+    borrowing func decode<T: Decodable>(_ type: T.Type) throws(CommandFailure) -> T {
+        let place = "byte \(offset)"
+        return try piece.withUnsafeBytes { bytes throws(CommandFailure) -> T in
+            guard let start = bytes.baseAddress else { throw .damaged(place, "a value is missing") }
+            let data = Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.count, deallocator: .none)
+            do {
+                return try JSONDecoder().decode(type, from: data)
+            } catch {
+                throw .damaged(place, Self.describe(error))
+            }
+        }
+    }
+
+    /// What is wrong, without a byte of what was read: it may be secret.
+    private static func describe(_ error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "this is not valid JSON" }
+        switch error {
+        case .typeMismatch(_, let context): return path(context) + "is of the wrong type"
+        case .valueNotFound(_, let context): return path(context) + "is null"
+        case .keyNotFound(let key, let context): return path(context) + "lacks \(TerminalText.quoted(key.stringValue))"
+        case .dataCorrupted(let context):
+            return context.underlyingError == nil ? path(context) + context.debugDescription : "this is not valid JSON"
+        @unknown default: return "this is not valid JSON"
+        }
+    }
+
+    private static func path(_ context: DecodingError.Context) -> String {
+        let names = context.codingPath.map(\.stringValue)
+        return names.isEmpty ? "this " : TerminalText.quoted(names.joined(separator: ".")) + " "
+    }
+}
+
+extension JSONSplitter {
+    private static let space: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+
+    private func failure(_ what: String) -> CommandFailure { .damaged("byte \(reader.offset)", what) }
+
+    private mutating func skipByteOrderMark() throws(CommandFailure) {
+        guard try reader.peek() == 0xEF else { return }
+        for byte in [0xEF, 0xBB, 0xBF] as [UInt8] {
+            guard try reader.next() == byte else { throw failure("this is not JSON") }
+        }
+    }
+
+    /// Goes to the next byte that is not space, and shows it.
+    private mutating func skipSpace() throws(CommandFailure) -> UInt8? {
+        while let byte = try reader.peek() {
+            guard Self.space.contains(byte) else { return byte }
+            try advance()
+        }
+        return nil
+    }
+
+    private mutating func advance() throws(CommandFailure) {
+        guard try reader.next() != nil else { throw failure("the JSON text ends too early") }
+    }
+
+    private mutating func expect(_ mark: Unicode.Scalar, _ what: String) throws(CommandFailure) {
+        let byte = try skipSpace()
+        guard byte != nil else { throw failure("the JSON text ends too early") }
+        guard byte == UInt8(ascii: mark) else { throw failure("\(what) is expected here") }
+        try advance()
+    }
+
+    /// Takes the closing bracket, if it stands here; otherwise the comma that must stand before all but the first.
+    private mutating func takeClosing(_ bracket: Unicode.Scalar, isFirst: Bool) throws(CommandFailure) -> Bool {
+        if try skipSpace() == UInt8(ascii: bracket) {
+            try advance()
+            return true
+        }
+        if !isFirst { try expect(",", "a comma or '\(bracket)'") }
+        return false
+    }
+
+    private mutating func readName() throws(CommandFailure) -> String {
+        guard try skipSpace() == UInt8(ascii: "\"") else { throw failure("a member's name is expected here") }
+        try readValue()
+        let name = try decode(String.self)
+        try expect(":", "a colon")
+        return name
+    }
+
+    /// Reads a value into `piece`.
+    private mutating func readValue() throws(CommandFailure) {
+        let first = try skipSpace()
+        piece.removeAll()
+        offset = reader.offset
+        members = 0
+        switch first {
+        case UInt8(ascii: "{"), UInt8(ascii: "["): try readNested()
+        case UInt8(ascii: "\""): try readString()
+        default: try readScalar()
+        }
+    }
+
+    private mutating func readNested() throws(CommandFailure) {
+        var depth = 0
+        repeat {
+            guard let byte = try reader.peek() else { throw failure("the JSON text ends within the value that starts at byte \(offset)") }
+            switch byte {
+            case UInt8(ascii: "\""):
+                try readString()
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: ":"): members += 1
+            default: break
+            }
+            guard depth <= Self.deepest else { throw failure("the value that starts at byte \(offset) is nested too deeply") }
+            try keep(byte)
+        } while depth > 0
+    }
+
+    private mutating func readString() throws(CommandFailure) {
+        try keep(UInt8(ascii: "\""))
+        while let byte = try reader.peek() {
+            try keep(byte)
+            if byte == UInt8(ascii: "\"") { return }
+            if byte == UInt8(ascii: "\\"), let escaped = try reader.peek() { try keep(escaped) }
+        }
+        throw failure("the JSON text ends within a string")
+    }
+
+    private mutating func readScalar() throws(CommandFailure) {
+        while let byte = try reader.peek(), !Self.space.contains(byte), !",:{}[]\"".utf8.contains(byte) { try keep(byte) }
+        guard !piece.isEmpty else { throw failure("a value is expected here") }
+    }
+
+    private mutating func keep(_ byte: UInt8) throws(CommandFailure) {
+        try advance()
+        piece.append(byte)
+        guard piece.count <= Self.longestPiece else {
+            throw failure("the value that starts at byte \(offset) has more than \(Self.longestPiece >> 20) MiB")
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import SwiftASN1
+import VaultFmt
+
+/// One block of a PEM text (RFC 7468), from its BEGIN line to its END line.
+struct PEMBlock: ~Copyable {
+    /// "CERTIFICATE", "RSA PRIVATE KEY" and so on.
+    let label: String
+    /// The line of its BEGIN.
+    let line: Int
+    /// Whether it holds headers as RFC 1421 has them: old OpenSSL marks encrypted keys so.
+    let hasHeaders: Bool
+    /// The block with lines of 64 characters, which is how swift-asn1 wants it.
+    let text: Secret
+
+    var place: String { "line \(line)" }
+
+    /// What the block encodes. A private key is then also in memory that is not wiped, since swift-asn1 works on `String`.
+    func document() throws(CommandFailure) -> PEMDocument {
+        guard !hasHeaders else { throw .damaged(place, "the block has headers, which are not understood") }
+        let text = text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        do {
+            return try PEMDocument(pemString: text)
+        } catch {
+            throw .damaged(place, "the block is not base 64")
+        }
+    }
+}
+
+/// Takes a PEM text apart into its blocks.
+struct PEMBlocks: ~Copyable {
+    private static let begin = Array("-----BEGIN ".utf8)
+    private static let end = Array("-----END ".utf8)
+    private static let dashes = Array("-----".utf8)
+
+    private let text: SecretBuffer
+    /// Lines outside blocks that are not blank: remarks of whoever made the file.
+    private(set) var remarks = 0
+
+    /// The longest text that is read; it is held in memory.
+    static let longest = 64 << 20
+
+    init(_ reader: consuming SourceReader) throws(CommandFailure) {
+        text = try reader.readAll(limit: Self.longest)
+    }
+
+    /// Whether a text has a block's first line.
+    static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
+        start.split(separator: 0x0A).contains { $0.starts(with: begin) }
+    }
+
+    /// Hands over each block.
+    mutating func forEach(_ body: (consuming PEMBlock) throws(CommandFailure) -> Void) throws(CommandFailure) {
+        var remarks = 0
+        try text.withUnsafeBytes { bytes throws(CommandFailure) in
+            var number = 0
+            var open: OpenBlock?
+            for var line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+                number += 1
+                while let last = line.last, last == 0x0D || last == 0x20 || last == 0x09 { line.removeLast() }
+                if let label = Self.label(line, Self.begin) {
+                    if let open { throw .damaged("line \(open.line)", "the block that starts here has no end") }
+                    open = OpenBlock(label: label, line: number)
+                } else if var block = open {
+                    if let label = Self.label(line, Self.end) {
+                        guard label == block.label else {
+                            throw .damaged("line \(number)", "this ends another block than line \(block.line) began")
+                        }
+                        open = nil
+                        try body(Self.closed(block))
+                    } else {
+                        block.lines.append(line)
+                        open = block
+                    }
+                } else if !line.isEmpty {
+                    remarks += 1
+                }
+            }
+            if let open { throw .damaged("line \(open.line)", "the block that starts here has no end") }
+        }
+        self.remarks = remarks
+    }
+
+    private struct OpenBlock {
+        let label: String
+        let line: Int
+        var lines: [Slice<UnsafeRawBufferPointer>] = []
+    }
+
+    /// The label of a BEGIN or END line; nil for every other line.
+    private static func label(_ line: Slice<UnsafeRawBufferPointer>, _ prefix: [UInt8]) -> String? {
+        guard line.count >= prefix.count + dashes.count, line.starts(with: prefix), line.suffix(dashes.count).elementsEqual(dashes) else {
+            return nil
+        }
+        let label = line.dropFirst(prefix.count).dropLast(dashes.count)
+        guard label.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return nil }
+        return String(decoding: label, as: UTF8.self)
+    }
+
+    private static func closed(_ block: OpenBlock) -> PEMBlock {
+        var text = SecretBuffer()
+        text.append(contentsOf: begin + Array(block.label.utf8) + dashes)
+        var column = 0
+        for line in block.lines {
+            for byte in line where byte != 0x20 && byte != 0x09 {
+                if column % 64 == 0 { text.append(0x0A) }
+                text.append(byte)
+                column += 1
+            }
+        }
+        text.append(0x0A)
+        text.append(contentsOf: end + Array(block.label.utf8) + dashes)
+        text.append(0x0A)
+        let hasHeaders = block.lines.contains { $0.contains(UInt8(ascii: ":")) }
+        return PEMBlock(label: block.label, line: block.line, hasHeaders: hasHeaders, text: text.secret())
+    }
+}

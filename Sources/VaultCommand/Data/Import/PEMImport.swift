@@ -1,0 +1,145 @@
+import SwiftASN1
+import VaultFmt
+import X509
+
+/// Reads certificates and private keys in PEM. Where a key matches a certificate of the same source, both together are an identity as well.
+struct PEMImport: ~Copyable, ImportSource {
+    private var blocks: PEMBlocks
+
+    init(_ reader: consuming SourceReader) throws(CommandFailure) {
+        blocks = try PEMBlocks(reader)
+    }
+
+    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure) -> [String] {
+        var contents = PEMContents()
+        try blocks.forEach { block throws(CommandFailure) in try contents.sort(block) }
+        if blocks.remarks > 0 { contents.losses.append("text outside the PEM blocks (\(blocks.remarks) lines)") }
+        for certificate in contents.certificates { try take(certificate.record()) }
+        for key in contents.keys { try take(key.record(label: contents.label(of: key))) }
+        for key in contents.keys {
+            for certificate in contents.certificates where certificate.fields.publicKey == key.fields.publicKey {
+                try take(certificate.identity(with: key))
+            }
+        }
+        return contents.losses
+    }
+}
+
+/// The blocks of a PEM text, by what they are.
+private struct PEMContents {
+    private(set) var certificates: [CertificateBlock] = []
+    private(set) var keys: [KeyBlock] = []
+    var losses: [String] = []
+    /// The line on which each encoding stands first.
+    private var lines: [[UInt8]: Int] = [:]
+
+    /// Puts a block where it belongs.
+    mutating func sort(_ block: consuming PEMBlock) throws(CommandFailure) {
+        switch block.label {
+        case "CERTIFICATE", "X509 CERTIFICATE", "X.509 CERTIFICATE":
+            let document = try block.document()
+            if isNew(document, block.line) { certificates.append(try CertificateBlock(block, document)) }
+        case "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY":
+            guard !block.hasHeaders else { throw Self.encrypted(block.place) }
+            let document = try block.document()
+            if isNew(document, block.line) { keys.append(try KeyBlock(block, document)) }
+        case "ENCRYPTED PRIVATE KEY": throw Self.encrypted(block.place)
+        case let label where label.hasSuffix("PRIVATE KEY"):
+            throw .damaged(
+                block.place,
+                "a key in the form \(TerminalText.quoted(label)) cannot be read; convert it to PKCS #8 first, for instance with openssl")
+        case let label: losses.append("\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key")
+        }
+    }
+
+    private mutating func isNew(_ document: PEMDocument, _ line: Int) -> Bool {
+        if let first = lines[document.derBytes] {
+            losses.append("line \(line): the same as line \(first)")
+            return false
+        }
+        lines[document.derBytes] = line
+        return true
+    }
+
+    private static func encrypted(_ place: String) -> CommandFailure {
+        .damaged(place, "the private key is encrypted; decrypt it first, for instance with 'openssl pkey -in FILE'")
+    }
+
+    /// A key is called what its certificate is called.
+    func label(of key: KeyBlock) -> String {
+        certificates.first { $0.fields.publicKey == key.fields.publicKey }?.fields.label ?? key.fields.label
+    }
+}
+
+/// A certificate of the source.
+private struct CertificateBlock {
+    let place: String
+    let fields: CertificateFields
+    let document: PEMDocument
+
+    init(_ block: borrowing PEMBlock, _ document: PEMDocument) throws(CommandFailure) {
+        place = block.place
+        self.document = PEMDocument(type: "CERTIFICATE", derBytes: document.derBytes)
+        do {
+            fields = try CertificateFields(der: document.derBytes)
+        } catch {
+            throw .damaged(place, "this is not an X.509 certificate")
+        }
+    }
+
+    func record() throws(CommandFailure) -> ImportRecord {
+        let key = try importing(place) { () throws(VaultError) in
+            try ItemKey.certificate(type: fields.type, issuer: fields.issuer, serialNumber: fields.serialNumber)
+        }
+        return ImportRecord(place: place, key: key, secret: Secret(copying: document.derBytes), attributes: attributes)
+    }
+
+    /// The certificate and its private key, in PEM, one after the other.
+    func identity(with privateKey: KeyBlock) throws(CommandFailure) -> ImportRecord {
+        let key = try importing(place) { () throws(VaultError) in
+            try ItemKey.identity(type: fields.type, issuer: fields.issuer, serialNumber: fields.serialNumber)
+        }
+        var both = SecretBuffer()
+        both.append(contentsOf: (document.pemString + "\n").utf8)
+        both.append(privateKey.text)
+        return ImportRecord(place: place, key: key, secret: both.secret(), attributes: attributes)
+    }
+
+    private var attributes: Attributes {
+        var attributes = Attributes()
+        attributes.label = fields.label
+        return attributes
+    }
+}
+
+/// A private key of the source.
+private final class KeyBlock {
+    let place: String
+    let fields: PrivateKeyFields
+    let text: Secret
+    private let der: Secret
+
+    init(_ block: consuming PEMBlock, _ document: PEMDocument) throws(CommandFailure) {
+        place = block.place
+        text = block.text.copy()
+        der = Secret(copying: document.derBytes)
+        do {
+            fields = try PrivateKeyFields(Certificate.PrivateKey(pemDocument: document))
+        } catch is CertificateError {
+            throw .damaged(place, "a kind of private key that is not supported; RSA, P-256, P-384, P-521 and Ed25519 are")
+        } catch {
+            throw .damaged(place, "this private key is damaged, or of a kind that is not supported")
+        }
+    }
+
+    func record(label: String) throws(CommandFailure) -> ImportRecord {
+        let key = try importing(place) { () throws(VaultError) in
+            try ItemKey.key(
+                keyClass: PrivateKeyFields.keyClass, keyType: fields.keyType.rawValue, applicationLabel: fields.applicationLabel,
+                applicationTag: [], sizeInBits: fields.sizeInBits, effectiveSize: fields.sizeInBits)
+        }
+        var attributes = Attributes()
+        attributes.label = label
+        return ImportRecord(place: place, key: key, secret: der.copy(), attributes: attributes)
+    }
+}

@@ -1,0 +1,108 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+
+/// The file or standard input that is imported, read in pieces; what was read is wiped.
+struct SourceReader: ~Copyable {
+    /// What messages call it.
+    let name: String
+    private let descriptor: Int32
+    private var chunk: Secret
+    private var position = 0
+    private var end = 0
+    private var bytesBefore: UInt64 = 0
+
+    /// Opens a file; `-` is standard input.
+    /// - Parameter capacity: How much is read at once, and how far `withStart` sees; bytes.
+    init(_ source: String, capacity: Int = 65_536) throws(CommandFailure) {
+        if source == "-" {
+            descriptor = STDIN_FILENO
+            name = "standard input"
+        } else {
+            name = TerminalText.quoted(source)
+            descriptor = vault_open(source, O_RDONLY, 0)
+            guard descriptor >= 0 else {
+                throw CommandFailure(
+                    descriptor == -ENOENT ? .noSuchFile : .io,
+                    "cannot open \(name): \(Descriptor.message(-descriptor)); check the path")
+            }
+        }
+        chunk = Secret(count: capacity)
+    }
+
+    /// Reads what is in memory already: a part of a source.
+    /// - Parameter offset: Where in the source it starts.
+    init(_ part: borrowing SecretBuffer, at offset: UInt64) {
+        name = "a part of the source"
+        descriptor = -1
+        chunk = part.secret()
+        end = chunk.count
+        bytesBefore = offset
+    }
+
+    deinit {
+        if descriptor > STDERR_FILENO { close(descriptor) }
+    }
+
+    /// How many bytes were taken so far.
+    var offset: UInt64 { bytesBefore + UInt64(position) }
+
+    /// The next byte, which stays where it is; nil at the end.
+    mutating func peek() throws(CommandFailure) -> UInt8? {
+        if position == end, try !refill() { return nil }
+        let at = position
+        return chunk.withUnsafeBytes { $0[at] }
+    }
+
+    /// Takes the next byte; nil at the end.
+    mutating func next() throws(CommandFailure) -> UInt8? {
+        guard let byte = try peek() else { return nil }
+        position += 1
+        return byte
+    }
+
+    /// Shows the first bytes without taking them: as many as there are, and as `capacity` allows.
+    mutating func withStart<R>(_ body: (UnsafeRawBufferPointer) -> R) throws(CommandFailure) -> R {
+        while position == 0, end < chunk.count, try fill() {}
+        let (from, to) = (position, end)
+        return chunk.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[from..<to])) }
+    }
+
+    /// Takes all that is left.
+    /// - Parameter limit: Bytes; more than that is an error.
+    mutating func readAll(limit: Int) throws(CommandFailure) -> SecretBuffer {
+        var all = SecretBuffer(capacity: chunk.count)
+        while try peek() != nil {
+            let (from, to) = (position, end)
+            chunk.withUnsafeBytes { all.append(UnsafeRawBufferPointer(rebasing: $0[from..<to])) }
+            position = end
+            guard all.count <= limit else {
+                throw CommandFailure(.overLimit, "\(name) has more than \(limit >> 20) MiB, the most that is read in this format; split it")
+            }
+        }
+        return all
+    }
+
+    private mutating func refill() throws(CommandFailure) -> Bool {
+        bytesBefore += UInt64(end)
+        position = 0
+        end = 0
+        return try fill()
+    }
+
+    /// Reads once behind what is there; false at the end.
+    private mutating func fill() throws(CommandFailure) -> Bool {
+        guard descriptor >= 0 else { return false }
+        while true {
+            let from = end
+            let count = chunk.withUnsafeMutableBytes { bytes in
+                read(descriptor, bytes.baseAddress?.advanced(by: from), bytes.count - from)
+            }
+            if count >= 0 {
+                end += count
+                return count > 0
+            }
+            guard errno == EINTR else { throw CommandFailure(.io, "cannot read \(name): \(Descriptor.message(errno))") }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A URL, as the fields of an internet password have it.
+struct WebAddress {
+    let server: String
+    /// The scheme in lower case, such as "https"; empty where the text has none.
+    let `protocol`: String
+    /// 0 where the text has none.
+    let port: UInt32
+    /// As in the URL, without its query; "/" alone is empty.
+    let path: String
+    /// Whether these fields say everything that the text says.
+    let isExact: Bool
+
+    /// - Returns: nil where the text names no server.
+    init?(_ text: String) {
+        let hasScheme = text.contains("://")
+        guard hasScheme || !text.contains("@"), let parts = URLComponents(string: hasScheme ? text : "//" + text) else { return nil }
+        guard let host = parts.host, !host.isEmpty else { return nil }
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        server = (isBracketed ? String(host.dropFirst().dropLast()) : host).lowercased()
+        `protocol` = (parts.scheme ?? "").lowercased()
+        guard let port = UInt32(exactly: parts.port ?? 0), port <= 65_535 else { return nil }
+        self.port = port
+        path = parts.percentEncodedPath == "/" ? "" : parts.percentEncodedPath
+        let scheme = hasScheme ? `protocol` + "://" : ""
+        let rebuilt = scheme + (isBracketed ? "[\(server)]" : server) + (port == 0 ? "" : ":\(port)") + path
+        isExact = rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
+    }
+}

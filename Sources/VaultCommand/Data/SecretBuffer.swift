@@ -1,0 +1,99 @@
+import VaultFmt
+
+/// A growable run of bytes that may hold secrets: what it outgrows is wiped, as is the rest when it goes away.
+struct SecretBuffer: ~Copyable {
+    private var storage: Secret
+    private(set) var count = 0
+
+    init(capacity: Int = 4096) {
+        storage = Secret(count: max(capacity, 1))
+    }
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ byte: UInt8) {
+        reserve(1)
+        let at = count
+        storage.withUnsafeMutableBytes { $0[at] = byte }
+        count += 1
+    }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        reserve(bytes.count)
+        let at = count
+        storage.withUnsafeMutableBytes { buffer in
+            UnsafeMutableRawBufferPointer(rebasing: buffer[at...]).copyMemory(from: bytes)
+        }
+        count += bytes.count
+    }
+
+    mutating func append(_ text: StaticString) {
+        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func append(contentsOf bytes: some Collection<UInt8>) {
+        reserve(bytes.count)
+        let at = count
+        storage.withUnsafeMutableBytes { buffer in
+            UnsafeMutableRawBufferPointer(rebasing: buffer[at...]).copyBytes(from: bytes)
+        }
+        count += bytes.count
+    }
+
+    mutating func append(_ secret: borrowing Secret) {
+        reserve(secret.count)
+        let at = count
+        secret.withUnsafeBytes { bytes in
+            storage.withUnsafeMutableBytes { buffer in
+                UnsafeMutableRawBufferPointer(rebasing: buffer[at...]).copyMemory(from: bytes)
+            }
+        }
+        count += secret.count
+    }
+
+    /// Lets `fill` write behind what is there, into at least `space` bytes; it returns how many it wrote.
+    mutating func appendBytes<E: Error>(space: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int) throws(E) -> Int {
+        reserve(space)
+        let at = count
+        let written = try storage.withUnsafeMutableBytes { buffer throws(E) -> Int in
+            try fill(UnsafeMutableRawBufferPointer(rebasing: buffer[at...]))
+        }
+        count += written
+        return written
+    }
+
+    borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        let used = count
+        return try storage.withUnsafeBytes { buffer throws(E) -> R in
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<used]))
+        }
+    }
+
+    /// Forgets the contents; the bytes are wiped at the latest when the buffer goes away.
+    mutating func removeAll() {
+        count = 0
+    }
+
+    /// A copy of what is in it.
+    borrowing func secret() -> Secret {
+        withUnsafeBytes { Secret(copying: $0) }
+    }
+
+    private mutating func reserve(_ space: Int) {
+        guard storage.count - count < space else { return }
+        var larger = Secret(count: max(storage.count * 2, count + space))
+        let used = count
+        storage.withUnsafeBytes { old in
+            larger.withUnsafeMutableBytes { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: old[..<used])) }
+        }
+        storage = larger
+    }
+}
+
+extension Secret {
+    /// Copies bytes; what they were copied from is the caller's to wipe.
+    init(copying bytes: some Collection<UInt8>) {
+        self.init(count: bytes.count)
+        withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+    }
+}

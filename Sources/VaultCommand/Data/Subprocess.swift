@@ -1,0 +1,146 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+
+/// Another program, run with what it reads and writes in our hands.
+enum Subprocess {
+    /// The path of a program in PATH; nil where there is none.
+    static func find(_ program: String) -> String? {
+        (Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
+            .map { "\($0)/\(program)" }
+            .first { access($0, X_OK) == 0 }
+    }
+
+    /// How a program ended: its exit code, or 128 and the signal that ended it.
+    static func wait(_ process: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 {
+            if errno != EINTR { return -1 }
+        }
+        return code(status)
+    }
+
+    private static func code(_ status: Int32) -> Int32 { status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F) }
+
+    /// How a program ended, as `wait`; nil while it runs.
+    static func poll(_ process: pid_t) -> Int32? {
+        var status: Int32 = 0
+        let ended = waitpid(process, &status, WNOHANG)
+        return ended == 0 || (ended < 0 && errno == EINTR) ? nil : ended < 0 ? -1 : code(status)
+    }
+
+    /// Asks a program to end, and makes it after two seconds.
+    static func end(_ process: pid_t) {
+        kill(process, SIGTERM)
+        for _ in 0..<200 {
+            if poll(process) != nil { return }
+            usleep(10_000)
+        }
+        kill(process, SIGKILL)
+        _ = wait(process)
+    }
+
+    /// Starts a program.
+    /// - Parameters:
+    ///   - input, output: Its standard input and output; nil is /dev/null, as its standard error is.
+    static func start(_ path: String, _ arguments: [String], input: Int32?, output: Int32?) throws(CommandFailure) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (descriptor, target) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (nil, STDERR_FILENO)] {
+            if let descriptor {
+                posix_spawn_file_actions_adddup2(&actions, descriptor, target)
+            } else {
+                posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0)
+            }
+        }
+        return try spawn(path, arguments, &actions, nil)
+    }
+
+    /// Starts a program that takes over the terminal, with the standard descriptors that this one has.
+    /// - Parameter mask: The signals that are blocked in it.
+    static func startInForeground(_ path: String, _ arguments: [String], mask: sigset_t) throws(CommandFailure) -> pid_t {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var mask = mask
+        posix_spawnattr_setsigmask(&attributes, &mask)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        return try spawn(path, arguments, nil, &attributes)
+    }
+
+    private static func spawn(
+        _ path: String, _ arguments: [String], _ actions: UnsafePointer<posix_spawn_file_actions_t>?,
+        _ attributes: UnsafePointer<posix_spawnattr_t>?
+    ) throws(CommandFailure) -> pid_t {
+        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
+        words.append(nil)
+        defer { words.forEach { free($0) } }
+        var process: pid_t = 0
+        let failure = posix_spawn(&process, path, actions, attributes, words, environ)
+        guard failure == 0 else {
+            throw CommandFailure(.io, "cannot start \(TerminalText.quoted(path)): \(Descriptor.message(failure))")
+        }
+        return process
+    }
+
+    /// Runs a program that reads bytes from its standard input, and waits for it.
+    /// - Returns: As `wait`.
+    static func feed(_ path: String, _ arguments: [String], _ bytes: borrowing Secret) throws(CommandFailure) -> Int32 {
+        let pipe = try Pipe()
+        let process = try start(path, arguments, input: pipe.reading, output: nil)
+        pipe.closeReading()
+        let failure = bytes.withUnsafeBytes { pipe.write($0) }
+        pipe.closeWriting()
+        let code = wait(process)
+        return failure == 0 || code != 0 ? code : -1
+    }
+
+    /// Runs a program and reads what it writes.
+    /// - Returns: Nil where it fails.
+    static func read(_ path: String, _ arguments: [String], limit: Int) throws(CommandFailure) -> Secret? {
+        let pipe = try Pipe()
+        let process = try start(path, arguments, input: nil, output: pipe.writing)
+        pipe.closeWriting()
+        let found = try Descriptor.readAll(pipe.reading, name: TerminalText.quoted(path), limit: limit)
+        pipe.closeReading()
+        guard wait(process) == 0 else { return nil }
+        return found
+    }
+}
+
+/// A pipe, whose ends no program inherits unless it is told to.
+final class Pipe {
+    private(set) var reading: Int32 = -1
+    private(set) var writing: Int32 = -1
+
+    init() throws(CommandFailure) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw CommandFailure(.io, "cannot make a pipe: \(Descriptor.message(errno))") }
+        (reading, writing) = (ends[0], ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    }
+
+    deinit {
+        closeReading()
+        closeWriting()
+    }
+
+    func closeReading() {
+        if reading >= 0 { close(reading) }
+        reading = -1
+    }
+
+    func closeWriting() {
+        if writing >= 0 { close(writing) }
+        writing = -1
+    }
+
+    /// Writes everything; a reader that has gone is an error like any other, not the end of this process.
+    /// - Returns: 0, or the error number.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+        let before = signal(SIGPIPE, SIG_IGN)
+        defer { signal(SIGPIPE, before) }
+        return Descriptor.writeAll(writing, bytes)
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import Glibc
+import VaultFmt
+
+/// The entry point: hardens the process, runs the command, and turns whatever fails into one line and an exit code.
+@main
+enum Main {
+    static func main() {
+        ProcessGuard.start()
+        let arguments = ArgumentSpelling.normalized(Array(CommandLine.arguments.dropFirst()))
+        do {
+            var command = try Vaultfmt.parseAsRoot(arguments)
+            try command.run()
+        } catch {
+            exit(FailureReport.conclude(error, arguments: arguments).rawValue)
+        }
+    }
+}
+
+/// `vaultfmt`: the Keychain in a file.
+struct Vaultfmt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vaultfmt",
+        abstract: "Passwords, keys and certificates in one encrypted file.",
+        discussion: """
+            Items are named SERVICE [ACCOUNT]. The vault is --vault FILE, or VAULTFMT_VAULT, or the default vault.
+
+            Examples:
+              vaultfmt create
+              vaultfmt set github.com alice
+            """,
+        version: "0.1.0",
+        groupedSubcommands: [
+            CommandGroup(name: "Item", subcommands: itemCommands),
+            CommandGroup(name: "Vault", subcommands: vaultCommands),
+            CommandGroup(name: "Other", subcommands: otherCommands),
+        ])
+
+    static let itemCommands: [any ParsableCommand.Type] = [
+        SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self,
+    ]
+    static let vaultCommands: [any ParsableCommand.Type] = [
+        Create.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self, AnchorCommand.self,
+    ]
+    static let otherCommands: [any ParsableCommand.Type] = [Generate.self, Help.self, ClearClipboard.self]
+}

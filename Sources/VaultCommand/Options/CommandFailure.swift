@@ -1,0 +1,97 @@
+import VaultFmt
+
+/// The command's exit codes (`vaultfmt help exit-codes`).
+enum ExitStatus: Int32, CaseIterable {
+    case success = 0
+    case noSuchItem = 1
+    case ambiguous = 2
+    case usage = 64
+    case damaged = 65
+    case noSuchFile = 66
+    case unavailable = 69
+    case bug = 70
+    case outputExists = 73
+    case io = 74
+    case busy = 75
+    case noAccess = 77
+    case overLimit = 78
+    case interrupted = 130
+}
+
+/// Why a command ends: an exit code and one line that says what went wrong and what to do.
+struct CommandFailure: Error {
+    let status: ExitStatus
+    let message: String
+
+    init(_ status: ExitStatus, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}
+
+extension ExitStatus {
+    /// The exit code for an error of the library.
+    init(_ code: VaultError.Code) {
+        switch code {
+        case .noSuchItem, .duplicateItem, .noSuchSlot: self = .noSuchItem
+        case .invalidArgument, .weakKDF, .lastSlot: self = .usage
+        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .rolledBack, .forked, .keyFileInvalid,
+            .passphraseInvalid:
+            self = .damaged
+        case .noSuchFile: self = .noSuchFile
+        case .unsupportedVersion, .unsupportedCritical, .deviceBound: self = .unavailable
+        case .locked: self = .bug
+        case .fileExists: self = .outputExists
+        case .io, .noSpace, .readOnly, .outcomeUnknown, .cannotReplace, .outOfMemory: self = .io
+        case .busy: self = .busy
+        case .noSlotOpens, .notPermitted: self = .noAccess
+        case .kdfLimit, .limitExceeded: self = .overLimit
+        }
+    }
+}
+
+extension CommandFailure {
+    /// An error of the library, with what to do about it.
+    init(_ error: VaultError) {
+        let hint = Self.hint(error.code)
+        self.init(ExitStatus(error.code), hint.isEmpty ? error.description : "\(error.description); \(hint)")
+    }
+
+    private static func hint(_ code: VaultError.Code) -> String {
+        switch code {
+        case .notAVault: "give the path of a vault, or make one with 'vaultfmt create'"
+        case .unsupportedVersion, .unsupportedCritical: "a newer vaultfmt is needed"
+        case .headerInvalid, .authenticationFailed, .structureInvalid:
+            "restore a backup, or recover what still authenticates with 'vaultfmt salvage'"
+        case .tampered: "somebody changed this file: restore a copy you trust"
+        case .rolledBack, .forked: "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
+        case .kdfLimit: "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"
+        case .noSlotOpens: "check the passphrase and the key file; 'vaultfmt inspect' shows what its slots take"
+        case .deviceBound: "open it on the device that stored it"
+        case .noSuchFile: "check the path, or make a vault with 'vaultfmt create'"
+        case .fileExists: "choose another name or move it away"
+        case .noSpace: "make room and try again"
+        case .busy: "try again, or wait longer with --wait SECONDS"
+        case .notPermitted: "open the vault with a full slot"
+        case .outcomeUnknown: "run the command again after checking the disk; 'vaultfmt verify' says what is in the file"
+        case .lastSlot: "add another full slot first with 'vaultfmt slot add'"
+        case .noSuchSlot: "'vaultfmt slot list' names them"
+        case .keyFileInvalid: "use a copy of the key file that is whole"
+        case .weakKDF: "give a higher cost, or accept it with --allow-weak-kdf"
+        case .outOfMemory: "free some memory, or use a machine that has more"
+        case .locked: "this is a bug in vaultfmt: please report it"
+        case .noSuchItem, .duplicateItem, .limitExceeded, .io, .readOnly, .cannotReplace, .passphraseInvalid,
+            .invalidArgument:
+            ""
+        }
+    }
+}
+
+/// Calls the library; its errors become failures of the command.
+func attempt<Result: ~Copyable>(_ call: () throws(VaultError) -> Result) throws(CommandFailure) -> Result {
+    do throws(VaultError) {
+        return try call()
+    } catch {
+        throw CommandFailure(error)
+    }
+}

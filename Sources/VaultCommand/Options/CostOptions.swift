@@ -1,0 +1,65 @@
+import ArgumentParser
+import VaultFmt
+
+/// The cost of a slot's key derivation (Argon2id).
+struct CostOptions: ParsableArguments {
+    /// A named cost.
+    enum Preset: String, ExpressibleByArgument, CaseIterable {
+        case interactive, moderate, sensitive, testing
+
+        static var allValueStrings: [String] { [interactive, moderate, sensitive].map(\.rawValue) }
+        static var allValueDescriptions: [String: String] { [:] }
+    }
+
+    @Option(parsing: .unconditional, help: "The cost of trying a passphrase: interactive (64 MiB), moderate (256 MiB), sensitive (1 GiB).")
+    var kdf: Preset?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Its memory in MiB, or with a unit (64MiB).", valueName: "size"))
+    var kdfMemory: MemorySize?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Its passes.", valueName: "n"))
+    var kdfPasses: UInt32?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Its lanes.", valueName: "n"))
+    var kdfLanes: UInt32?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Measure this machine and choose what takes so long.", valueName: "seconds"))
+    var kdfTime: Double?
+
+    @Flag(help: ArgumentHelp("Accept a cost below the floor of 19 MiB and 2 passes.", visibility: .hidden))
+    var allowWeakKdf = false
+
+    func validate() throws {
+        let ways = [kdf != nil, kdfMemory != nil || kdfPasses != nil || kdfLanes != nil, kdfTime != nil].filter { $0 }.count
+        guard ways <= 1 else { throw ValidationError("--kdf, --kdf-memory with its like, and --kdf-time exclude each other; give one") }
+        if let kdfTime, !(kdfTime > 0 && kdfTime <= 60) { throw ValidationError("--kdf-time takes more than 0 and at most 60 seconds") }
+    }
+
+    /// Whether any cost is given.
+    var isGiven: Bool { kdf != nil || kdfMemory != nil || kdfPasses != nil || kdfLanes != nil || kdfTime != nil }
+
+    /// Whether the writer's floor does not apply.
+    var allowWeak: Bool { allowWeakKdf || kdf == .testing }
+
+    /// The cost given, or `moderate`; calibrates this machine where asked to.
+    func cost() throws(CommandFailure) -> KDFCost {
+        if let kdfTime {
+            let progress = Progress("measuring key derivation")
+            defer { progress.finish() }
+            return try attempt { () throws(VaultError) in try KDFCost.calibrated(seconds: kdfTime) }
+        }
+        switch kdf {
+        case .interactive: return .interactive
+        case .sensitive: return .sensitive
+        case .testing:
+            Terminal.warning("--kdf testing makes passphrases easy to guess; use it for tests only")
+            return .testing
+        case .moderate, nil: break
+        }
+        var cost = KDFCost.moderate
+        if let kdfMemory { cost.memoryKiB = kdfMemory.kibibytes }
+        if let kdfPasses { cost.passes = kdfPasses }
+        if let kdfLanes { cost.lanes = kdfLanes }
+        return cost
+    }
+}

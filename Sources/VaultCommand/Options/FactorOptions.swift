@@ -1,0 +1,44 @@
+import ArgumentParser
+import VaultFmt
+
+/// The factors that open a vault.
+struct FactorOptions: ParsableArguments {
+    @Option(
+        parsing: .unconditional, help: "Read the passphrase from a file; one newline at its end is not part of it.", completion: .file())
+    var passphraseFile: String?
+
+    @Option(parsing: .unconditional, help: "Read the passphrase from an open descriptor, as a file.")
+    var passphraseFd: Int32?
+
+    @Option(parsing: .unconditional, help: "The key file.", completion: .file())
+    var keyFile: String?
+
+    @Option(parsing: .unconditional, help: "A file of exactly 32 random bytes, in place of passphrase and key file.", completion: .file())
+    var rawKeyFile: String?
+
+    var sources: FactorSources {
+        FactorSources(
+            passphraseFile: passphraseFile, passphraseDescriptor: passphraseFd, keyFile: keyFile, rawKeyFile: rawKeyFile, twin: .current)
+    }
+}
+
+/// The factors that a slot is to take from now on.
+struct NewFactorOptions: ParsableArguments {
+    @Option(parsing: .unconditional, help: "Read the new passphrase from a file.", completion: .file())
+    var newPassphraseFile: String?
+
+    @Option(parsing: .unconditional, help: "Read the new passphrase from an open descriptor.")
+    var newPassphraseFd: Int32?
+
+    @Option(parsing: .unconditional, help: "The new key file.", completion: .file())
+    var newKeyFile: String?
+
+    @Option(parsing: .unconditional, help: "A file of exactly 32 random bytes, the new raw key.", completion: .file())
+    var newRawKeyFile: String?
+
+    var sources: FactorSources {
+        FactorSources(
+            passphraseFile: newPassphraseFile, passphraseDescriptor: newPassphraseFd, keyFile: newKeyFile, rawKeyFile: newRawKeyFile,
+            twin: .new)
+    }
+}

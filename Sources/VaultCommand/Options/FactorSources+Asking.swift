@@ -1,0 +1,58 @@
+import VaultFmt
+
+extension FactorSources {
+    /// The factors to open the vault at `path` with. What the options and the environment do not give is asked for, if a slot wants it.
+    /// - Parameter mayAsk: False with `--no-input`.
+    func opening(_ path: String, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
+        var given = try read()
+        if given.rawKey != nil || given.passphrase != nil { return given }
+        let slots = try attempt { () throws(VaultError) in try Vault.inspect(path).slots.map(\.factors) }
+        if let kind = try given.keyFileKind() {
+            // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
+            if slots.contains(kind) || !slots.contains([kind, .passphrase]) { return given }
+        } else if !slots.contains(.passphrase) {
+            let wanted = slots.map(\.description).joined(separator: "; ")
+            throw CommandFailure(
+                .noAccess,
+                "\(TerminalText.quoted(path)) does not open with a passphrase alone, but with: \(wanted); give --key-file or --raw-key-file"
+            )
+        }
+        given.passphrase = try ask(path, mayAsk: mayAsk)
+        return given
+    }
+
+    /// The factors for a slot that is made or changed. Without any given, a passphrase is asked for, twice.
+    /// - Parameters:
+    ///   - question: What is asked for.
+    ///   - mayAsk: False with `--no-input`.
+    func creating(_ question: String, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
+        var given = try read()
+        if given.rawKey == nil, given.passphrase == nil, given.keyFile == nil { given.passphrase = try askNew(question, mayAsk: mayAsk) }
+        return given
+    }
+
+    /// What options and environment give.
+    func read() throws(CommandFailure) -> GivenFactors {
+        if let rawKey = try rawKey() { return GivenFactors(passphrase: nil, keyFile: nil, rawKey: rawKey) }
+        let passphrase = try passphrase()
+        let keyFile = try readKeyFile()
+        return GivenFactors(passphrase: passphrase, keyFile: keyFile, rawKey: nil)
+    }
+
+    /// A new passphrase, typed twice; an empty one is refused.
+    private func askNew(_ question: String, mayAsk: Bool) throws(CommandFailure) -> Secret {
+        let instead = "give \(twin.optionPrefix)passphrase-file, \(twin.variable("PASSPHRASE") ?? "") or \(twin.optionPrefix)key-file"
+        guard mayAsk else { throw CommandFailure(.noAccess, "no factor is given and --no-input forbids asking; \(instead)") }
+        let passphrase = try Prompt.newSecret(question, instead: instead)
+        guard passphrase.count > 0 else { throw CommandFailure(.usage, "an empty passphrase protects nothing; type a longer one") }
+        return passphrase
+    }
+
+    private func ask(_ path: String, mayAsk: Bool) throws(CommandFailure) -> Secret {
+        let instead = "give --passphrase-file, VAULTFMT_PASSPHRASE or --key-file"
+        guard mayAsk else { throw CommandFailure(.noAccess, "no passphrase is given and --no-input forbids asking; \(instead)") }
+        let passphrase = try Prompt.secret("Passphrase for \(TerminalText.escaped(path))", instead: instead)
+        guard passphrase.count > 0 else { throw CommandFailure(.noAccess, "no passphrase was typed; \(instead)") }
+        return passphrase
+    }
+}

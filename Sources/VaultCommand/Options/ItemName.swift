@@ -1,0 +1,139 @@
+import ArgumentParser
+import VaultFmt
+
+/// The name of one item: `SERVICE [ACCOUNT]`, or `SERVER [ACCOUNT]` of an internet password, and options for everything else.
+struct ItemName: ParsableArguments {
+    @Argument(help: "The service; the server of an internet password; the label of a certificate, key or identity.")
+    var service: String?
+
+    @Argument(help: "The account.")
+    var account: String?
+
+    @OptionGroup(title: "Item") var fields: ItemFields
+
+    /// Finds the one item that is named.
+    /// - Throws: `ExitStatus.noSuchItem`; `ExitStatus.ambiguous`, after the matches were written to standard error.
+    func find(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure) -> Item {
+        let matches = try findAll(in: vault, label: label, accessibility: accessibility)
+        guard let item = matches.first else {
+            throw CommandFailure(.noSuchItem, "no item is named \(shown); 'vaultfmt list' shows what there is")
+        }
+        guard matches.count == 1 else {
+            for match in matches.prefix(20) { Terminal.errorLine("  \(ItemText.summary(match.key, label: match.attributes.label))") }
+            if matches.count > 20 { Terminal.errorLine("  … and \(matches.count - 20) more") }
+            throw CommandFailure(
+                .ambiguous, "\(matches.count) items are named \(shown); add the account or other options until one is left")
+        }
+        return item
+    }
+
+    /// Finds all items that the name and the options fit, in key order.
+    func findAll(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure) -> [Item] {
+        var matches: [Item] = []
+        for query in try queries(label: label, accessibility: accessibility) {
+            try ItemSearch.each(in: vault, query, fields) { item throws(CommandFailure) in matches.append(item) }
+        }
+        return matches
+    }
+
+    /// Whether anything narrows the search.
+    var isGiven: Bool { service != nil || fields.isAnyGiven }
+
+    /// The key of the item that is named, which need not exist: an account that is left out is empty.
+    func key() throws(CommandFailure) -> ItemKey {
+        let itemClass = fields.impliedClass ?? .genericPassword
+        if let option = fields.misplaced(in: itemClass) {
+            throw CommandFailure(
+                .usage, "\(option) does not go with an item of class \(itemClass.name); leave it out or give another --class")
+        }
+        let fields = try keyFields(itemClass)
+        return try attempt { () throws(VaultError) in
+            try ItemKey(fields, group: self.fields.group ?? "", synchronizable: self.fields.synchronizable ?? false)
+        }
+    }
+
+    private func keyFields(_ itemClass: ItemClass) throws(CommandFailure) -> ItemKey.Fields {
+        switch itemClass {
+        case .genericPassword:
+            let service = try one(service, fields.service, "service")
+            return .genericPassword(
+                service: try required(service, "a service: vaultfmt … SERVICE [ACCOUNT]"), account: try accountGiven() ?? "")
+        case .internetPassword:
+            let server = try one(service, fields.server, "server")
+            return .internetPassword(
+                server: try required(server, "a server: --server, or the first argument"), protocol: fields.networkProtocol ?? "",
+                port: fields.port ?? 0, path: fields.path ?? "", account: try accountGiven() ?? "",
+                securityDomain: fields.securityDomain ?? "", authenticationType: fields.authenticationType ?? "")
+        case .certificate, .identity:
+            try rejectArguments("--issuer and --serial-number")
+            let issuer = try required(fields.issuer?.bytes, "--issuer")
+            let serial = try required(fields.serialNumber?.bytes, "--serial-number")
+            let type = fields.certificateType ?? 3
+            return itemClass == .certificate
+                ? .certificate(type: type, issuer: issuer, serialNumber: serial)
+                : .identity(type: type, issuer: issuer, serialNumber: serial)
+        case .key:
+            try rejectArguments("--key-class and the options after it")
+            return .key(
+                keyClass: try required(fields.keyClass?.value, "--key-class"), keyType: fields.keyType?.value ?? 0,
+                applicationLabel: fields.applicationLabel?.bytes ?? [], applicationTag: fields.applicationTag?.bytes ?? [],
+                sizeInBits: fields.keySize ?? 0, effectiveSize: fields.effectiveSize ?? fields.keySize ?? 0)
+        }
+    }
+
+    /// What to look for: a name without a class is a service or a server; of the classes without either, it is the label.
+    private func queries(label: String?, accessibility: Accessibility?) throws(CommandFailure) -> [Query] {
+        var query = fields.query
+        query.label = label
+        query.accessibility = accessibility
+        query.account = try accountGiven()
+        guard let service else { return [query] }
+        let byServer = { (query: Query) in
+            var query = query
+            query.itemClass = .internetPassword
+            query.server = service
+            return query
+        }
+        switch fields.impliedClass {
+        case nil:
+            var byService = query
+            byService.itemClass = .genericPassword
+            byService.service = service
+            return [byService, byServer(query)]
+        case .genericPassword:
+            query.service = try one(service, fields.service, "service")
+            return [query]
+        case .internetPassword:
+            query.server = try one(service, fields.server, "server")
+            return [query]
+        case .certificate, .key, .identity:
+            query.label = try one(service, label, "label")
+            return [query]
+        }
+    }
+
+    private func accountGiven() throws(CommandFailure) -> String? { try one(account, fields.account, "account") }
+
+    /// One of two ways to say the same thing.
+    private func one(_ argument: String?, _ option: String?, _ name: String) throws(CommandFailure) -> String? {
+        guard let argument, let option, argument != option else { return argument ?? option }
+        throw CommandFailure(
+            .usage, "the \(name) is given twice, \(TerminalText.quoted(argument)) and \(TerminalText.quoted(option)); leave one out")
+    }
+
+    private func required<Value>(_ value: Value?, _ what: String) throws(CommandFailure) -> Value {
+        guard let value else { throw CommandFailure(.usage, "the item's name is incomplete; give \(what)") }
+        return value
+    }
+
+    private func rejectArguments(_ options: String) throws(CommandFailure) {
+        guard let service else { return }
+        throw CommandFailure(.usage, "\(TerminalText.quoted(service)) cannot name an item of this class; name it with \(options)")
+    }
+
+    /// The name as it was given, for messages.
+    private var shown: String {
+        let words = [service, account].compactMap { $0 }.map { TerminalText.quoted($0) }
+        return words.isEmpty ? "by these options" : words.joined(separator: " ")
+    }
+}

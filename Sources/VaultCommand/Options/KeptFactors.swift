@@ -1,0 +1,56 @@
+import ArgumentParser
+import VaultFmt
+
+/// Factors of further slots that a rotation is to keep.
+struct KeptFactors: ParsableArguments {
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: "Keep the slot that this passphrase opens, alone or with a --keep-key-file; may be repeated.",
+        completion: .file())
+    var keepPassphraseFile: [String] = []
+
+    @Option(parsing: .unconditionalSingleValue, help: "Keep the slot that this key file opens; may be repeated.", completion: .file())
+    var keepKeyFile: [String] = []
+
+    @Option(parsing: .unconditionalSingleValue, help: "Keep the slot that this raw key opens; may be repeated.", completion: .file())
+    var keepRawKeyFile: [String] = []
+
+    var isAnyGiven: Bool { !(keepPassphraseFile.isEmpty && keepKeyFile.isEmpty && keepRawKeyFile.isEmpty) }
+
+    /// Keeps every slot that the factors open; a file that opens none is an error, for its slot would be lost by mistake.
+    func apply(to rotation: inout Rotation) throws(CommandFailure) {
+        var useful: Set<String> = []
+        for passphrase in keepPassphraseFile {
+            if try keep(&rotation, passphrase: passphrase) { useful.insert(passphrase) }
+            for keyFile in keepKeyFile where try keep(&rotation, passphrase: passphrase, keyFile: keyFile) {
+                useful.formUnion([passphrase, keyFile])
+            }
+        }
+        for keyFile in keepKeyFile where try keep(&rotation, keyFile: keyFile) { useful.insert(keyFile) }
+        for rawKey in keepRawKeyFile where try keep(&rotation, rawKey: rawKey) { useful.insert(rawKey) }
+        if let useless = (keepPassphraseFile + keepKeyFile + keepRawKeyFile).first(where: { !useful.contains($0) }) {
+            throw CommandFailure(.noAccess, "\(TerminalText.quoted(useless)) opens no slot that is to be kept; check it, or leave it out")
+        }
+    }
+
+    private func keep(
+        _ rotation: inout Rotation, passphrase: String? = nil, keyFile: String? = nil, rawKey: String? = nil
+    ) throws(CommandFailure) -> Bool {
+        let sources = FactorSources(passphraseFile: passphrase, keyFile: keyFile, rawKeyFile: rawKey, twin: .kept)
+        return try rotation.keeps(sources.read())
+    }
+}
+
+extension Rotation {
+    /// Keeps the slot that opens with all the factors given; returns whether there is one.
+    mutating func keeps(_ given: borrowing GivenFactors) throws(CommandFailure) -> Bool {
+        let factors = try given.together()
+        do throws(VaultError) {
+            _ = try keep(factors)
+            return true
+        } catch {
+            guard error.code == .noSlotOpens else { throw CommandFailure(error) }
+            return false
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import VaultFmt
+
+/// An item's class by its name.
+struct ClassName: ExpressibleByArgument {
+    let value: ItemClass
+
+    init?(argument: String) {
+        guard let value = ItemClass(name: argument) else { return nil }
+        self.value = value
+    }
+
+    static var allValueStrings: [String] { ItemClass.allCases.map(\.name) }
+}
+
+/// When a secret may be read, by its name.
+struct AccessibilityName: ExpressibleByArgument {
+    let value: Accessibility
+
+    init?(argument: String) {
+        guard let value = Accessibility(name: argument) else { return nil }
+        self.value = value
+    }
+
+    static var allValueStrings: [String] { Accessibility.allCases.map(\.name) }
+}
+
+/// Bytes on the command line: `hex:…`, `base64:…`, or text.
+struct BytesArgument: ExpressibleByArgument {
+    let bytes: [UInt8]
+
+    init?(argument: String) {
+        if argument.hasPrefix("hex:") {
+            guard let bytes = Self.hex(argument.dropFirst(4)) else { return nil }
+            self.bytes = bytes
+        } else if argument.hasPrefix("base64:") {
+            guard let bytes = Self.base64(argument.dropFirst(7)) else { return nil }
+            self.bytes = bytes
+        } else {
+            bytes = Array(argument.utf8)
+        }
+    }
+
+    private static func hex(_ text: Substring) -> [UInt8]? {
+        let digits = text.compactMap(\.hexDigitValue)
+        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    }
+
+    private static func base64(_ text: Substring) -> [UInt8]? {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+        let digits = text.prefix { $0 != "=" }
+        guard text.count.isMultiple(of: 4), text.count - digits.count <= 2, text.dropFirst(digits.count).allSatisfy({ $0 == "=" }) else {
+            return nil
+        }
+        var bytes: [UInt8] = []
+        var bits = 0
+        var held = 0
+        for digit in digits {
+            guard let value = alphabet.firstIndex(of: digit) else { return nil }
+            bits = (bits << 6 | value) & 0xFFFF
+            held += 6
+            if held >= 8 {
+                held -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> held))
+            }
+        }
+        return bytes
+    }
+}
+
+/// An amount of memory: a number of MiB, or one with a unit (`512KiB`, `64MiB`, `1GiB`).
+struct MemorySize: ExpressibleByArgument {
+    /// KiB.
+    let kibibytes: UInt32
+
+    init?(argument: String) {
+        let digits = argument.prefix { $0.isASCII && $0.isNumber }
+        let unit = argument.dropFirst(digits.count).lowercased()
+        let factors: [String: UInt32] = ["": 1024, "k": 1, "kib": 1, "m": 1024, "mib": 1024, "g": 1 << 20, "gib": 1 << 20]
+        guard let number = UInt32(digits), let factor = factors[unit] else { return nil }
+        let (product, overflow) = number.multipliedReportingOverflow(by: factor)
+        guard !overflow else { return nil }
+        kibibytes = product
+    }
+
+    /// "64 MiB", for people.
+    static func text(kibibytes: UInt32) -> String { text(bytes: UInt64(kibibytes) << 10) }
+
+    /// "1.5 MiB", for people.
+    static func text(bytes: UInt64) -> String {
+        guard bytes >= 1024 else { return "\(bytes) B" }
+        var value = Double(bytes) / 1024
+        var unit = "KiB"
+        for larger in ["MiB", "GiB", "TiB"] where value >= 1024 {
+            value /= 1024
+            unit = larger
+        }
+        let tenths = Int((value * 10).rounded())
+        return tenths.isMultiple(of: 10) ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
+    }
+}
+
+/// A number of a key's class or type, which has a name for the common ones.
+struct NamedNumber: ExpressibleByArgument {
+    let value: UInt32
+    /// Apple's constants for keys: classes 0 to 2; types as CSSM numbers them.
+    static let names: [String: UInt32] = [
+        "public": 0, "private": 1, "symmetric": 2, "rsa": 42, "ec": 73, "aes": 2_147_483_649,
+    ]
+
+    init?(argument: String) {
+        guard let value = UInt32(argument) ?? Self.names[argument.lowercased()] else { return nil }
+        self.value = value
+    }
+}

@@ -1,0 +1,67 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+
+/// Small files that this machine keeps about vaults, outside them: 0600, in folders of 0700, replaced in one step.
+enum StateFolder {
+    /// Reads a file, or returns nil where there is none.
+    static func read(_ path: String, what: String, limit: Int) throws(CommandFailure) -> Secret? {
+        guard access(path, F_OK) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw CommandFailure(.io, "cannot read \(what) \(TerminalText.quoted(path)): \(Descriptor.message(errno))")
+        }
+        return try Descriptor.readFile(path, what: what, limit: limit)
+    }
+
+    /// Whether there is something at a path, a dangling link included.
+    static func exists(_ path: String) -> Bool {
+        var information = stat()
+        return lstat(path, &information) == 0
+    }
+
+    /// Writes a file beside its place, syncs it and moves it there.
+    /// - Parameter replacing: If false, a file that is there already wins, and false is returned.
+    @discardableResult
+    static func write(
+        _ path: String, what: String, _ contents: borrowing Secret, replacing: Bool = true
+    ) throws(CommandFailure) -> Bool {
+        let folder = parent(of: path)
+        try makeFolder(folder)
+        let temporary = "\(path).\(getpid())"
+        unlink(temporary)
+        try Descriptor.createFile(temporary, what: what, contents)
+        let result = replacing ? (rename(temporary, path) == 0 ? 0 : -errno) : vault_rename_noreplace(temporary, path)
+        guard result == 0 else {
+            unlink(temporary)
+            if !replacing && result == -EEXIST { return false }
+            throw CommandFailure(.io, "cannot write \(what) \(TerminalText.quoted(path)): \(Descriptor.message(-result))")
+        }
+        syncFolder(folder)
+        return true
+    }
+
+    /// Makes a folder and those above it.
+    static func makeFolder(_ path: String) throws(CommandFailure) {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, path.contains("/"), parent(of: path) != path else {
+            throw CommandFailure(.io, "cannot make the folder \(TerminalText.quoted(path)): \(Descriptor.message(errno))")
+        }
+        try makeFolder(parent(of: path))
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw CommandFailure(.io, "cannot make the folder \(TerminalText.quoted(path)): \(Descriptor.message(errno))")
+        }
+    }
+
+    /// The folder that a path is in.
+    static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func syncFolder(_ path: String) {
+        let descriptor = vault_open(path, O_RDONLY | O_DIRECTORY, 0)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+}

@@ -1,0 +1,99 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+
+/// What the command does with descriptors itself: the library reads and writes vaults, never these.
+enum Descriptor {
+    /// Writes all bytes; returns 0 or the error number.
+    static func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = UnsafeRawBufferPointer(rebasing: rest)
+            let count = Glibc.write(descriptor, piece.baseAddress, piece.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno == EAGAIN {
+                    var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&ready, 1, -1)
+                    continue
+                }
+                return errno
+            }
+            rest = rest.dropFirst(count)
+        }
+        return 0
+    }
+
+    /// Reads to the end into wiped memory.
+    /// - Parameter limit: Bytes; more than that is `ExitStatus.usage`.
+    static func readAll(_ descriptor: Int32, name: String, limit: Int) throws(CommandFailure) -> Secret {
+        var buffer = Secret(count: 4096)
+        var used = 0
+        while true {
+            if used == buffer.count {
+                buffer = grown(buffer, used: used, to: min(buffer.count * 4, limit + 1))
+            }
+            let start = used
+            let count = buffer.withUnsafeMutableBytes { bytes in
+                Glibc.read(descriptor, bytes.baseAddress?.advanced(by: start), bytes.count - start)
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw CommandFailure(.io, "cannot read \(name): \(message(errno))")
+            }
+            if count == 0 { return buffer.prefix(used) }
+            used += count
+            guard used <= limit else {
+                throw CommandFailure(.usage, "\(name) is longer than \(limit) bytes, the most that fits here")
+            }
+        }
+    }
+
+    /// Reads a whole file into wiped memory; `-` is not special.
+    static func readFile(_ path: String, what: String, limit: Int) throws(CommandFailure) -> Secret {
+        let descriptor = vault_open(path, O_RDONLY, 0)
+        let name = "\(what) \(TerminalText.quoted(path))"
+        guard descriptor >= 0 else {
+            throw CommandFailure(descriptor == -ENOENT ? .noSuchFile : .io, "cannot open \(name): \(message(-descriptor))")
+        }
+        defer { close(descriptor) }
+        return try readAll(descriptor, name: name, limit: limit)
+    }
+
+    /// Makes a new file, 0600, never over another one, and syncs it.
+    static func createFile(_ path: String, what: String, _ contents: borrowing Secret) throws(CommandFailure) {
+        let name = "\(what) \(TerminalText.quoted(path))"
+        let descriptor = vault_open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard descriptor >= 0 else {
+            guard descriptor != -EEXIST else {
+                throw CommandFailure(.outputExists, "\(name) exists already; choose another name or move it away")
+            }
+            throw CommandFailure(.io, "cannot create \(name): \(message(-descriptor))")
+        }
+        defer { close(descriptor) }
+        let failure = contents.withUnsafeBytes { bytes in
+            let failure = writeAll(descriptor, bytes)
+            return failure != 0 ? failure : fsync(descriptor) == 0 ? 0 : errno
+        }
+        guard failure == 0 else {
+            unlink(path)
+            throw CommandFailure(.io, "cannot write \(name): \(message(failure))")
+        }
+    }
+
+    /// The system's words for an error number.
+    static func message(_ number: Int32) -> String {
+        guard let text = strerror(number) else { return "error \(number)" }
+        return String(cString: text)
+    }
+
+    private static func grown(_ old: borrowing Secret, used: Int, to count: Int) -> Secret {
+        var larger = Secret(count: count)
+        old.withUnsafeBytes { source in
+            larger.withUnsafeMutableBytes { target in
+                target.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<used]))
+            }
+        }
+        return larger
+    }
+}

@@ -1,0 +1,122 @@
+import VaultFmt
+
+extension JSONWriter {
+    /// The members that describe a vault as seen without a key.
+    mutating func members(of view: Inspection, path: String, authenticated: Bool) throws(CommandFailure) {
+        try member("file", path)
+        try member("authenticated", authenticated)
+        try member("version", view.version)
+        try member("id", view.id.description)
+        try member("headerBytes", view.headerBytes)
+        try member("fileBytes", view.fileBytes)
+        if !authenticated { try slots(view.slots) }
+        try name("extensions")
+        try array { writer throws(CommandFailure) in
+            for item in view.extensions {
+                try writer.object { writer throws(CommandFailure) in
+                    try writer.member("name", item.name)
+                    try writer.member("critical", item.isCritical)
+                    try writer.member("bytes", item.bytes)
+                }
+            }
+        }
+        try name("objects")
+        try object { writer throws(CommandFailure) in
+            for kind in view.objects {
+                try writer.name(kind.type)
+                try writer.object { writer throws(CommandFailure) in
+                    try writer.member("count", kind.count)
+                    try writer.member("bytes", kind.bytes)
+                }
+            }
+        }
+        try tail(view.tail)
+    }
+
+    /// The members that only a key holder can give.
+    mutating func members(of view: InsideView) throws(CommandFailure) {
+        let figures = view.statistics
+        try slots(view.slots)
+        try name("access")
+        switch view.access {
+        case .owner: try value("owner")
+        case .scoped(let groups): try object { writer throws(CommandFailure) in try writer.member("groups", groups) }
+        }
+        try member("fingerprint", view.fingerprint)
+        try member("generation", figures.generation)
+        try member("anchor", view.anchor.description)
+        try member("items", figures.items)
+        try name("itemsByClass")
+        try object { writer throws(CommandFailure) in
+            for (itemClass, count) in figures.itemsByClass { try writer.member(itemClass.name, count) }
+        }
+        try member("tombstones", figures.tombstones)
+        try name("compartments")
+        try array { writer throws(CommandFailure) in
+            for compartment in figures.compartments {
+                try writer.object { writer throws(CommandFailure) in
+                    try writer.member("group", compartment.group)
+                    try writer.member("accessible", compartment.accessibility.name)
+                    if let device = compartment.device { try writer.member("device", device.description) }
+                    try writer.member("items", compartment.items)
+                }
+            }
+        }
+        try member("liveBytes", figures.liveBytes)
+        try member("deadBytes", figures.deadBytes)
+        try member("treeHeight", figures.treeHeight)
+        try member("memoryLocked", figures.memoryLocked)
+        if let blocked = figures.compactionBlocked { try member("compactionBlocked", blocked) }
+    }
+
+    /// The member `slots`.
+    mutating func slots(_ slots: [SlotInfo]) throws(CommandFailure) {
+        try name("slots")
+        try array { writer throws(CommandFailure) in
+            for slot in slots { try writer.slot(slot) }
+        }
+    }
+
+    private mutating func slot(_ slot: SlotInfo) throws(CommandFailure) {
+        try object { writer throws(CommandFailure) in
+            try writer.member("id", slot.id.description)
+            if let name = slot.name { try writer.member("name", name) }
+            try writer.member("full", slot.isFull)
+            try writer.member("factors", slot.factors.description)
+            if let cost = slot.cost {
+                try writer.name("kdf")
+                try writer.object { writer throws(CommandFailure) in
+                    try writer.member("memoryKiB", cost.memoryKiB)
+                    try writer.member("passes", cost.passes)
+                    try writer.member("lanes", cost.lanes)
+                }
+            }
+            try writer.member("weak", slot.isWeak)
+            if let groups = slot.groups { try writer.member("groups", groups) }
+            if slot.openedThis { try writer.member("openedThis", true) }
+        }
+    }
+
+    private mutating func member(_ key: String, _ texts: [String]) throws(CommandFailure) {
+        try name(key)
+        try array { writer throws(CommandFailure) in
+            for text in texts { try writer.value(text) }
+        }
+    }
+
+    private mutating func tail(_ tail: TailState) throws(CommandFailure) {
+        try name("tail")
+        try object { writer throws(CommandFailure) in
+            switch tail {
+            case .clean: try writer.member("state", "clean")
+            case .writeInProgress: try writer.member("state", "writeInProgress")
+            case .damaged(let bytes):
+                try writer.member("state", "damaged")
+                try writer.member("bytes", bytes)
+            case .incomplete(let generation):
+                try writer.member("state", "incomplete")
+                try writer.member("generation", generation)
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import VaultFmt
+
+/// An item's fields by the names that JSON and options give them.
+enum ItemField {
+    /// The value of a field or of an attribute that listings hold, or nil where the item has none of that name.
+    static func listed(_ name: String, of item: Item) throws(CommandFailure) -> String? {
+        switch name {
+        case "class": return item.key.itemClass.name
+        case "group": return item.key.group
+        case "synchronizable": return item.key.synchronizable ? "true" : "false"
+        case "accessible": return item.accessibility.name
+        case "device": return item.device?.description
+        case "id": return item.id.description
+        case "created": return Timestamp.text(item.created)
+        case "modified": return Timestamp.text(item.modified)
+        default: return keyFields(item.key.fields).first { $0.name == name }?.value ?? item.attributes.string(name)
+        }
+    }
+
+    /// The names of an item's fields.
+    static func names(of item: Item) -> [String] {
+        ["secret", "class"] + keyFields(item.key.fields).map(\.name)
+            + ["group", "synchronizable", "accessible", "id", "created", "modified"] + (item.device == nil ? [] : ["device"])
+    }
+
+    private static func keyFields(_ fields: ItemKey.Fields) -> [(name: String, value: String)] {
+        switch fields {
+        case .genericPassword(let service, let account): [("service", service), ("account", account)]
+        case .internetPassword(let server, let networkProtocol, let port, let path, let account, let domain, let authentication):
+            [
+                ("server", server), ("protocol", networkProtocol), ("port", String(port)), ("path", path), ("account", account),
+                ("securityDomain", domain), ("authenticationType", authentication),
+            ]
+        case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
+            [("type", String(type)), ("issuer", ItemText.hex(issuer)), ("serialNumber", ItemText.hex(serial))]
+        case .key(let keyClass, let type, let label, let tag, let size, let effective):
+            [
+                ("keyClass", String(keyClass)), ("keyType", String(type)), ("applicationLabel", ItemText.hex(label)),
+                ("applicationTag", ItemText.hex(tag)), ("sizeInBits", String(size)), ("effectiveSize", String(effective)),
+            ]
+        }
+    }
+}

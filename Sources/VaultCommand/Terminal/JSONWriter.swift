@@ -1,0 +1,164 @@
+import VaultFmt
+
+/// Writes JSON (RFC 8259) piece by piece, indented by two spaces, into an `Output`: nothing is built in memory, so a listing may be of
+/// any length and a value may be secret.
+///
+/// Controls, invisible characters and those that change the direction of writing are written as `\uXXXX`: exact for every
+/// reader, harmless on a terminal.
+struct JSONWriter: ~Copyable {
+    private let output: Output
+    private var depth = 0
+    private var isFirst = true
+    private var afterName = false
+    private let isOnOneLine: Bool
+
+    /// - Parameter isOnOneLine: Without line ends and indentation.
+    init(_ output: Output, isOnOneLine: Bool = false) {
+        self.output = output
+        self.isOnOneLine = isOnOneLine
+    }
+
+    /// An object; its members are written by the closure.
+    mutating func object(_ members: (inout JSONWriter) throws(CommandFailure) -> Void) throws(CommandFailure) {
+        try container("{", "}", members)
+    }
+
+    /// An array; its elements are written by the closure.
+    mutating func array(_ elements: (inout JSONWriter) throws(CommandFailure) -> Void) throws(CommandFailure) {
+        try container("[", "]", elements)
+    }
+
+    /// A member's name; its value comes next.
+    mutating func name(_ name: String) throws(CommandFailure) {
+        try separate()
+        try quoted(name)
+        try output.write(": ")
+        afterName = true
+    }
+
+    mutating func value(_ text: String) throws(CommandFailure) {
+        try separate()
+        try quoted(text)
+    }
+
+    mutating func value(_ flag: Bool) throws(CommandFailure) {
+        try separate()
+        try output.write(flag ? "true" : "false")
+    }
+
+    mutating func value(_ number: some BinaryInteger) throws(CommandFailure) {
+        try separate()
+        try output.write(String(number))
+    }
+
+    mutating func null() throws(CommandFailure) {
+        try separate()
+        try output.write("null")
+    }
+
+    /// Bytes that are known to be UTF-8, as a string, without making a `String` of them.
+    mutating func value(utf8 bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+        try separate()
+        try output.write(byte: 0x22)
+        var parser = Unicode.UTF8.ForwardParser()
+        var iterator = bytes.makeIterator()
+        while case .valid(let encoded) = parser.parseScalar(from: &iterator) { try scalar(encoded) }
+        try output.write(byte: 0x22)
+    }
+
+    /// Bytes as a string in base 64 (RFC 4648, with padding).
+    mutating func value(base64 bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+        try separate()
+        try output.write(byte: 0x22)
+        try output.write(base64: bytes)
+        try output.write(byte: 0x22)
+    }
+
+    /// A member whose value is text.
+    mutating func member(_ key: String, _ text: String) throws(CommandFailure) {
+        try name(key)
+        try value(text)
+    }
+
+    /// A member whose value is a number.
+    mutating func member(_ key: String, _ number: some BinaryInteger) throws(CommandFailure) {
+        try name(key)
+        try value(number)
+    }
+
+    /// A member whose value is true or false.
+    mutating func member(_ key: String, _ flag: Bool) throws(CommandFailure) {
+        try name(key)
+        try value(flag)
+    }
+
+    /// Ends the text with a line end and hands everything over.
+    consuming func finish() throws(CommandFailure) {
+        try output.write(byte: 0x0A)
+        try output.flush()
+    }
+
+    private mutating func container(
+        _ open: String, _ close: String, _ contents: (inout JSONWriter) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) {
+        try separate()
+        try output.write(open)
+        depth += 1
+        isFirst = true
+        try contents(&self)
+        depth -= 1
+        if !isFirst { try newLine() }
+        isFirst = false
+        try output.write(close)
+    }
+
+    private mutating func separate() throws(CommandFailure) {
+        if afterName {
+            afterName = false
+            return
+        }
+        if !isFirst { try output.write(byte: 0x2C) }
+        if depth > 0 { try newLine() }
+        isFirst = false
+    }
+
+    private func newLine() throws(CommandFailure) {
+        guard !isOnOneLine else { return }
+        try output.write(byte: 0x0A)
+        for _ in 0..<depth { try output.write("  ") }
+    }
+
+    private func quoted(_ text: String) throws(CommandFailure) {
+        try output.write(byte: 0x22)
+        for character in text.unicodeScalars { try scalar(Unicode.UTF8.encode(character)) }
+        try output.write(byte: 0x22)
+    }
+
+    private func scalar(_ encoded: Unicode.UTF8.EncodedScalar?) throws(CommandFailure) {
+        guard let encoded else { return }
+        if encoded.count == 1, let byte = encoded.first, byte >= 0x20, byte < 0x7F, byte != 0x22, byte != 0x5C {
+            return try output.write(byte: byte)
+        }
+        let decoded = Unicode.UTF8.decode(encoded)
+        switch decoded {
+        case "\"": try output.write("\\\"")
+        case "\\": try output.write("\\\\")
+        case "\n": try output.write("\\n")
+        case "\r": try output.write("\\r")
+        case "\t": try output.write("\\t")
+        case _ where TerminalText.isHarmful(decoded):
+            for unit in Unicode.UTF16.encode(decoded) ?? .init() { try escape(unit) }
+        default:
+            for byte in encoded { try output.write(byte: byte) }
+        }
+    }
+
+    private func escape(_ unit: UInt16) throws(CommandFailure) {
+        try output.write("\\u")
+        for shift in [12, 8, 4, 0] as [UInt16] {
+            try output.write(byte: hexDigit(UInt8(truncatingIfNeeded: unit >> shift) & 15))
+        }
+    }
+
+    private func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+}

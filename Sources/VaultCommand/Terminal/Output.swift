@@ -1,0 +1,82 @@
+import Glibc
+import VaultFmt
+
+/// A buffered writer to a descriptor. Its buffer is wiped memory, so secrets may go through it.
+///
+/// A closed pipe ends the process quietly, as SIGPIPE does by default; every other error is `ExitStatus.io`.
+final class Output {
+    private let descriptor: Int32
+    private let name: String
+    private var buffer: Secret
+    private var used = 0
+
+    /// Writes to a descriptor that stays the caller's.
+    /// - Parameter name: What an error message calls it.
+    init(descriptor: Int32, name: String, capacity: Int = 16_384) {
+        self.descriptor = descriptor
+        self.name = name
+        buffer = Secret(count: capacity)
+    }
+
+    /// A writer to standard output.
+    static func standard() -> Output { Output(descriptor: STDOUT_FILENO, name: "standard output") }
+
+    /// Appends bytes.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            if used == buffer.count { try flush() }
+            let step = min(rest.count, buffer.count - used)
+            let start = used
+            let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(step))
+            buffer.withUnsafeMutableBytes { target in
+                UnsafeMutableRawBufferPointer(rebasing: target[start...]).copyMemory(from: piece)
+            }
+            used += step
+            rest = rest.dropFirst(step)
+        }
+    }
+
+    /// Appends text as UTF-8.
+    func write(_ text: String) throws(CommandFailure) {
+        var text = text
+        let failure: CommandFailure? = text.withUTF8 { utf8 in
+            do throws(CommandFailure) {
+                try write(UnsafeRawBufferPointer(utf8))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Appends one byte.
+    func write(byte: UInt8) throws(CommandFailure) {
+        if used == buffer.count { try flush() }
+        let position = used
+        buffer.withUnsafeMutableBytes { $0[position] = byte }
+        used += 1
+    }
+
+    /// Appends text and a line end.
+    func line(_ text: String) throws(CommandFailure) {
+        try write(text)
+        try write(byte: 0x0A)
+    }
+
+    /// Hands everything to the system.
+    func flush() throws(CommandFailure) {
+        let count = used
+        used = 0
+        let failure: Int32 = buffer.withUnsafeMutableBytes { bytes in
+            let pending = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
+            let failure = Descriptor.writeAll(descriptor, UnsafeRawBufferPointer(pending))
+            pending.initializeMemory(as: UInt8.self, repeating: 0)
+            return failure
+        }
+        guard failure == 0 else {
+            throw CommandFailure(.io, "cannot write to \(name): \(Descriptor.message(failure)); make room or write elsewhere")
+        }
+    }
+}

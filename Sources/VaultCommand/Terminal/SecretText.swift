@@ -1,0 +1,67 @@
+import VaultFmt
+
+/// What a secret may be shown as.
+enum SecretText {
+    /// Whether the bytes are UTF-8.
+    static func isUTF8(_ secret: borrowing Secret) -> Bool {
+        secret.withUnsafeBytes { bytes in
+            var parser = Unicode.UTF8.ForwardParser()
+            var iterator = bytes.makeIterator()
+            while true {
+                switch parser.parseScalar(from: &iterator) {
+                case .valid: continue
+                case .emptyInput: return true
+                case .error: return false
+                }
+            }
+        }
+    }
+
+    /// Whether the bytes are text that a terminal shows and does not obey: UTF-8 without controls but tab and line ends, and without marks
+    /// that change the direction of writing.
+    static func isPlain(_ secret: borrowing Secret) -> Bool {
+        secret.withUnsafeBytes { bytes in
+            var parser = Unicode.UTF8.ForwardParser()
+            var iterator = bytes.makeIterator()
+            while true {
+                switch parser.parseScalar(from: &iterator) {
+                case .valid(let encoded): if isCommand(Unicode.UTF8.decode(encoded)) { return false }
+                case .emptyInput: return true
+                case .error: return false
+                }
+            }
+        }
+    }
+
+    private static func isCommand(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09, 0x0A, 0x0D: false
+        case 0x00...0x1F, 0x7F...0x9F: true
+        case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}
+
+extension Output {
+    /// Appends a secret; the buffer that it passes through is wiped.
+    func write(_ secret: borrowing Secret) throws(CommandFailure) {
+        try secret.withUnsafeBytes { bytes throws(CommandFailure) in try write(bytes) }
+    }
+}
+
+extension JSONWriter {
+    /// A secret: a string where it is UTF-8, else `{"base64": …}`.
+    mutating func value(_ secret: borrowing Secret) throws(CommandFailure) {
+        if SecretText.isUTF8(secret) {
+            try secret.withUnsafeBytes { bytes throws(CommandFailure) in try value(utf8: bytes) }
+        } else {
+            try secret.withUnsafeBytes { bytes throws(CommandFailure) in
+                try object { writer throws(CommandFailure) in
+                    try writer.name("base64")
+                    try writer.value(base64: bytes)
+                }
+            }
+        }
+    }
+}

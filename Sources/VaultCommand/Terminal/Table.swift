@@ -1,0 +1,97 @@
+import Glibc
+
+/// Rows for standard output: columns with a heading on a terminal, tab-separated without one otherwise.
+///
+/// On a terminal every cell is escaped with `TerminalText`. Elsewhere only backslash, tab and line ends are written as `\\`, `\t`,
+/// `\n` and `\r`, so that each row is one line and its cells can be told apart; everything else is exact.
+struct Table {
+    let headings: [String]
+    private var rows: [[String]] = []
+    /// Whether it goes to a terminal.
+    let isForPeople: Bool
+
+    init(_ headings: [String], isTerminal: Bool = Terminal.outputIsTerminal) {
+        self.headings = headings
+        isForPeople = isTerminal
+    }
+
+    var isEmpty: Bool { rows.isEmpty }
+
+    /// Adds a row; off a terminal it is written at once, so that a listing of any length takes no memory.
+    mutating func add(_ cells: [String], to output: Output) throws(CommandFailure) {
+        if isForPeople {
+            rows.append(cells.map(TerminalText.escaped))
+        } else {
+            try output.line(cells.map(Self.machineReadable).joined(separator: "\t"))
+        }
+    }
+
+    /// Writes what is still to be written.
+    func finish(_ output: Output) throws(CommandFailure) {
+        guard isForPeople, !rows.isEmpty else { return }
+        var widths = headings.map { TerminalText.width($0) }
+        for row in rows {
+            for (column, cell) in row.enumerated() where column < widths.count {
+                widths[column] = max(widths[column], TerminalText.width(cell))
+            }
+        }
+        widths = Self.narrowed(widths, to: Terminal.columns(of: STDOUT_FILENO))
+        try output.line(Style.standardOutput.apply(.heading, to: Self.line(headings, widths)))
+        for row in rows { try output.line(Self.line(row, widths)) }
+    }
+
+    /// A cell as it goes into tab-separated output.
+    static func machineReadable(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 == 0x09 || $0 == 0x0A || $0 == 0x0D || $0 == 0x5C }) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": result += "\\\\"
+            case "\t": result += "\\t"
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func line(_ cells: [String], _ widths: [Int]) -> String {
+        var line = ""
+        for (column, cell) in cells.enumerated() {
+            let isLast = column == cells.count - 1
+            let width = column < widths.count ? widths[column] : 0
+            let shown = cut(cell, to: width)
+            line += shown
+            if !isLast { line += String(repeating: " ", count: max(0, width - TerminalText.width(shown)) + 2) }
+        }
+        return line
+    }
+
+    private static func cut(_ cell: String, to width: Int) -> String {
+        guard TerminalText.width(cell) > width else { return cell }
+        var shown = ""
+        var used = 0
+        for character in cell {
+            let step = TerminalText.width(String(character))
+            if used + step > width - 1 { break }
+            shown.append(character)
+            used += step
+        }
+        return shown + "…"
+    }
+
+    /// Takes from the widest columns until the table fits; none gets narrower than 8.
+    private static func narrowed(_ widths: [Int], to available: Int?) -> [Int] {
+        guard let available else { return widths }
+        var widths = widths
+        var excess = widths.reduce(0, +) + 2 * (widths.count - 1) - available
+        while excess > 0, let widest = widths.indices.max(by: { widths[$0] < widths[$1] }), widths[widest] > 8 {
+            let second = widths.indices.filter { $0 != widest }.map { widths[$0] }.max() ?? 8
+            let step = min(excess, max(1, widths[widest] - max(second, 8)))
+            widths[widest] -= step
+            excess -= step
+        }
+        return widths
+    }
+}

@@ -1,0 +1,22 @@
+/* What the tests need of the system and the Glibc module lacks. Each returns 0 or more, or the negated errno. */
+#ifndef TEST_SUPPORT_H
+#define TEST_SUPPORT_H
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Opens a new pseudo-terminal's master side and writes the path of its other side. */
+int test_open_terminal(char *path, size_t size);
+
+/* A pipe whose ends no other child inherits. */
+int test_pipe(int ends[2]);
+
+/* Starts a program in a session of its own. Standard input is `input` (a descriptor), or if that is negative the file `input_path`;
+   opened first in a new session, a terminal becomes the program's own. Standard output and error go to files, made if need be. */
+int test_spawn(pid_t *pid, const char *program, char *const arguments[], char *const environment[], const char *directory,
+               int input, const char *input_path, const char *output_path, const char *error_path);
+
+/* The exit status of a wait status; 128 and the signal's number for a signal; -1 while it runs or is stopped. */
+int test_exit_status(int status);
+/* Takes a writer's lock on a whole file, as another process would hold it; returns the descriptor that holds it. */
+int test_lock(const char *path);
+#endif

@@ -1,0 +1,138 @@
+import Foundation
+import Testing
+
+@Suite("Exit codes, help, and how failures look")
+struct ExitCodeTests {
+    @Test("64: commands, options and values that do not exist, a misspelling with the nearest name")
+    func usage() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.fails(64, "did you mean 'vaultfmt list'?", "lsit")
+        try sandbox.fails(64, "did you mean 'vaultfmt slot remove'?", "slot", "remvoe")
+        try sandbox.fails(64, "there is no command 'zzzzzzzzzz'", "zzzzzzzzzz")
+        try sandbox.fails(64, "unknown option '--nonsense'", "list", "--nonsense")
+        try sandbox.fails(64, "did you mean '--label'?", "list", "--lable", "x")
+        try sandbox.fails(64, "invalid", "list", "--port", "many")
+        try sandbox.fails(64, "missing value", "list", "--port")
+        try sandbox.fails(64, "unexpected", "get", "a", "b", "c")
+        try sandbox.fails(64, "no item is named", "get")
+    }
+
+    @Test("65: not a vault, damaged, tampered with")
+    func damaged() throws {
+        let sandbox = try Sandbox.withVault()
+        let text = try sandbox.write("text", "hello".utf8)
+        try sandbox.fails(65, "vault", "inspect", text)
+        try sandbox.fails(65, "vault", "list", "-f", text)
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        let whole = try sandbox.read("test.vault")
+        var bytes = whole
+        bytes[4000] ^= 1
+        try sandbox.write("test.vault", bytes)
+        try sandbox.fails(65, "(at byte 4000)", "get", "svc")
+        bytes = whole
+        let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
+        bytes[record.lowerBound + 80] ^= 1
+        try sandbox.write("test.vault", bytes)
+        try sandbox.fails(65, "rolled back", "get", "svc")
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("another machine")
+        try sandbox.fails(1, "no item", "get", "svc")
+    }
+
+    @Test("66: no such file")
+    func noSuchFile() throws {
+        let sandbox = try Sandbox()
+        try sandbox.fails(66, "vaultfmt create", "list")
+        try sandbox.fails(66, "no such file", "inspect")
+        try sandbox.fails(66, "there is no vault", "verify", sandbox.path("absent"))
+    }
+
+    @Test("69: a later version")
+    func laterVersion() throws {
+        let sandbox = try Sandbox.withVault()
+        var bytes = try sandbox.read("test.vault")
+        bytes[8] = 2
+        try sandbox.write("test.vault", bytes)
+        try sandbox.fails(69, "newer vaultfmt", "inspect")
+        try sandbox.fails(69, "newer vaultfmt", "list")
+    }
+
+    @Test("74: output that cannot be written")
+    func fullDisk() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        let terminal = try PseudoTerminal(sandbox, "get", "svc", output: "/dev/full")
+        #expect(try terminal.finish() == 74)
+        #expect(terminal.screen.contains("No space left on device"))
+    }
+
+    @Test("75: another process holds the vault for longer than --wait")
+    func busy() throws {
+        let sandbox = try Sandbox.withVault()
+        let lock = try ForeignLock(sandbox.vault)
+        try sandbox.fails(75, "--wait", "set", "svc", "--wait", "0.1", input: "s".utf8)
+        try sandbox.ok("list")
+        lock.release()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+    }
+
+    @Test("78: a key derivation over the reader's limit, which options raise")
+    func overLimit() throws {
+        let sandbox = try Sandbox.withVault()
+        var bytes = try sandbox.read("test.vault")
+        // Memory of the first slot (section 3.1): 2^32 − 1 KiB.
+        for index in 0..<4 { bytes[68 + 20 + index] = 0xFF }
+        try sandbox.write("test.vault", bytes)
+        let run = try sandbox.fails(78, "--max-kdf-memory", "list")
+        #expect(run.error.contains("4294967295"))
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        try sandbox.ok("inspect")
+    }
+
+    @Test("help exit-codes names every exit code, help environment every variable")
+    func topics() throws {
+        let sandbox = try Sandbox()
+        let codes = try sandbox.ok("help", "exit-codes").output
+        for code in [0, 1, 2, 64, 65, 66, 69, 70, 73, 74, 75, 77, 78, 130] { #expect(codes.contains("\n  \(code) ")) }
+        let variables = try sandbox.ok("help", "environment").output
+        for name in ["VAULTFMT_VAULT", "VAULTFMT_PASSPHRASE_FILE", "VAULTFMT_KEY_FILE", "XDG_STATE_HOME", "NO_COLOR"] {
+            #expect(variables.contains(name))
+        }
+        try sandbox.fails(64, "did you mean 'vaultfmt list'?", "help", "lits")
+        #expect(try sandbox.ok("--version").output.contains("."))
+    }
+
+    @Test("every command's help has two examples")
+    func examples() throws {
+        let sandbox = try Sandbox()
+        let root = try sandbox.ok("--help").output
+        let names = root.components(separatedBy: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
+            .compactMap { $0.split(whereSeparator: { " ,".contains($0) }).first.map(String.init) }
+            .filter { !$0.hasPrefix("-") && $0 != "vaultfmt" && $0 != "See" }
+        #expect(names.count >= 16, "\(names)")
+        for path in names.map({ [$0] }) + [["slot", "list"], ["slot", "add"], ["slot", "remove"]] {
+            let help = try sandbox.run(path + ["--help"]).output
+            let examples = try #require(help.components(separatedBy: "Examples:\n").dropFirst().first, "\(path)")
+            let lines = examples.components(separatedBy: "\n\n").first ?? ""
+            #expect(lines.components(separatedBy: "vaultfmt ").count >= 3, "\(path): \(lines)")
+            #expect(try sandbox.run(["help"] + path).output == help)
+        }
+    }
+
+    @Test("memory stays out of core dumps and backtraces")
+    func hardening() throws {
+        let sandbox = try Sandbox.withVault()
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        sandbox.environment["SWIFT_BACKTRACE"] = "enable=yes"
+        let terminal = try PseudoTerminal(sandbox, "list")
+        try terminal.expect("Passphrase for")
+        let limits = try String(contentsOfFile: "/proc/\(terminal.pid)/limits", encoding: .utf8)
+        let core = try #require(limits.components(separatedBy: "\n").first { $0.hasPrefix("Max core file size") })
+        #expect(core.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"])
+        let status = try String(contentsOfFile: "/proc/\(terminal.pid)/status", encoding: .utf8)
+        let caught = try #require(status.components(separatedBy: "\n").first { $0.hasPrefix("SigCgt:") })
+        let mask = try #require(UInt64(caught.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16))
+        for signal in [SIGSEGV, SIGILL, SIGTRAP, SIGBUS, SIGABRT, SIGFPE] { #expect(mask & 1 << UInt64(signal - 1) == 0) }
+        try terminal.typeHidden("\u{3}")
+        #expect(try terminal.finish() == 130)
+    }
+}

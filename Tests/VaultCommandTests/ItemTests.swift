@@ -1,0 +1,195 @@
+import Foundation
+import Testing
+
+@Suite("set, add, get, update, move, remove")
+struct ItemTests {
+    @Test("a secret that is set comes back byte for byte, and nothing else")
+    func setAndGet() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "github.com", "alice", input: "hunter2\n".utf8)
+        let run = try sandbox.ok("get", "github.com", "alice")
+        #expect(run.bytes == Array("hunter2".utf8))
+        #expect(run.error == "")
+    }
+
+    @Test("one newline at the end of a pipe is dropped, unless --exact")
+    func newline() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "two", input: "x\n\n".utf8)
+        #expect(try sandbox.ok("get", "two").output == "x\n")
+        try sandbox.ok("set", "exact", "--exact", input: "x\n".utf8)
+        #expect(try sandbox.ok("get", "exact").output == "x\n")
+        try sandbox.ok("set", "empty", input: "".utf8)
+        #expect(try sandbox.ok("get", "empty").bytes == [])
+    }
+
+    @Test("a secret file is taken exactly, also 16 MiB of it, and more is refused")
+    func secretFile() throws {
+        let sandbox = try Sandbox.withVault()
+        let bytes = (0..<16 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+        let file = try sandbox.write("large", bytes)
+        try sandbox.ok("set", "large", "--secret-file", file)
+        #expect(try sandbox.ok("get", "large").bytes == bytes)
+        try sandbox.write("large", bytes + [0])
+        try sandbox.fails(64, "longer than 16777216 bytes", "set", "large", "--secret-file", file)
+        try sandbox.fails(66, "No such file", "set", "large", "--secret-file", sandbox.path("absent"))
+    }
+
+    @Test("--generate makes a new password of the length asked for each time")
+    func generate() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "--generate", "one")
+        try sandbox.ok("set", "two", "--generate=40")
+        try sandbox.ok("set", "three", "--generate")
+        let one = try sandbox.ok("get", "one").output
+        let two = try sandbox.ok("get", "two").output
+        #expect(one.count == 24)
+        #expect(two.count == 40)
+        #expect(try sandbox.ok("get", "three").output != one)
+        #expect((one + two).allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) })
+        try sandbox.fails(64, "8 to 4096", "set", "four", "--generate=3")
+    }
+
+    @Test("add refuses an item that exists, and leaves it as it was")
+    func addDuplicate() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("add", "svc", "alice", input: "first".utf8)
+        try sandbox.fails(1, "exists already", "add", "svc", "alice", input: "second".utf8)
+        #expect(try sandbox.ok("get", "svc").output == "first")
+    }
+
+    @Test("get of what is not there is exit 1")
+    func absent() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.fails(1, "no item is named 'nothing'", "get", "nothing")
+    }
+
+    @Test("a service alone works while it is unique; then the matches go to standard error, exit 2")
+    func ambiguous() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "alice", input: "a".utf8)
+        #expect(try sandbox.ok("get", "svc").output == "a")
+        try sandbox.ok("set", "svc", "bob", input: "b".utf8)
+        let run = try sandbox.fails(2, "2 items are named 'svc'", "get", "svc")
+        #expect(run.bytes == [])
+        #expect(run.error.contains("'alice'") && run.error.contains("'bob'"))
+        #expect(try sandbox.ok("get", "svc", "bob").output == "b")
+        #expect(try sandbox.ok("get", "svc", "--account", "alice").output == "a")
+    }
+
+    @Test("set keeps the attributes that it does not name, update changes attributes and reads no standard input")
+    func attributes() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "--label", "First", "--attribute", "url=https://a=b", input: "1".utf8)
+        try sandbox.ok("set", "svc", "--comment", "-dash", input: "2".utf8)
+        #expect(try sandbox.ok("get", "svc", "--field", "label").output == "First")
+        #expect(try sandbox.ok("get", "svc", "--field", "url").output == "https://a=b")
+        #expect(try sandbox.ok("get", "svc", "--field", "comment").output == "-dash")
+        try sandbox.ok("update", "svc", "--label", "Second", "--remove-attribute", "url", input: "not a secret".utf8)
+        #expect(try sandbox.ok("get", "svc", "--field", "label").output == "Second")
+        #expect(try sandbox.ok("get", "svc").output == "2")
+        try sandbox.fails(1, "no field 'url'", "get", "svc", "--field", "url")
+        try sandbox.fails(64, "nothing to change", "update", "svc")
+    }
+
+    @Test("an attribute too large for listings is still a field")
+    func largeAttribute() throws {
+        let sandbox = try Sandbox.withVault()
+        let value = String(repeating: "long ", count: 200)
+        try sandbox.ok("set", "svc", "--attribute", "essay=\(value)", input: "1".utf8)
+        #expect(try sandbox.ok("get", "svc", "--field", "essay").output == value)
+    }
+
+    @Test("an internet password is named by its server")
+    func internetPassword() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok(
+            "set", "--class", "internet-password", "db.example.org", "app", "--protocol", "postgres", "--port", "5432", input: "pg".utf8)
+        #expect(try sandbox.ok("get", "db.example.org").output == "pg")
+        #expect(try sandbox.ok("get", "--server", "db.example.org", "--port", "5432").output == "pg")
+        #expect(try sandbox.ok("get", "db.example.org", "--field", "protocol").output == "postgres")
+        try sandbox.fails(64, "--port does not go with", "set", "x", "--class", "generic-password", "--port", "1", input: "".utf8)
+        try sandbox.fails(64, "is given twice", "set", "a", "--server", "b", input: "".utf8)
+    }
+
+    @Test("certificates, keys and identities have their own fields")
+    func otherClasses() throws {
+        let sandbox = try Sandbox.withVault()
+        for itemClass in ["certificate", "identity"] {
+            try sandbox.ok(
+                "set", "--class", itemClass, "--issuer", "hex:3000", "--serial-number", "base64:AQID", "--label", "My \(itemClass)",
+                input: [0x30, 0x00, 0xFF])
+            #expect(try sandbox.ok("get", "My \(itemClass)", "--class", itemClass).bytes == [0x30, 0x00, 0xFF])
+            #expect(
+                try sandbox.ok("get", "--class", itemClass, "--serial-number", "hex:010203", "--field", "serialNumber").output == "010203")
+        }
+        try sandbox.ok(
+            "set", "--class", "key", "--key-class", "private", "--key-type", "rsa", "--application-tag", "org.example", "--key-size",
+            "2048",
+            input: "key".utf8)
+        #expect(try sandbox.ok("get", "--key-class", "1").output == "key")
+        try sandbox.fails(64, "--issuer", "set", "--class", "certificate", input: "".utf8)
+        try sandbox.fails(64, "invalid", "set", "--class", "nonsense", "x", input: "".utf8)
+    }
+
+    @Test("groups keep items of one name apart")
+    func groups() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "default".utf8)
+        try sandbox.ok("set", "svc", "--group", "work", input: "work".utf8)
+        try sandbox.fails(2, "2 items", "get", "svc")
+        #expect(try sandbox.ok("get", "svc", "--group", "work").output == "work")
+        #expect(try sandbox.ok("get", "svc", "--group", "").output == "default")
+    }
+
+    @Test("move gives an item another name and keeps everything else")
+    func move() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "old", "alice", "--label", "L", input: "s".utf8)
+        try sandbox.ok("set", "taken", "alice", input: "t".utf8)
+        try sandbox.ok("move", "old", "--to-service", "new", "--to-group", "work")
+        try sandbox.fails(1, "no item", "get", "old")
+        #expect(try sandbox.ok("get", "new", "alice", "--group", "work").output == "s")
+        #expect(try sandbox.ok("get", "new", "--field", "label").output == "L")
+        try sandbox.fails(1, "exists already", "move", "new", "--to-service", "taken", "--to-group", "")
+        try sandbox.fails(64, "no server", "move", "new", "--to-port", "1")
+        try sandbox.fails(64, "nothing to change", "move", "new")
+    }
+
+    @Test("remove asks on a terminal only, so a script says --yes; what stays behind is said")
+    func remove() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "alice", input: "s".utf8)
+        try sandbox.fails(64, "give --yes", "remove", "svc")
+        let run = try sandbox.ok("rm", "svc", "--yes")
+        #expect(run.error.contains("until 'vaultfmt compact', and in older copies"))
+        try sandbox.fails(1, "no item", "get", "svc")
+    }
+
+    @Test("remove --all takes all that match, and says how many first")
+    func removeAll() throws {
+        let sandbox = try Sandbox.withVault()
+        for account in ["a", "b", "c"] { try sandbox.ok("set", "svc", account, "--group", "g", input: "s".utf8) }
+        try sandbox.ok("set", "other", input: "s".utf8)
+        try sandbox.fails(2, "3 items", "remove", "svc", "--yes")
+        let run = try sandbox.ok("remove", "--group", "g", "--all", "--yes")
+        #expect(run.error.hasPrefix("vaultfmt: 3 items match\n"))
+        #expect(try sandbox.ok("list").lines.count == 1)
+        try sandbox.fails(1, "nothing matches", "remove", "--group", "g", "--all", "--yes")
+    }
+
+    @Test("get --json is the whole item, secrets that are not text in base 64")
+    func json() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "alice", "--label", "L", input: "s\"\\\u{1}é".utf8)
+        let item = try #require(try sandbox.ok("get", "svc", "--json").json() as? [String: Any])
+        #expect(item["class"] as? String == "generic-password")
+        #expect(item["service"] as? String == "svc")
+        #expect(item["account"] as? String == "alice")
+        #expect(item["secret"] as? String == "s\"\\\u{1}é")
+        #expect((item["attributes"] as? [String: Any])?["label"] as? String == "L")
+        try sandbox.ok("set", "binary", input: [0xFF, 0x00, 0x80, 0x41])
+        let binary = try #require(try sandbox.ok("get", "binary", "--json").json() as? [String: Any])
+        #expect((binary["secret"] as? [String: String])?["base64"] == "/wCAQQ==")
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+@Suite("What this machine remembers")
+struct MemoryTests {
+    /// Puts one of the vault's earlier states back.
+    private func rolledBack() throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "old".utf8)
+        let old = try sandbox.read("test.vault")
+        try sandbox.ok("set", "svc", input: "new".utf8)
+        try sandbox.write("test.vault", old)
+        return sandbox
+    }
+
+    @Test("a vault that was rolled back is refused until its state is accepted")
+    func rollback() throws {
+        let sandbox = try rolledBack()
+        let refused = try sandbox.fails(65, "rolled back", "get", "svc")
+        #expect(refused.bytes == [])
+        try sandbox.fails(65, "rolled back", "set", "svc", input: "x".utf8)
+        try sandbox.fails(65, "rolled back", "anchor")
+        try sandbox.ok("anchor", "--accept")
+        #expect(try sandbox.ok("get", "svc").output == "old")
+    }
+
+    @Test("a vault that was continued from an older state is forked, and refused")
+    func fork() throws {
+        let sandbox = try rolledBack()
+        let state = sandbox.environment["XDG_STATE_HOME"]
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("elsewhere")
+        try sandbox.ok("set", "svc", input: "other".utf8)
+        try sandbox.ok("set", "svc", input: "other still".utf8)
+        sandbox.environment["XDG_STATE_HOME"] = state
+        try sandbox.fails(65, "forked", "get", "svc")
+        try sandbox.ok("anchor", "--accept")
+        #expect(try sandbox.ok("get", "svc").output == "other still")
+    }
+
+    @Test("the first sight of a vault is one line on standard error, the next is none")
+    func firstSight() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        #expect(try sandbox.ok("get", "svc").error == "")
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("another machine")
+        let first = try sandbox.ok("get", "svc")
+        #expect(first.output == "s")
+        #expect(first.error.hasPrefix("vaultfmt: first sight of this vault"))
+        #expect(first.error.utf8.count { $0 == 0x0A } == 1)
+        #expect(try sandbox.ok("get", "svc").error == "")
+    }
+
+    @Test("a change made elsewhere is simply newer")
+    func descends() throws {
+        let sandbox = try Sandbox.withVault()
+        let state = sandbox.environment["XDG_STATE_HOME"]
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("elsewhere")
+        for number in 0..<5 { try sandbox.ok("set", "svc", input: "\(number)".utf8) }
+        try sandbox.ok("compact")
+        sandbox.environment["XDG_STATE_HOME"] = state
+        let run = try sandbox.ok("get", "svc")
+        #expect(run.output == "4")
+        #expect(run.error == "")
+    }
+
+    @Test("a copy from before a rotation is found out, also with the passphrase from then")
+    func beforeRotation() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        let old = try sandbox.read("test.vault")
+        try sandbox.ok("rekey", "--rotate")
+        try sandbox.write("test.vault", old)
+        try sandbox.fails(65, "rolled back", "get", "svc")
+    }
+
+    @Test("what is remembered is 0600, one file per vault and key")
+    func files() throws {
+        let sandbox = try Sandbox.withVault()
+        let folder = sandbox.path("state/vaultfmt/anchors")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(names.count == 1)
+        let name = try #require(names.first)
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let anchor = try sandbox.ok("anchor").output
+        #expect(try sandbox.read("state/vaultfmt/anchors/\(name)") == Array(anchor.utf8))
+        #expect(name.hasPrefix(anchor.prefix(32)))
+        try sandbox.write("state/vaultfmt/anchors/\(name)", "nonsense".utf8)
+        try sandbox.fails(65, "is damaged", "list")
+        try sandbox.ok("anchor", "--accept")
+        try sandbox.ok("list")
+    }
+
+    @Test("a state folder that cannot be written is a warning, not a failure")
+    func readOnlyState() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.write("file", "not a folder".utf8)
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("file")
+        let run = try sandbox.ok("list")
+        #expect(run.error.contains("warning:"))
+    }
+
+    @Test("an item of this device only needs the device file, which is made on first need")
+    func device() throws {
+        let sandbox = try Sandbox.withVault()
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("state/vaultfmt/device")))
+        try sandbox.ok("set", "svc", "--accessible", "when-unlocked-this-device-only", input: "bound".utf8)
+        let attributes = try FileManager.default.attributesOfItem(atPath: sandbox.path("state/vaultfmt/device"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try sandbox.ok("get", "svc").output == "bound")
+        try sandbox.ok("verify")
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("another machine")
+        #expect(try sandbox.ok("list").lines.count == 1)
+        #expect(try sandbox.ok("get", "svc", "--field", "accessible").output == "when-unlocked-this-device-only")
+        try sandbox.fails(69, "device", "get", "svc")
+        try sandbox.fails(69, "could not be checked", "verify")
+        let rotation = try sandbox.ok("rekey", "--rotate")
+        #expect(rotation.error.contains("bound to another device: generic-password 'svc'"))
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("state")
+        #expect(try sandbox.ok("get", "svc").output == "bound")
+    }
+}

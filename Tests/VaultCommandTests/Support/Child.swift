@@ -1,0 +1,61 @@
+import CTestSupport
+import Foundation
+import Testing
+
+/// A started process of the real binary.
+struct Child {
+    let pid: pid_t
+
+    /// The built `vaultfmt`, beside the tests.
+    static let binary: String = {
+        let folder = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath().deletingLastPathComponent()
+        return folder.appendingPathComponent("vaultfmt").path
+    }()
+
+    /// Starts a program, the binary unless another is named, in a session of its own.
+    /// - Parameters:
+    ///   - input: A descriptor for standard input; if nil, `terminal` is.
+    ///   - terminal: The path of a terminal that becomes the process's own.
+    static func start(
+        _ arguments: [String], program: String = binary, environment: [String: String], directory: String, input: Int32? = nil,
+        terminal: String? = nil,
+        output: String, error: String
+    ) throws -> Child {
+        var pid: pid_t = 0
+        let result = withCStrings([program] + arguments) { argv in
+            withCStrings(environment.map { "\($0.key)=\($0.value)" }) { envp in
+                test_spawn(&pid, program, argv, envp, directory, input ?? -1, terminal ?? "/dev/null", output, error)
+            }
+        }
+        guard result == 0 else { throw Failure("cannot start \(program): error \(-result)") }
+        return Child(pid: pid)
+    }
+
+    /// Waits for the end and returns the exit status, 128 and the number for a signal. A minute without an end is a failure.
+    func wait() throws -> Int32 {
+        var status: Int32 = 0
+        for _ in 0..<12_000 {
+            let result = waitpid(pid, &status, WNOHANG)
+            if result == pid, test_exit_status(status) >= 0 { return test_exit_status(status) }
+            if result < 0 && errno != EINTR { throw Failure("waitpid failed: error \(errno)") }
+            usleep(5000)
+        }
+        kill(pid, SIGKILL)
+        waitpid(pid, &status, 0)
+        throw Failure("the process did not end within a minute")
+    }
+}
+
+/// Why a test cannot go on.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// Lends texts as a null-terminated array of C strings.
+private func withCStrings<Result>(_ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
+    var pointers: [UnsafeMutablePointer<CChar>?] = texts.map { strdup($0) }
+    pointers.append(nil)
+    defer { for pointer in pointers { free(pointer) } }
+    return body(pointers)
+}

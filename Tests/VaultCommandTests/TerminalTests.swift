@@ -1,0 +1,200 @@
+import Foundation
+import Testing
+
+@Suite("At a terminal")
+struct TerminalTests {
+    /// A sandbox whose passphrase is not in the environment.
+    private func asking() throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "the secret".utf8)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        return sandbox
+    }
+
+    @Test("the passphrase is asked for on the terminal, hidden, and the secret is followed by a newline")
+    func hiddenPrompt() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, "get", "svc")
+        try terminal.expect("Passphrase for \(sandbox.vault): ")
+        try terminal.answerHidden(Sandbox.passphrase)
+        #expect(try terminal.finish() == 0)
+        #expect(terminal.screen.hasSuffix("the secret\r\n"))
+        #expect(!terminal.screen.contains(Sandbox.passphrase))
+        #expect(terminal.echoes)
+    }
+
+    @Test("prompts use the terminal itself while standard output is a file")
+    func outputIsFile() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, "get", "svc", output: sandbox.path("out"))
+        try terminal.expect("Passphrase for")
+        try terminal.answerHidden(Sandbox.passphrase)
+        #expect(try terminal.finish() == 0)
+        #expect(try sandbox.read("out") == Array("the secret".utf8))
+    }
+
+    @Test("a wrong passphrase is exit 77, in one line")
+    func wrongPassphrase() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, "get", "svc")
+        try terminal.expect("Passphrase for")
+        try terminal.answerHidden("wrong")
+        #expect(try terminal.finish() == 77)
+        #expect(terminal.screen.contains("wrong passphrase"))
+        #expect(!terminal.screen.contains("the secret"))
+    }
+
+    @Test("a new passphrase is asked for twice, again if the two differ")
+    func createAsksTwice() throws {
+        let sandbox = try Sandbox()
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        let terminal = try PseudoTerminal(sandbox, "create", "--kdf", "testing")
+        try terminal.expect("New passphrase for \(sandbox.vault): ")
+        try terminal.answerHidden("one")
+        try terminal.expect("again: ")
+        try terminal.answerHidden("other")
+        try terminal.expect("do not match")
+        try terminal.expect("New passphrase for")
+        try terminal.answerHidden("zwei Wörter")
+        try terminal.expect("again: ")
+        try terminal.answerHidden("zwei Wörter")
+        #expect(try terminal.finish() == 0)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = "zwei Wo\u{308}rter"
+        try sandbox.ok("list")
+    }
+
+    @Test("a secret is asked for twice, hidden")
+    func setAsksTwice() throws {
+        let sandbox = try Sandbox.withVault()
+        let terminal = try PseudoTerminal(sandbox, "set", "svc")
+        try terminal.expect("Secret for generic-password 'svc' '': ")
+        try terminal.answerHidden("typed ünïcode")
+        try terminal.expect("again: ")
+        try terminal.answerHidden("typed ünïcode")
+        #expect(try terminal.finish() == 0)
+        #expect(!terminal.screen.contains("typed"))
+        #expect(try sandbox.ok("get", "svc").output == "typed ünïcode")
+    }
+
+    @Test("Ctrl-C at a prompt restores the echo and exits 130")
+    func interrupt() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, "get", "svc")
+        try terminal.expect("Passphrase for")
+        try terminal.typeHidden("half\u{3}")
+        #expect(try terminal.finish() == 130)
+        #expect(terminal.echoes)
+    }
+
+    @Test("Ctrl-Z at a prompt restores the echo, stops, and asks again on return")
+    func stop() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, shell: #""$0" get svc; echo "stopped: $?"; read line; fg; echo "ended: $?""#)
+        try terminal.expect("Passphrase for")
+        try terminal.typeHidden("half\u{1A}")
+        try terminal.expect("stopped: 148")
+        #expect(terminal.echoes)
+        try terminal.type("\r")
+        try terminal.expect("Passphrase for")
+        try terminal.answerHidden(Sandbox.passphrase)
+        try terminal.expect("the secret")
+        try terminal.expect("ended: 0")
+        #expect(try terminal.finish() == 0)
+        #expect(terminal.echoes)
+    }
+
+    @Test("end of input at a prompt is exit 77")
+    func endOfInput() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, "get", "svc")
+        try terminal.expect("Passphrase for")
+        try terminal.typeHidden("\u{4}")
+        #expect(try terminal.finish() == 77)
+        #expect(terminal.echoes)
+    }
+
+    @Test("--no-input never prompts, and no terminal means no prompt")
+    func noInput() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, "get", "svc", "--no-input")
+        #expect(try terminal.finish() == 77)
+        #expect(!terminal.screen.contains("Passphrase for"))
+        try sandbox.fails(77, "--no-input forbids asking", "get", "svc", "--no-input")
+        try sandbox.fails(77, "no terminal to ask on", "get", "svc")
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = Sandbox.passphrase
+        let secret = try PseudoTerminal(sandbox, "set", "svc", "--no-input")
+        #expect(try secret.finish() == 64)
+    }
+
+    @Test("remove asks, and takes nothing but yes for yes")
+    func confirm() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        let no = try PseudoTerminal(sandbox, "remove", "svc")
+        try no.expect("Remove generic-password 'svc' ''? [y/N] ")
+        try no.type("\r")
+        #expect(try no.finish() == 0)
+        #expect(no.screen.contains("nothing was removed"))
+        try sandbox.ok("get", "svc")
+        let yes = try PseudoTerminal(sandbox, "remove", "svc")
+        try yes.expect("[y/N] ")
+        try yes.type("y\r")
+        #expect(try yes.finish() == 0)
+        try sandbox.fails(1, "no item", "get", "svc")
+    }
+
+    @Test(
+        "a secret that is not text, or would command the terminal, is shown with --force only",
+        arguments: [[0xFF, 0xFE], [0x1B, 0x5B, 0x33]])
+    func notText(_ bytes: [UInt8]) throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: bytes)
+        let refused = try PseudoTerminal(sandbox, "get", "svc")
+        #expect(try refused.finish() == 64)
+        #expect(refused.screen.contains("--force"))
+        let forced = try PseudoTerminal(sandbox, "get", "svc", "--force")
+        #expect(try forced.finish() == 0)
+        #expect(try sandbox.ok("get", "svc").bytes == bytes)
+    }
+
+    @Test("list is a table with a heading, in bold unless NO_COLOR is set")
+    func table() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "漢字", "alice", input: "1".utf8)
+        try sandbox.ok("set", "svc", "bob", input: "2".utf8)
+        let colored = try PseudoTerminal(sandbox, "list")
+        #expect(try colored.finish() == 0)
+        #expect(colored.screen.hasPrefix("\u{1B}[1mCLASS"))
+        sandbox.environment["NO_COLOR"] = "1"
+        let plain = try PseudoTerminal(sandbox, "list")
+        #expect(try plain.finish() == 0)
+        #expect(!plain.screen.contains("\u{1B}"))
+        let lines = plain.screen.components(separatedBy: "\r\n")
+        #expect(lines[0].hasPrefix("CLASS             SERVICE  ACCOUNT"))
+        #expect(lines[1].hasPrefix("generic-password  svc      bob"))
+        #expect(lines[2].hasPrefix("generic-password  漢字     alice"))
+    }
+
+    @Test("a failure is red on a terminal, and plain with NO_COLOR")
+    func failureColor() throws {
+        let sandbox = try Sandbox.withVault()
+        let colored = try PseudoTerminal(sandbox, "get", "nothing")
+        #expect(try colored.finish() == 1)
+        #expect(colored.screen.contains("\u{1B}[31mvaultfmt:\u{1B}[0m"))
+        sandbox.environment["NO_COLOR"] = "1"
+        let plain = try PseudoTerminal(sandbox, "get", "nothing")
+        #expect(try plain.finish() == 1)
+        #expect(!plain.screen.contains("\u{1B}"))
+    }
+
+    @Test("a closed pipe ends it quietly")
+    func closedPipe() throws {
+        let sandbox = try Sandbox.withVault()
+        let large = try sandbox.write("large", [UInt8](repeating: 0x41, count: 1 << 20))
+        try sandbox.ok("set", "svc", "--secret-file", large)
+        let terminal = try PseudoTerminal(sandbox, shell: #"trap '' PIPE; "$0" get svc | head -c 3; echo " status ${PIPESTATUS[0]}""#)
+        try terminal.expect("AAA status 141")
+        #expect(try terminal.finish() == 0)
+        #expect(terminal.screen == "AAA status 141\r\n")
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Testing
+
+@Suite("create, inspect, verify, compact")
+struct VaultTests {
+    @Test("create makes a vault that only its owner may read, and never overwrites")
+    func create() throws {
+        let sandbox = try Sandbox()
+        let run = try sandbox.ok("create", "--kdf", "testing")
+        #expect(run.bytes == [])
+        #expect(run.error.contains("easy to guess"))
+        let attributes = try FileManager.default.attributesOfItem(atPath: sandbox.vault)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let before = try sandbox.read("test.vault")
+        try sandbox.fails(73, "exists already", "create", "--kdf", "testing")
+        #expect(try sandbox.read("test.vault") == before)
+    }
+
+    @Test("without a name it is the default vault, whose folder is made")
+    func defaultVault() throws {
+        let sandbox = try Sandbox()
+        sandbox.environment["VAULTFMT_VAULT"] = nil
+        try sandbox.ok("create", "--kdf", "testing")
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        #expect(FileManager.default.fileExists(atPath: sandbox.path("data/vaultfmt/default.vault")))
+        sandbox.environment["XDG_DATA_HOME"] = nil
+        try sandbox.fails(66, "no vault", "get", "svc")
+        try sandbox.ok("create", "--kdf", "testing")
+        #expect(FileManager.default.fileExists(atPath: sandbox.path(".local/share/vaultfmt/default.vault")))
+    }
+
+    @Test("an option comes before the environment, and the environment before the default")
+    func order() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("create", sandbox.path("other.vault"), "--kdf", "testing")
+        try sandbox.ok("set", "svc", "-f", sandbox.path("other.vault"), input: "other".utf8)
+        try sandbox.fails(1, "no item", "get", "svc")
+        #expect(try sandbox.ok("get", "svc", "--vault", sandbox.path("other.vault")).output == "other")
+    }
+
+    @Test("the cost is a preset, figures, or measured; a weak one must be asked for and is marked")
+    func cost() throws {
+        let sandbox = try Sandbox()
+        try sandbox.ok("create", "preset.vault", "--kdf", "interactive")
+        #expect(try sandbox.ok("inspect", "preset.vault").output.contains("Argon2id 64 MiB/3/4"))
+        try sandbox.ok("create", "figures.vault", "--kdf-memory", "20MiB", "--kdf-passes", "2", "--kdf-lanes", "1")
+        #expect(try sandbox.ok("inspect", "figures.vault").output.contains("Argon2id 20 MiB/2/1"))
+        try sandbox.fails(64, "--allow-weak-kdf", "create", "weak.vault", "--kdf-memory", "1MiB", "--kdf-passes", "1", "--kdf-lanes", "1")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("weak.vault")))
+        try sandbox.ok("create", "weak.vault", "--kdf-memory", "1MiB", "--kdf-passes", "1", "--kdf-lanes", "1", "--allow-weak-kdf")
+        #expect(try sandbox.ok("inspect", "weak.vault").output.contains(", weak"))
+        try sandbox.ok("create", "measured.vault", "--kdf-time", "0.05")
+        try sandbox.ok("list", "-f", "measured.vault")
+        try sandbox.fails(64, "exclude each other", "create", "x.vault", "--kdf", "interactive", "--kdf-time", "1")
+    }
+
+    @Test("inspect without a key says what anybody can read, and that nobody vouches for it")
+    func inspectOutside() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "alice", "--group", "hidden group", input: "s".utf8)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        let text = try sandbox.ok("inspect").output
+        for part in ["format: 1", "id: ", "slot 1: ", "full, passphrase, Argon2id", "weak", "tail: clean", "unauthenticated"] {
+            #expect(text.contains(part), "\(text)")
+        }
+        #expect(!text.contains("hidden group") && !text.contains("svc"))
+        let json = try #require(try sandbox.ok("inspect", sandbox.vault, "--json").json() as? [String: Any])
+        #expect(json["authenticated"] as? Bool == false)
+        #expect(json["items"] == nil)
+        #expect((json["slots"] as? [Any])?.count == 1)
+        #expect((json["tail"] as? [String: Any])?["state"] as? String == "clean")
+    }
+
+    @Test("inspect with a factor says what is inside")
+    func inspectInside() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "alice", "--group", "work", input: "s".utf8)
+        try sandbox.ok("set", "--server", "h", input: "s".utf8)
+        let text = try sandbox.ok("inspect").output
+        for part in [
+            "opened as: owner", "anchor: ", "items: 2", "  generic-password: 1", "  internet-password: 1", "compartment: group 'work'",
+            "live: ",
+            "tree: depth 1",
+        ] {
+            #expect(text.contains(part), "\(text)")
+        }
+        #expect(!text.contains("unauthenticated"))
+        let json = try #require(try sandbox.ok("inspect", "--json").json() as? [String: Any])
+        #expect(json["items"] as? Int == 2)
+        #expect(json["authenticated"] as? Bool == true)
+        let generation = try #require(json["generation"] as? Int)
+        let anchor = try #require(json["anchor"] as? String)
+        #expect(anchor.split(separator: ":")[1] == "\(generation)")
+    }
+
+    @Test("verify says that a whole vault is sound, and of a damaged one where")
+    func verify() throws {
+        let sandbox = try Sandbox.withVault()
+        for number in 0..<40 { try sandbox.ok("set", "svc", "\(number)", input: "secret \(number)".utf8) }
+        let sound = try sandbox.ok("verify")
+        #expect(sound.output.hasPrefix("sound: "))
+        #expect(sound.output.contains("40 items"))
+        var bytes = try sandbox.read("test.vault")
+        let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
+        bytes[record.lowerBound + 100] ^= 1
+        try sandbox.write("test.vault", bytes)
+        let damaged = try sandbox.fails(65, "problems in", "verify")
+        #expect(damaged.output.contains("byte \(record.lowerBound)"), "\(damaged.output)")
+    }
+
+    @Test("verify --anchor takes a vault that is at the anchor or continues it")
+    func verifyAnchor() throws {
+        let sandbox = try Sandbox.withVault()
+        let anchor = try sandbox.ok("anchor").output.trimmingCharacters(in: .newlines)
+        try sandbox.ok("verify", "--anchor", anchor)
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        try sandbox.ok("verify", "--anchor", anchor)
+        let later = try sandbox.ok("anchor").output.trimmingCharacters(in: .newlines)
+        try sandbox.ok("create", "other.vault", "--kdf", "testing")
+        try sandbox.fails(65, "the anchor is of vault", "verify", "other.vault", "--anchor", later)
+        try sandbox.fails(64, "is not an anchor", "verify", "--anchor", "nonsense")
+    }
+
+    @Test("compact makes the file smaller, keeps everything, and says what older copies hold")
+    func compact() throws {
+        let sandbox = try Sandbox.withVault()
+        let large = try sandbox.write("large", [UInt8](repeating: 7, count: 1 << 20))
+        for _ in 0..<3 { try sandbox.ok("set", "svc", "--secret-file", large) }
+        let before = try sandbox.read("test.vault").count
+        let run = try sandbox.ok("compact")
+        #expect(run.error.contains("older copies still hold what was removed"))
+        #expect(try sandbox.read("test.vault").count < before - (1 << 20))
+        #expect(try sandbox.ok("get", "svc").bytes.count == 1 << 20)
+        try sandbox.ok("verify")
+    }
+
+    @Test("salvage recovers what authenticates into a new file, names the rest, and leaves its input alone")
+    func salvage() throws {
+        let sandbox = try Sandbox.withVault()
+        for name in ["one", "two", "three"] { try sandbox.ok("set", name, input: "secret \(name)".utf8) }
+        var bytes = try sandbox.read("test.vault")
+        let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
+        bytes[record.lowerBound + 100] ^= 1
+        try sandbox.write("test.vault", bytes)
+        let run = try sandbox.ok("salvage", sandbox.vault, "--output", sandbox.path("new.vault"), "--kdf", "testing")
+        #expect(run.error.contains("recovered 2 items"), "\(run.error)")
+        #expect(run.error.contains("lost"))
+        #expect(try sandbox.read("test.vault") == bytes)
+        let list = try sandbox.ok("list", "-f", sandbox.path("new.vault"))
+        #expect(list.lines.count == 2)
+        #expect(try sandbox.ok("get", "three", "-f", sandbox.path("new.vault")).output == "secret three")
+        try sandbox.fails(73, "exists already", "salvage", sandbox.vault, "-o", sandbox.path("new.vault"), "--kdf", "testing")
+    }
+}
