@@ -72,17 +72,8 @@ final class VaultCore {
 
     func open(_ item: Item) throws(VaultError) -> OpenedItem {
         var body = try openBody(item)
-        let offset = item.entry.record.offset
-        let layout = try RecordCodec.layout(body, at: offset)
-        guard RecordCodec.isKey(item.key, body, layout) else {
-            throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
-        }
-        let large = try RecordCodec.attributes(body, layout, at: offset)
-        guard large.count == item.largeAttributes else {
-            throw VaultError(.structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
-        }
-        let whole = try Item(item, adding: large)
-        body.keep(layout.secret)
+        let (secret, whole) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.take(bytes, item) }
+        body.keep(secret)
         return OpenedItem(item: whole, secret: body)
     }
 
