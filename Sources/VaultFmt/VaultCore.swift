@@ -101,15 +101,12 @@ final class VaultCore {
     }
 
     func unlock(_ factors: borrowing Factors, _ limits: ReaderLimits) throws(VaultError) {
-        let (header, bytes) = try Store.readHeader(store.file)
-        let opened = try SlotOpener.open(header, bytes, factors.keys, limits)
-        let owns = opened.keys.isOwner
-        store.take(opened)
-        isOwner = owns
+        try store.unlock(factors.keys, limits)
+        isOwner = store.slot.keys.isOwner
         isLocked = false
         fingerprint = store.slot.keys.fingerprint(vault: store.vault.bytes)
         compartments.forgetAll()
-        try requireCurrent()
+        stateChanged()
     }
 
     // MARK: writing
