@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/xattr.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -43,6 +44,20 @@ int vault_is_in_memory(int fd) {
     struct statfs info;
     if (fstatfs(fd, &info) != 0) return -errno;
     return info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC;
+}
+
+int64_t vault_list_attributes(int fd, char *names, size_t size) {
+    ssize_t used = flistxattr(fd, names, size);
+    return used >= 0 ? used : -errno;
+}
+
+int64_t vault_get_attribute(int fd, const char *name, void *value, size_t size) {
+    ssize_t used = fgetxattr(fd, name, value, size);
+    return used >= 0 ? used : -errno;
+}
+
+int vault_set_attribute(int fd, const char *name, const void *value, size_t size) {
+    return fsetxattr(fd, name, value, size, 0) == 0 ? 0 : -errno;
 }
 
 int vault_harden_process(void) {

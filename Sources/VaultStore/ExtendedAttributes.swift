@@ -5,31 +5,30 @@ internal import Glibc
 enum ExtendedAttributes {
     static func copy(from source: Int32, to target: Int32, path: String) throws(VaultError) {
         for name in try names(source, path) {
-            let size = fgetxattr(source, name, nil, 0)
-            guard size >= 0 else { throw failure(name, path) }
-            var value = [UInt8](repeating: 0, count: size)
-            let read = value.withUnsafeMutableBytes { fgetxattr(source, name, $0.baseAddress, $0.count) }
-            guard read == size else { throw failure(name, path) }
+            guard let value = value(source, name) else { throw failure(name, path) }
             // Equal already where the system sets it on every new file (SELinux labels).
-            guard !holds(target, name, value) else { continue }
-            guard value.withUnsafeBytes({ fsetxattr(target, name, $0.baseAddress, $0.count, 0) }) == 0 else { throw failure(name, path) }
+            if self.value(target, name) == value { continue }
+            let result = value.withUnsafeBytes { vault_set_attribute(target, name, $0.baseAddress, $0.count) }
+            guard result == 0 else { throw failure(name, path) }
         }
     }
 
     private static func names(_ descriptor: Int32, _ path: String) throws(VaultError) -> [String] {
-        let size = flistxattr(descriptor, nil, 0)
-        if size < 0 && errno == ENOTSUP { return [] }
-        guard size >= 0 else { throw SystemCall.error(errno, "read the attributes of", path) }
-        var list = [CChar](repeating: 0, count: size)
-        let used = flistxattr(descriptor, &list, size)
-        guard used >= 0 else { throw SystemCall.error(errno, "read the attributes of", path) }
-        return list[..<used].split(separator: 0).map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
+        let size = vault_list_attributes(descriptor, nil, 0)
+        if size == Int64(-ENOTSUP) { return [] }
+        guard size >= 0 else { throw SystemCall.error(Int32(-size), "read the attributes of", path) }
+        var list = [CChar](repeating: 0, count: Int(size))
+        let used = vault_list_attributes(descriptor, &list, list.count)
+        guard used >= 0 else { throw SystemCall.error(Int32(-used), "read the attributes of", path) }
+        return list[..<Int(used)].split(separator: 0).map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
     }
 
-    private static func holds(_ descriptor: Int32, _ name: String, _ value: [UInt8]) -> Bool {
-        var current = [UInt8](repeating: 0, count: value.count)
-        let read = current.withUnsafeMutableBytes { fgetxattr(descriptor, name, $0.baseAddress, $0.count) }
-        return read == value.count && current == value
+    private static func value(_ descriptor: Int32, _ name: String) -> [UInt8]? {
+        let size = vault_get_attribute(descriptor, name, nil, 0)
+        guard size >= 0 else { return nil }
+        var value = [UInt8](repeating: 0, count: Int(size))
+        let used = value.withUnsafeMutableBytes { vault_get_attribute(descriptor, name, $0.baseAddress, $0.count) }
+        return used == size ? value : nil
     }
 
     private static func failure(_ name: String, _ path: String) -> VaultError {

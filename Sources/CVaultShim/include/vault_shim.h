@@ -4,7 +4,6 @@
 #define VAULT_SHIM_H
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/xattr.h>
 
 /* Open-file-description lock on the whole file. */
 int vault_lock_exclusive(int fd);
@@ -23,6 +22,11 @@ int vault_open(const char *path, int flags, uint32_t mode);
 
 /* 1 if the file system of an open file is kept in memory (tmpfs, ramfs), else 0. */
 int vault_is_in_memory(int fd);
+
+/* Extended attributes: sizes or bytes read; with a size of 0, what a buffer needs. */
+int64_t vault_list_attributes(int fd, char *names, size_t size);
+int64_t vault_get_attribute(int fd, const char *name, void *value, size_t size);
+int vault_set_attribute(int fd, const char *name, const void *value, size_t size);
 
 /* Forbids core dumps and reading this process's memory by others of the same user. */
 int vault_harden_process(void);
