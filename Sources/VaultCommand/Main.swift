@@ -40,7 +40,8 @@ struct Vaultfmt: ParsableCommand {
         SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self,
     ]
     static let vaultCommands: [any ParsableCommand.Type] = [
-        Create.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self, AnchorCommand.self,
+        Create.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self,
+        AnchorCommand.self,
     ]
     static let otherCommands: [any ParsableCommand.Type] = [Generate.self, Help.self, ClearClipboard.self]
 }
