@@ -28,22 +28,23 @@ package enum AttributeList {
     package static func decode(_ bytes: Span<UInt8>, _ cursor: inout Cursor, _ place: Place) throws(FormatError) -> [Entry] {
         var all: [Entry] = []
         let start = cursor
-        try walk(bytes, &cursor, place) { name, value throws(FormatError) in
+        _ = try walk(bytes, &cursor, place) { name, value throws(FormatError) in
             all.append(Entry(name: try start.text(bytes, name), value: start.copy(bytes, value)))
         }
         return all
     }
 
-    /// Checks a list without keeping it.
-    package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor, _ place: Place) throws(FormatError) {
+    /// Checks a list without keeping it; says how many it has.
+    @discardableResult
+    package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor, _ place: Place) throws(FormatError) -> Int {
         let start = cursor
-        try walk(bytes, &cursor, place) { name, _ throws(FormatError) in _ = try start.text(bytes, name) }
+        return try walk(bytes, &cursor, place) { name, _ throws(FormatError) in try start.checkText(bytes, name) }
     }
 
     /// order, sizes, and that a value stands where its size says.
     private static func walk(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ place: Place, _ body: (Range<Int>, Range<Int>) throws(FormatError) -> Void
-    ) throws(FormatError) {
+    ) throws(FormatError) -> Int {
         let count = try cursor.count(bytes, most: Format.Limit.attributes, "attributes")
         var last: Range<Int>?
         for _ in 0..<count {
@@ -58,5 +59,6 @@ package enum AttributeList {
             }
             try body(name, try cursor.take(size, "an attribute's value"))
         }
+        return count
     }
 }

@@ -144,6 +144,13 @@ package struct Cursor: Sendable {
         }
     }
 
+    /// without keeping the text.
+    package func checkText(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(FormatError) {
+        var index = range.lowerBound
+        while index < range.upperBound, bytes[index] < 0x80 { index += 1 }
+        if index < range.upperBound { _ = try text(bytes, range) }
+    }
+
     package func copy(_ bytes: Span<UInt8>, _ range: Range<Int>) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
             for index in range { buffer[index - range.lowerBound] = bytes[index] }

@@ -27,6 +27,26 @@ package enum KeyFields {
         }
     }
 
+    /// Checks a field without keeping it; `isText` also checks that it is UTF-8.
+    package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor, isText: Bool) throws(FormatError) {
+        let start = cursor
+        var escapes = 0
+        while true {
+            if try cursor.u8(bytes) != 0 { continue }
+            let next = try cursor.u8(bytes)
+            if next == 0 { break }
+            guard next == 0xFF else { throw cursor.error("an item key's field is wrongly escaped") }
+            escapes += 1
+        }
+        guard cursor.position - start.position - 2 - escapes <= Format.Limit.field else {
+            throw cursor.limit("an item key's field has more than \(Format.Limit.field) bytes")
+        }
+        guard isText else { return }
+        if escapes == 0 { return try cursor.checkText(bytes, start.position..<cursor.position - 2) }
+        var again = start
+        _ = try text(bytes, &again)
+    }
+
     package static func text(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> String {
         let field = try field(bytes, &cursor)
         return try cursor.text(field.span, 0..<field.count)

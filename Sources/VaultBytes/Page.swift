@@ -144,16 +144,6 @@ package struct PageLayout: Sendable {
         case .within(let rest): ByteOrder.compare(bytes, entries[index].rest, key, rest)
         }
     }
-
-    /// The whole key (separator) of an entry, copied.
-    package func key(_ index: Int, _ bytes: Span<UInt8>) -> [UInt8] {
-        let rest = entries[index].rest
-        var out: [UInt8] = []
-        out.reserveCapacity(prefix.count + rest.count)
-        for at in prefix { out.append(bytes[at]) }
-        for at in rest { out.append(bytes[at]) }
-        return out
-    }
 }
 
 extension PageLayout.Entry {

@@ -14,12 +14,21 @@ final class SecretMemory: Sendable {
 
     private struct State: ~Copyable {
         /// Free pieces for each size class.
-        var free: [[UInt]] = Array(repeating: [], count: classes.count)
+        var free: [[UInt]] = Array(repeating: [], count: classCount)
         var isUnlocked = false
     }
 
-    private static let classes = [32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768]
+    /// 32 bytes, 64, and so on up to 32 KiB.
+    private static let classCount = 11
+    private static let smallest = 32
     private static let slabSize = 65_536
+
+    /// The class of the smallest piece that holds `count` bytes; nil beyond the largest.
+    private static func sizeClass(_ count: Int) -> Int? {
+        let index = count <= smallest ? 0 : Int.bitWidth - ((count - 1) / smallest).leadingZeroBitCount
+        return index < classCount ? index : nil
+    }
+
     private let state = Mutex(State())
 
     private init() { _ = Sodium.isReady }
@@ -28,17 +37,17 @@ final class SecretMemory: Sendable {
     var isLocked: Bool { state.withLock { !$0.isUnlocked } }
 
     func take(_ count: Int) -> Piece {
-        guard let index = Self.classes.firstIndex(where: { count <= $0 }) else { return large(count) }
+        guard let index = Self.sizeClass(count) else { return large(count) }
         return state.withLock { state in
             if state.free[index].isEmpty { refill(index, &state) }
             let address = state.free[index].removeLast()
-            return Piece(start: pointer(address), capacity: Self.classes[index])
+            return Piece(start: pointer(address), capacity: Self.smallest << index)
         }
     }
 
     func give(back piece: Piece) {
         sodium_memzero(piece.start, piece.capacity)
-        guard let index = Self.classes.firstIndex(of: piece.capacity) else {
+        guard let index = Self.sizeClass(piece.capacity) else {
             sodium_free(piece.start)
             return
         }
@@ -54,7 +63,7 @@ final class SecretMemory: Sendable {
     }
 
     private func refill(_ index: Int, _ state: inout State) {
-        let size = Self.classes[index]
+        let size = Self.smallest << index
         let start = allocate(Self.slabSize)
         if mlockFailed(start, Self.slabSize) { state.isUnlocked = true }
         for offset in stride(from: 0, to: Self.slabSize, by: size).reversed() {

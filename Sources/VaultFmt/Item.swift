@@ -7,7 +7,7 @@ public struct Item: Sendable {
     /// What it is found by.
     public let key: ItemKey
     /// Its attributes; from a listing, only those of at most 256 bytes.
-    public internal(set) var attributes: Attributes
+    public var attributes: Attributes { content.attributes }
     /// How many attributes are longer, and so only in an opened item.
     public let largeAttributes: Int
     /// When its secret can be read.
@@ -22,6 +22,47 @@ public struct Item: Sendable {
     public let revision: UInt64
 
     let entry: ItemEntry
+    private let content: ItemAttributes
+
+    init(_ key: ItemKey, _ decoded: ItemCodec.Decoded, _ compartment: KeyringView.Compartment) {
+        id = ItemID(decoded.entry.id)
+        self.key = key
+        largeAttributes = decoded.largeAttributes
+        accessibility = compartment.accessibility
+        device = compartment.info.isDeviceBound ? DeviceID(compartment.info.device) : nil
+        created = decoded.entry.created
+        modified = decoded.entry.modified
+        revision = decoded.entry.revision
+        entry = decoded.entry
+        content = decoded.attributes
+    }
+
+    /// The same with the attributes that stand in the record.
+    init(_ item: Item, adding large: [AttributeList.Entry]) throws(VaultError) {
+        guard !large.isEmpty else {
+            self.init(copying: item, item.content)
+            return
+        }
+        var all = item.attributes
+        for entry in large {
+            guard all[entry.name] == nil else { throw VaultError(.structureInvalid, "an attribute stands twice") }
+            all[entry.name] = entry.value
+        }
+        self.init(copying: item, .decoded(all))
+    }
+
+    private init(copying item: Item, _ content: ItemAttributes) {
+        id = item.id
+        key = item.key
+        largeAttributes = item.largeAttributes
+        accessibility = item.accessibility
+        device = item.device
+        created = item.created
+        modified = item.modified
+        revision = item.revision
+        entry = item.entry
+        self.content = content
+    }
 
     /// A rough size of its secret in bytes: what the padded record tells.
     public var paddedSize: Int { entry.record.length - Format.recordOverhead }
@@ -80,12 +121,32 @@ final class KeyringView: Sendable {
     }
 }
 
+/// Attributes as they stand in a page, checked, and taken apart when somebody asks.
+enum ItemAttributes: Sendable {
+    case encoded([UInt8])
+    case decoded(Attributes)
+
+    var attributes: Attributes {
+        switch self {
+        case .decoded(let attributes): return attributes
+        case .encoded(let bytes): return Self.decode(bytes)
+        }
+    }
+
+    private static func decode(_ bytes: [UInt8]) -> Attributes {
+        var cursor = Cursor(bytes.span, at: 0, else: .structureInvalid)
+        do throws(FormatError) { return Attributes(sorted: try AttributeList.decode(bytes.span, &cursor, .inPage)) } catch {
+            preconditionFailure("attributes were checked when their page was read")
+        }
+    }
+}
+
 /// Leaf values of items.
 enum ItemCodec {
     struct Decoded {
         let entry: ItemEntry
         let largeAttributes: Int
-        let attributes: Attributes
+        let attributes: ItemAttributes
     }
 
     static func encode(_ entry: ItemEntry, _ attributes: Attributes) -> [UInt8] {
@@ -116,10 +177,11 @@ enum ItemCodec {
     private static func decode(_ bytes: Span<UInt8>, _ cursor: inout Cursor, page: UInt64) throws(FormatError) -> Decoded {
         let entry = try ItemEntry(bytes, &cursor, page: page)
         let large = try cursor.count(bytes, most: Format.Limit.attributes, "large attributes")
-        let attributes = Attributes(sorted: try AttributeList.decode(bytes, &cursor, .inPage))
-        guard attributes.count + large <= Format.Limit.attributes else { throw cursor.limit("an item's attributes") }
+        let start = cursor.position
+        let count = try AttributeList.skip(bytes, &cursor, .inPage)
+        guard count + large <= Format.Limit.attributes else { throw cursor.limit("an item's attributes") }
         try cursor.finish()
-        return Decoded(entry: entry, largeAttributes: large, attributes: attributes)
+        return Decoded(entry: entry, largeAttributes: large, attributes: .encoded(cursor.copy(bytes, start..<cursor.position)))
     }
 
     static func item(_ key: ItemKey, _ decoded: Decoded, _ view: KeyringView, at offset: UInt64) throws(VaultError) -> Item {
@@ -127,10 +189,6 @@ enum ItemCodec {
         guard decoded.entry.device <= view.keyring.devices.count else {
             throw VaultError(.structureInvalid, "an item's device does not exist", at: offset)
         }
-        let device = compartment.info.isDeviceBound ? DeviceID(compartment.info.device) : nil
-        return Item(
-            id: ItemID(decoded.entry.id), key: key, attributes: decoded.attributes, largeAttributes: decoded.largeAttributes,
-            accessibility: compartment.accessibility, device: device, created: decoded.entry.created, modified: decoded.entry.modified,
-            revision: decoded.entry.revision, entry: decoded.entry)
+        return Item(key, decoded, compartment)
     }
 }

@@ -27,9 +27,9 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     package init(_ encoded: [UInt8]) throws(VaultError) {
         do throws(FormatError) {
             var cursor = Cursor(encoded.span, at: 0, else: .structureInvalid)
-            _ = try Fields(encoded.span, &cursor)
+            try Fields.skip(encoded.span, &cursor)
             groupStart = cursor.position
-            _ = try KeyFields.text(encoded.span, &cursor)
+            try KeyFields.skip(encoded.span, &cursor, isText: true)
             guard try cursor.u8(encoded.span) <= 1 else { throw cursor.error("an item key's last field is not 0 or 1") }
             try cursor.finish()
         } catch { throw VaultError(format: error) }

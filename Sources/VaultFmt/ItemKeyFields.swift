@@ -53,6 +53,26 @@ extension ItemKey {
             }
         }
 
+        /// Checks class and fields without keeping them.
+        static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
+            guard let itemClass = ItemClass(rawValue: try cursor.u8(bytes)) else { throw cursor.error("an item of an unknown class") }
+            switch itemClass {
+            case .genericPassword:
+                for _ in 0..<2 { try KeyFields.skip(bytes, &cursor, isText: true) }
+            case .internetPassword:
+                for _ in 0..<2 { try KeyFields.skip(bytes, &cursor, isText: true) }
+                _ = try KeyFields.n32(bytes, &cursor)
+                for _ in 0..<4 { try KeyFields.skip(bytes, &cursor, isText: true) }
+            case .certificate, .identity:
+                _ = try KeyFields.n32(bytes, &cursor)
+                for _ in 0..<2 { try KeyFields.skip(bytes, &cursor, isText: false) }
+            case .key:
+                for _ in 0..<2 { _ = try KeyFields.n32(bytes, &cursor) }
+                for _ in 0..<2 { try KeyFields.skip(bytes, &cursor, isText: false) }
+                for _ in 0..<2 { _ = try KeyFields.n32(bytes, &cursor) }
+            }
+        }
+
         func encode(into out: inout [UInt8]) throws(VaultError) {
             switch self {
             case .genericPassword(let service, let account):

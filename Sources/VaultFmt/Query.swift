@@ -30,6 +30,12 @@ public struct Query: Sendable {
     /// Matches every item.
     public init() {}
 
+    /// Whether it matches every item.
+    var isUnrestricted: Bool {
+        itemClass == nil && service == nil && account == nil && server == nil && `protocol` == nil && port == nil && path == nil && group == nil
+            && label == nil && synchronizable == nil && accessibility == nil && pattern == nil
+    }
+
     /// Whether an item matches.
     public func matches(_ item: Item) -> Bool {
         matches(item.key) && (accessibility == nil || item.accessibility == accessibility)
@@ -106,12 +112,14 @@ public struct ItemCursor: Sendable {
     private let query: Query
     private let view: KeyringView
     private let prefix: [UInt8]
+    private let takesAll: Bool
     private var position: Position
 
     init(query: Query, view: KeyringView, tree: TreeReader) {
         self.query = query
         self.view = view
         prefix = query.keyPrefix
+        takesAll = query.isUnrestricted
         position = .notStarted(tree)
     }
 
@@ -121,7 +129,7 @@ public struct ItemCursor: Sendable {
             let key = page.key(index)
             guard key.starts(with: prefix), let first = key.first, first < Format.tombstoneTag else { break }
             let item = try ItemCodec.item(try ItemKey(key), try ItemCodec.decode(page, index), view, at: page.offset)
-            if query.matches(item) { return item }
+            if takesAll || query.matches(item) { return item }
         }
         position = .ended
         return nil

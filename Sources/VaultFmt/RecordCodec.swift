@@ -59,6 +59,8 @@ enum RecordCodec {
 
     /// The large attributes, and the key as bytes.
     static func attributes(_ body: borrowing Secret, _ layout: RecordLayout, at offset: UInt64) throws(VaultError) -> [AttributeList.Entry] {
+        // One byte: an empty list.
+        if layout.attributes.count == 1 { return [] }
         let result: Result<[AttributeList.Entry], FormatError> = body.withSpan { bytes in
             do throws(FormatError) {
                 var cursor = Cursor(over: layout.attributes, of: Cursor(bytes, at: offset, else: .structureInvalid))
@@ -66,6 +68,11 @@ enum RecordCodec {
             } catch { return .failure(error) }
         }
         return try decoding { () throws(FormatError) in try result.get() }
+    }
+
+    ///
+    static func isKey(_ key: ItemKey, _ body: borrowing Secret, _ layout: RecordLayout) -> Bool {
+        body.withUnsafeBytes { $0[layout.key].elementsEqual(key.bytes) }
     }
 
     static func key(_ body: borrowing Secret, _ layout: RecordLayout) -> [UInt8] {

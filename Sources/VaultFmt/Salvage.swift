@@ -270,7 +270,7 @@ struct SalvageSource: ~Copyable {
     ) throws(VaultError) {
         var body = try store.open(frame, identity, at: offset)
         let layout = try RecordCodec.layout(body, at: offset)
-        guard RecordCodec.key(body, layout) == found.key.bytes else {
+        guard RecordCodec.isKey(found.key, body, layout) else {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
         var attributes = found.item?.attributes ?? Attributes()

@@ -74,18 +74,14 @@ final class VaultCore {
         var body = try openBody(item)
         let offset = item.entry.record.offset
         let layout = try RecordCodec.layout(body, at: offset)
-        guard RecordCodec.key(body, layout) == item.key.bytes else {
+        guard RecordCodec.isKey(item.key, body, layout) else {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
-        var whole = item
         let large = try RecordCodec.attributes(body, layout, at: offset)
         guard large.count == item.largeAttributes else {
             throw VaultError(.structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
         }
-        for entry in large {
-            guard whole.attributes[entry.name] == nil else { throw VaultError(.structureInvalid, "an attribute stands twice", at: offset) }
-            whole.attributes[entry.name] = entry.value
-        }
+        let whole = try Item(item, adding: large)
         body.keep(layout.secret)
         return OpenedItem(item: whole, secret: body)
     }

@@ -15,8 +15,13 @@ package final class Page: Sendable {
     package var count: Int { layout.entries.count }
 
     package func key(_ index: Int) -> [UInt8] {
-        let bytes = bytes
-        return layout.key(index, bytes.span)
+        let prefix = layout.prefix
+        let rest = layout.entries[index].rest
+        var out: [UInt8] = []
+        out.reserveCapacity(prefix.count + rest.count)
+        out.append(contentsOf: bytes[prefix])
+        out.append(contentsOf: bytes[rest])
+        return out
     }
 
     package func value(_ index: Int) -> [UInt8] { Array(bytes[layout.entries[index].value]) }
