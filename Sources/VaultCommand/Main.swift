@@ -8,6 +8,10 @@ enum Main {
     static func main() {
         ProcessGuard.start()
         let arguments = ArgumentSpelling.normalized(Array(CommandLine.arguments.dropFirst()))
+        guard ArgumentSpelling.areText else {
+            exit(
+                FailureReport.conclude(CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8"), arguments: []).rawValue)
+        }
         do {
             var command = try Vaultfmt.parseAsRoot(arguments)
             try command.run()

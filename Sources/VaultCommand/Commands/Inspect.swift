@@ -21,10 +21,17 @@ struct Inspect: ParsableCommand {
 
     func run() throws {
         let path = try vault.path
-        let outside = try attempt { () throws(VaultError) in try Vault.inspect(path) }
+        let outside = try lookAround(path)
         let (inside, failure) = lookInside()
         try json ? writeJSON(outside, inside, path) : writeText(outside, inside, path)
         if let failure { throw failure }
+    }
+
+    /// What anybody can read.
+    private func lookAround(_ path: String) throws(CommandFailure) -> Inspection {
+        let progress = Progress("reading")
+        defer { progress.finish() }
+        return try attempt { () throws(VaultError) in try Vault.inspect(path) }
     }
 
     /// What the factors given show; where they do not open the vault, what anybody can read is still worth showing.
@@ -68,6 +75,8 @@ struct InsideView {
     let tail: TailState
 
     init(_ vault: Vault) throws(CommandFailure) {
+        let progress = Progress("reading")
+        defer { progress.finish() }
         statistics = try attempt { () throws(VaultError) in try vault.statistics() }
         slots = try attempt { () throws(VaultError) in try vault.slots() }
         anchor = vault.anchor
