@@ -61,8 +61,8 @@ package struct Commit: Equatable, Sendable {
         start = try cursor.u64(bytes)
         previous = try cursor.u64(bytes)
         guard offset == found, start <= offset, start >= UInt64(Format.headerStep) else { throw cursor.error("a commit's own offset or start is wrong") }
-        guard previous == 0 || (previous >= UInt64(Format.headerStep) && previous <= start && start - previous >= UInt64(Format.commitSize)) else {
-            throw cursor.error("a commit's predecessor is not before it")
+        guard previous == 0 || (previous >= UInt64(Format.headerStep) && previous <= start && start - previous == UInt64(Format.commitSize)) else {
+            throw cursor.error("a commit does not begin where its predecessor ends")
         }
         clock = try cursor.u64(bytes)
         let flags = try cursor.u32(bytes)

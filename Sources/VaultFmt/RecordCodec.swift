@@ -42,41 +42,57 @@ enum RecordCodec {
         _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing, at offset: UInt64
     ) throws(VaultError) -> Secret {
         var body = Secret(count: frame.count - Format.recordOverhead)
-        var failure: CryptoError?
-        body.withUnsafeMutableBytes { out in
-            do throws(CryptoError) { try sealing.openRecord(frame, identity, key: key, into: out) } catch { failure = error }
-        }
-        if let failure { throw VaultError(crypto: failure, "a record", at: offset) }
+        try body.withUnsafeMutableBytes { (out) throws(VaultError) in try open(frame, identity, key: key, sealing, at: offset, into: out) }
         return body
     }
 
-    static func layout(_ body: borrowing Secret, at offset: UInt64) throws(VaultError) -> RecordLayout {
-        let result: Result<RecordLayout, FormatError> = body.withSpan { bytes in
-            do throws(FormatError) { return .success(try RecordLayout(bytes, at: offset)) } catch { return .failure(error) }
+    /// The same into memory that the caller wipes.
+    static func open(
+        _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing, at offset: UInt64,
+        into out: UnsafeMutableRawBufferPointer
+    ) throws(VaultError) {
+        do throws(CryptoError) { try sealing.openRecord(frame, identity, key: key, into: out) } catch {
+            throw VaultError(crypto: error, "a record", at: offset)
         }
-        return try decoding { () throws(FormatError) in try result.get() }
     }
 
-    /// The large attributes, and the key as bytes.
-    static func attributes(_ body: borrowing Secret, _ layout: RecordLayout, at offset: UInt64) throws(VaultError) -> [AttributeList.Entry] {
+    /// Where an item's secret is in its body, and the item with all its attributes; checks that the body belongs to the item.
+    static func take(_ body: Span<UInt8>, _ item: Item) throws(VaultError) -> (secret: Range<Int>, item: Item) {
+        let offset = item.entry.record.offset
+        let layout: RecordLayout
+        let large: [AttributeList.Entry]
+        do throws(FormatError) {
+            layout = try RecordLayout(body, at: offset)
+            large = try attributes(body, layout, at: offset)
+        } catch { throw VaultError(format: error) }
+        guard ByteOrder.compare(body, layout.key, item.key.bytes.span, 0..<item.key.bytes.count) == 0 else {
+            throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
+        }
+        guard large.count == item.largeAttributes else {
+            throw VaultError(.structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
+        }
+        return (layout.secret, try Item(item, adding: large))
+    }
+
+    /// The large attributes.
+    static func attributes(_ body: Span<UInt8>, _ layout: RecordLayout, at offset: UInt64) throws(FormatError) -> [AttributeList.Entry] {
         // One byte: an empty list.
         if layout.attributes.count == 1 { return [] }
-        let result: Result<[AttributeList.Entry], FormatError> = body.withSpan { bytes in
-            do throws(FormatError) {
-                var cursor = Cursor(over: layout.attributes, of: Cursor(bytes, at: offset, else: .structureInvalid))
-                return .success(try AttributeList.decode(bytes, &cursor, .inRecord))
-            } catch { return .failure(error) }
+        var cursor = Cursor(over: layout.attributes, of: Cursor(body, at: offset, else: .structureInvalid))
+        return try AttributeList.decode(body, &cursor, .inRecord)
+    }
+
+    /// A body that no page names: its key, large attributes, and where its secret is.
+    static func parts(
+        _ body: borrowing Secret, at offset: UInt64
+    ) throws(VaultError) -> (key: ItemKey, secret: Range<Int>, attributes: [AttributeList.Entry]) {
+        let (layout, large) = try body.withSpan { (bytes) throws(VaultError) in
+            try decoding { () throws(FormatError) in
+                let layout = try RecordLayout(bytes, at: offset)
+                return (layout, try attributes(bytes, layout, at: offset))
+            }
         }
-        return try decoding { () throws(FormatError) in try result.get() }
-    }
-
-    ///
-    static func isKey(_ key: ItemKey, _ body: borrowing Secret, _ layout: RecordLayout) -> Bool {
-        body.withUnsafeBytes { $0[layout.key].elementsEqual(key.bytes) }
-    }
-
-    static func key(_ body: borrowing Secret, _ layout: RecordLayout) -> [UInt8] {
-        body.withUnsafeBytes { Array($0[layout.key]) }
+        return (try ItemKey(body.withUnsafeBytes { Array($0[layout.key]) }), layout.secret, large)
     }
 
     private static func write(_ bytes: [UInt8], to out: UnsafeMutableRawBufferPointer, _ position: inout Int) {

@@ -232,7 +232,7 @@ struct SalvageSource: ~Copyable {
         for (id, orphan) in scan.records where !named.contains(id) {
             do throws(VaultError) {
                 let body = try store.open(try file.bytes(orphan.length, at: orphan.offset), orphan.identity, at: orphan.offset)
-                let key = try ItemKey(RecordCodec.key(body, try RecordCodec.layout(body, at: orphan.offset)))
+                let key = try RecordCodec.parts(body, at: orphan.offset).key
                 guard gaps.contains(key.bytes), items[key] == nil else { continue }
                 items[key] = Found(key: key, item: nil, orphan: orphan)
             } catch { continue }
@@ -269,14 +269,14 @@ struct SalvageSource: ~Copyable {
         _ found: Found, _ frame: [UInt8], _ identity: Sealing.RecordIdentity, _ offset: UInt64, into transaction: Transaction
     ) throws(VaultError) {
         var body = try store.open(frame, identity, at: offset)
-        let layout = try RecordCodec.layout(body, at: offset)
-        guard RecordCodec.isKey(found.key, body, layout) else {
+        let parts = try RecordCodec.parts(body, at: offset)
+        guard parts.key == found.key else {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
         var attributes = found.item?.attributes ?? Attributes()
-        for entry in try RecordCodec.attributes(body, layout, at: offset) { attributes[entry.name] = entry.value }
+        for entry in parts.attributes { attributes[entry.name] = entry.value }
         let accessibility = found.item?.accessibility ?? store.view.compartment(identity.compartment)?.accessibility ?? .whenUnlocked
-        body.keep(layout.secret)
+        body.keep(parts.secret)
         // What was for one device is, in the new vault, for this one; without a device it is for any.
         let isPossible = !accessibility.isThisDeviceOnly || transaction.hasDevice
         try transaction.add(

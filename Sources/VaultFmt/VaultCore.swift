@@ -72,17 +72,8 @@ final class VaultCore {
 
     func open(_ item: Item) throws(VaultError) -> OpenedItem {
         var body = try openBody(item)
-        let offset = item.entry.record.offset
-        let layout = try RecordCodec.layout(body, at: offset)
-        guard RecordCodec.isKey(item.key, body, layout) else {
-            throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
-        }
-        let large = try RecordCodec.attributes(body, layout, at: offset)
-        guard large.count == item.largeAttributes else {
-            throw VaultError(.structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
-        }
-        let whole = try Item(item, adding: large)
-        body.keep(layout.secret)
+        let (secret, whole) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.take(bytes, item) }
+        body.keep(secret)
         return OpenedItem(item: whole, secret: body)
     }
 
@@ -110,15 +101,12 @@ final class VaultCore {
     }
 
     func unlock(_ factors: borrowing Factors, _ limits: ReaderLimits) throws(VaultError) {
-        let (header, bytes) = try Store.readHeader(store.file)
-        let opened = try SlotOpener.open(header, bytes, factors.keys, limits)
-        let owns = opened.keys.isOwner
-        store.take(opened)
-        isOwner = owns
+        try store.unlock(factors.keys, limits)
+        isOwner = store.slot.keys.isOwner
         isLocked = false
         fingerprint = store.slot.keys.fingerprint(vault: store.vault.bytes)
         compartments.forgetAll()
-        try requireCurrent()
+        stateChanged()
     }
 
     // MARK: writing

@@ -127,8 +127,7 @@ struct Verifier: ~Copyable {
             return
         }
         let body = try RecordCodec.open(frame, identity, key: key.secret, store.sealing, at: offset)
-        let layout = try RecordCodec.layout(body, at: offset)
-        _ = try ItemKey(RecordCodec.key(body, layout))
+        _ = try RecordCodec.parts(body, at: offset)
     }
 
     private mutating func checkCommit(_ frame: [UInt8], _ offset: UInt64) throws(VaultError) {

@@ -63,6 +63,15 @@ package enum FrameReader {
         return frame
     }
 
+    /// The same into a buffer that is reused.
+    package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle, into frame: inout [UInt8]) throws(VaultError) {
+        if frame.count > ref.length { frame.removeLast(frame.count - ref.length) }
+        if frame.count < ref.length { frame.append(zeros: ref.length - frame.count) }
+        var span = frame.mutableSpan
+        try span.withUnsafeMutableBytes { (buffer) throws(VaultError) in try file.read(into: buffer, at: ref.offset) }
+        try check(frame, ref, type)
+    }
+
     package static func check(_ frame: [UInt8], _ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
         guard Bytes32(hashing: frame) == ref.hash else {
             throw VaultError(.authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered", at: ref.offset)

@@ -96,7 +96,9 @@ package struct StateFinder {
         let frame = try file.bytes(Format.commitSize, at: offset)
         guard frame.starts(with: Self.head), let body = codec.openBody(frame, at: offset) else { return nil }
         let commit = try decoding { () throws(FormatError) in try Commit(body.span, at: offset) }
-        guard commit.start >= headerLength else { throw VaultError(.structureInvalid, "a commit begins within the header", at: offset) }
+        guard commit.previous != 0 || commit.start == headerLength else {
+            throw VaultError(.structureInvalid, "the first commit does not begin after the header", at: offset)
+        }
         return (frame, CommittedState(commit: commit, body: body, vault: vault))
     }
 

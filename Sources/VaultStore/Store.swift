@@ -138,10 +138,4 @@ package final class Store {
         slot.grants = Grants()
         codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id)
     }
-
-    /// Takes up keys again from a slot that was opened anew on this store's file.
-    package func take(_ opened: consuming OpenedSlot) {
-        slot = opened
-        codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id)
-    }
 }

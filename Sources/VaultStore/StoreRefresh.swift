@@ -33,8 +33,21 @@ extension Store {
         let (header, bytes) = try Store.readHeader(file)
         guard header.id == self.header.id else { throw VaultError(.tampered, "\(path) is now another vault") }
         let opened = try reopenedSlot(header)
-        try HeaderSeal.check(header, bytes, opened.keys)
+        do throws(VaultError) { try HeaderSeal.check(header, bytes, opened.keys) } catch {
+            throw VaultError(.noSlotOpens, "the vault's keys were replaced, or its header altered: open it again")
+        }
         adopt(try Store.load(file, header, bytes, opened, place))
+    }
+
+    /// Opens a slot anew, in the file that the path names now: the factors may have been changed since this handle was opened.
+    package func unlock(_ factors: borrowing FactorKeys, _ limits: ReaderLimits) throws(VaultError) {
+        let before = state
+        let current = try isReplaced() ? fileSystem.open(path, writable: isWritable) : file
+        let (header, bytes) = try Store.readHeader(current)
+        guard header.id == self.header.id else { throw VaultError(.tampered, "\(path) is now another vault") }
+        let opened = try SlotOpener.open(header, bytes, factors, limits)
+        adopt(try Store.load(current, header, bytes, opened, place))
+        if state != before { try requireDescent(from: before) }
     }
 
     /// The keys under the file's new header: an owner derives them, a scoped holder opens the slot again.

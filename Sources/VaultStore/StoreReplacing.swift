@@ -90,8 +90,9 @@ extension Store {
         let new = try fileSystem.create(temporary)
         do throws(VaultError) {
             guard try new.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
-            try write(new)
+            // Before any work: where owner or attributes cannot be kept, the file is not replaced.
             try new.adopt(attributesOf: file)
+            try write(new)
             try new.sync()
             try fileSystem.rename(temporary, to: path, replacing: true)
         } catch {

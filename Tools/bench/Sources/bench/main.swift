@@ -47,6 +47,24 @@ struct Figures {
     }
 }
 
+/// For profilers: one row, again and again.
+func profile(_ n: Int, rounds: Int) throws(VaultError) {
+    let path = "vaultfmt-bench-\(getpid())-\(n).vault"
+    defer { unlink(path) }
+    let secret = Secret(text: String(repeating: "s", count: 64))
+    var vault = try Vault.create(at: path, factors: try rawKey(0x2B))
+    try vault.transaction { (transaction) throws(VaultError) in
+        for number in 0..<n { try transaction.add(try key(number), secret: secret, attributes: ["label": "Item \(number)"]) }
+    }
+    vault = try opened(path, writable: false)
+    var bytes = 0
+    let start = now()
+    for _ in 0..<rounds {
+        try vault.forEachSecret { (_, secret) throws(VaultError) in if case .opened(let opened) = secret { bytes += opened.count } }
+    }
+    print("scan \((now() - start) / Double(n * rounds)) us per item, \(bytes) bytes")
+}
+
 func measure(_ n: Int) throws(VaultError) {
     let path = "vaultfmt-bench-\(getpid())-\(n).vault"
     defer { unlink(path) }
@@ -86,8 +104,7 @@ func measure(_ n: Int) throws(VaultError) {
     vault = try opened(path, writable: true)
     var bytes = 0
     try figures.time("scan_us_per_item", per: n) { () throws(VaultError) in
-        var cursor = try vault.items()
-        while let item = try cursor.next() { bytes += try vault.open(item).secret.count }
+        try vault.forEachSecret { (_, secret) throws(VaultError) in if case .opened(let opened) = secret { bytes += opened.count } }
     }
     precondition(bytes == n * 64)
     vault = try opened(path, writable: true)
@@ -113,6 +130,12 @@ func measure(_ n: Int) throws(VaultError) {
 }
 
 do throws(VaultError) {
+    if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "profile", let size = Int(CommandLine.arguments[2]),
+        let rounds = Int(CommandLine.arguments[3])
+    {
+        try profile(size, rounds: rounds)
+        exit(0)
+    }
     for size in CommandLine.arguments.dropFirst().compactMap({ Int($0) }) { try measure(size) }
 } catch {
     print("bench: \(error)")
