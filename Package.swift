@@ -46,6 +46,6 @@ let package = Package(
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
         .testTarget(
-            name: "VaultCommandTests", dependencies: ["VaultCommand", "CTestSupport"], swiftSettings: settings),
+            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultFmt", "CTestSupport"], swiftSettings: settings),
     ]
 )

@@ -8,6 +8,10 @@ enum Main {
     static func main() {
         ProcessGuard.start()
         let arguments = ArgumentSpelling.normalized(Array(CommandLine.arguments.dropFirst()))
+        guard ArgumentSpelling.areText else {
+            exit(
+                FailureReport.conclude(CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8"), arguments: []).rawValue)
+        }
         do {
             var command = try Vaultfmt.parseAsRoot(arguments)
             try command.run()
@@ -40,7 +44,8 @@ struct Vaultfmt: ParsableCommand {
         SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self,
     ]
     static let vaultCommands: [any ParsableCommand.Type] = [
-        Create.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self, AnchorCommand.self,
+        Create.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self,
+        AnchorCommand.self,
     ]
     static let otherCommands: [any ParsableCommand.Type] = [Generate.self, Help.self, ClearClipboard.self]
 }

@@ -1,5 +1,8 @@
 import Foundation
 import Testing
+import VaultFmt
+
+@testable import VaultCommand
 
 @Suite("Exit codes, help, and how failures look")
 struct ExitCodeTests {
@@ -15,6 +18,10 @@ struct ExitCodeTests {
         try sandbox.fails(64, "missing value", "list", "--port")
         try sandbox.fails(64, "unexpected", "get", "a", "b", "c")
         try sandbox.fails(64, "no item is named", "get")
+        try sandbox.fails(64, "at most 4096", "set", String(repeating: "x", count: 5000), input: "s".utf8)
+        let terminal = try PseudoTerminal(sandbox, shell: #""$0" get $'\xff'; echo "ended: $?""#)
+        try terminal.expect("not valid UTF-8")
+        try terminal.expect("ended: 64")
     }
 
     @Test("65: not a vault, damaged, tampered with")
@@ -44,6 +51,7 @@ struct ExitCodeTests {
         try sandbox.fails(66, "vaultfmt create", "list")
         try sandbox.fails(66, "no such file", "inspect")
         try sandbox.fails(66, "there is no vault", "verify", sandbox.path("absent"))
+        try sandbox.fails(66, "make it first", "create", sandbox.path("no/folder/new.vault"), "--kdf", "testing")
     }
 
     @Test("69: a later version")
@@ -54,6 +62,21 @@ struct ExitCodeTests {
         try sandbox.write("test.vault", bytes)
         try sandbox.fails(69, "newer vaultfmt", "inspect")
         try sandbox.fails(69, "newer vaultfmt", "list")
+    }
+
+    @Test("70: an error that nobody foresaw is a bug, and says so")
+    func bug() {
+        struct Unforeseen: Error {}
+        #expect(FailureReport.conclude(Unforeseen(), arguments: []) == .bug)
+        #expect(ExitStatus(VaultError(.locked, "the vault is locked")) == .bug)
+    }
+
+    @Test("every error of the library has an exit code, and its line says what to do", arguments: VaultError.Code.allCases)
+    func everyError(_ code: VaultError.Code) {
+        let failure = CommandFailure(VaultError(code, "what happened"))
+        #expect(ExitStatus.allCases.contains(failure.status) && failure.status != .success)
+        #expect(failure.message.hasPrefix("what happened; "))
+        #expect(failure.message.count > "what happened; ".count)
     }
 
     @Test("74: output that cannot be written")

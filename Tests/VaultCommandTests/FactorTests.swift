@@ -17,7 +17,7 @@ struct FactorTests {
         try sandbox.write("pass", (Sandbox.passphrase + "\n\n").utf8)
         try sandbox.fails(77, "wrong passphrase", "list")
         try sandbox.write("pass", [0xFF, 0xFE])
-        try sandbox.fails(65, "UTF-8", "list")
+        try sandbox.fails(64, "UTF-8", "list")
         try sandbox.fails(66, "passphrase file", "list", "--passphrase-file", sandbox.path("absent"))
         try sandbox.fails(64, "standard input cannot give both", "set", "x", "--passphrase-fd", "0", input: "p".utf8)
     }

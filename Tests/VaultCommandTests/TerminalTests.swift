@@ -63,6 +63,18 @@ struct TerminalTests {
         try sandbox.ok("list")
     }
 
+    @Test("work that takes longer than a second says so, and takes the line away")
+    func progress() throws {
+        let sandbox = try Sandbox.withVault()
+        let lock = try ForeignLock(sandbox.vault)
+        let terminal = try PseudoTerminal(sandbox, "set", "svc", "--generate", "--wait", "60")
+        try terminal.expect("vaultfmt: writing")
+        lock.release()
+        #expect(try terminal.finish() == 0)
+        #expect(terminal.screen.hasSuffix("\r\u{1B}[K"))
+        #expect(try sandbox.ok("get", "svc").output.count == 20)
+    }
+
     @Test("a secret is asked for twice, hidden")
     func setAsksTwice() throws {
         let sandbox = try Sandbox.withVault()

@@ -93,6 +93,14 @@ struct VaultTests {
         #expect(anchor.split(separator: ":")[1] == "\(generation)")
     }
 
+    @Test("inspect shows what anybody can read also where the factors do not open the vault, and fails")
+    func inspectWrongFactor() throws {
+        let sandbox = try Sandbox.withVault()
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = "wrong"
+        let run = try sandbox.fails(77, "wrong passphrase", "inspect")
+        #expect(run.output.contains("tail: clean") && run.output.contains("unauthenticated"))
+    }
+
     @Test("verify says that a whole vault is sound, and of a damaged one where")
     func verify() throws {
         let sandbox = try Sandbox.withVault()

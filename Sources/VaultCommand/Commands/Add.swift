@@ -21,16 +21,22 @@ struct Add: ParsableCommand {
     func run() throws {
         let key = try name.key()
         let values = try attributes.values()
-        let path = try vault.path
-        let factors = try vault.access.openingFactors(path)
-        let secret = try source.read(for: ItemText.summary(key), vault.access)
-        let opened = try vault.access.open(path, with: factors, writable: true, device: attributes.deviceNeed)
+        try source.check(vault.access)
+        let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
+        guard try attempt({ () throws(VaultError) in try opened.item(key) }) == nil else { throw Self.duplicate(key) }
+        let secret = try source.read(for: ItemText.summary(key))
+        let progress = Progress("writing")
+        defer { progress.finish() }
         do throws(VaultError) {
             try opened.add(key, secret: secret, attributes: values, accessibility: attributes.accessibility ?? .whenUnlocked)
         } catch {
-            guard error.code == .duplicateItem else { throw CommandFailure(error) }
-            throw CommandFailure(.noSuchItem, "\(ItemText.summary(key)) exists already; replace its secret with 'vaultfmt set'")
+            throw error.code == .duplicateItem ? Self.duplicate(key) : CommandFailure(error)
         }
+        progress.finish()
         AnchorMemory.remember(opened)
+    }
+
+    private static func duplicate(_ key: ItemKey) -> CommandFailure {
+        CommandFailure(.noSuchItem, "\(ItemText.summary(key)) exists already; replace its secret with 'vaultfmt set'")
     }
 }

@@ -24,9 +24,13 @@ struct Create: ParsableCommand {
         guard !StateFolder.exists(path) else {
             throw CommandFailure(.outputExists, "\(TerminalText.quoted(path)) exists already; choose another name or move it away")
         }
+        let folder = StateFolder.parent(of: path)
+        if vault.file == nil && Environment.nonEmpty("VAULTFMT_VAULT") == nil { try StateFolder.makeFolder(folder) }
+        guard StateFolder.exists(folder) else {
+            throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to make the vault in; make it first")
+        }
         let factors = try vault.access.factors.sources
             .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput).together()
-        if vault.file == nil { try StateFolder.makeFolder(StateFolder.parent(of: path)) }
         var options = CreateOptions()
         options.cost = try cost.cost()
         options.allowWeak = cost.allowWeak

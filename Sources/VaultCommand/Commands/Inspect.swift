@@ -21,17 +21,40 @@ struct Inspect: ParsableCommand {
 
     func run() throws {
         let path = try vault.path
-        let outside = try attempt { () throws(VaultError) in try Vault.inspect(path) }
-        let inside = vault.access.factors.sources.isAnyGiven ? try InsideView(vault.openVault()) : nil
-        let output = Output.standard()
-        if json {
-            var writer = JSONWriter(output)
-            try writer.object { writer throws(CommandFailure) in
-                try writer.members(of: outside, path: path, authenticated: inside != nil)
-                if let inside { try writer.members(of: inside) }
-            }
-            return try writer.finish()
+        let outside = try lookAround(path)
+        let (inside, failure) = lookInside()
+        try json ? writeJSON(outside, inside, path) : writeText(outside, inside, path)
+        if let failure { throw failure }
+    }
+
+    /// What anybody can read.
+    private func lookAround(_ path: String) throws(CommandFailure) -> Inspection {
+        let progress = Progress("reading")
+        defer { progress.finish() }
+        return try attempt { () throws(VaultError) in try Vault.inspect(path) }
+    }
+
+    /// What the factors given show; where they do not open the vault, what anybody can read is still worth showing.
+    private func lookInside() -> (InsideView?, CommandFailure?) {
+        guard vault.access.factors.sources.isAnyGiven else { return (nil, nil) }
+        do throws(CommandFailure) {
+            return (try InsideView(vault.openVault()), nil)
+        } catch {
+            return (nil, error)
         }
+    }
+
+    private func writeJSON(_ outside: Inspection, _ inside: InsideView?, _ path: String) throws(CommandFailure) {
+        var writer = JSONWriter(Output.standard())
+        try writer.object { writer throws(CommandFailure) in
+            try writer.members(of: outside, path: path, authenticated: inside != nil)
+            if let inside { try writer.members(of: inside) }
+        }
+        try writer.finish()
+    }
+
+    private func writeText(_ outside: Inspection, _ inside: InsideView?, _ path: String) throws(CommandFailure) {
+        let output = Output.standard()
         try output.write(InspectionText.outside(outside, path: path, slots: inside?.slots ?? outside.slots))
         if let inside {
             try output.write(InspectionText.inside(inside))
@@ -52,6 +75,8 @@ struct InsideView {
     let tail: TailState
 
     init(_ vault: Vault) throws(CommandFailure) {
+        let progress = Progress("reading")
+        defer { progress.finish() }
         statistics = try attempt { () throws(VaultError) in try vault.statistics() }
         slots = try attempt { () throws(VaultError) in try vault.slots() }
         anchor = vault.anchor

@@ -32,6 +32,9 @@ struct List: ParsableCommand {
         query.label = filters.label
         query.accessibility = filters.accessible?.value
         let opened = try vault.openVault()
+        // On the terminal itself the list is progress enough.
+        let progress = Terminal.outputIsTerminal ? nil : Progress("listing")
+        defer { progress?.finish() }
         let found = try json ? writeJSON(opened, query) : writeTable(opened, query)
         if found == 0, let pattern {
             throw CommandFailure(.noSuchItem, "nothing matches \(TerminalText.quoted(pattern)); 'vaultfmt list' shows what there is")

@@ -48,6 +48,8 @@ struct Move: ParsableCommand {
         let opened = try vault.openVault(writable: true)
         let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
         let key = try destination.key(from: item.key)
+        let progress = Progress("writing")
+        defer { progress.finish() }
         do throws(VaultError) {
             try opened.move(item.key, to: key)
         } catch {

@@ -34,6 +34,8 @@ struct Remove: ParsableCommand {
         let what = items.count == 1 ? items.map { ItemText.summary($0.key, label: $0.attributes.label) }.joined() : "\(items.count) items"
         if all { Terminal.note("\(items.count) \(items.count == 1 ? "item matches" : "items match")") }
         guard try isConfirmed("Remove \(what)?") else { return Terminal.note("nothing was removed") }
+        let progress = Progress("writing")
+        defer { progress.finish() }
         let removed = try attempt { () throws(VaultError) in
             try opened.transaction { transaction throws(VaultError) in
                 var removed = 0
@@ -41,6 +43,7 @@ struct Remove: ParsableCommand {
                 return removed
             }
         }
+        progress.finish()
         AnchorMemory.remember(opened)
         Terminal.note(
             "removed \(items.count == 1 ? what : "\(removed) items"); the ciphertext stays in the file until 'vaultfmt compact', and in older copies"

@@ -8,7 +8,7 @@ struct SetItem: ParsableCommand {
         abstract: "Store a secret: make an item, or replace its secret.",
         discussion: """
             The secret is asked for twice on a terminal, or read from a pipe; it is never an argument. Attributes that are not named stay \
-            as they are. An account that is left out is empty.
+            as they are. What names no item makes one, with an empty account if none is given; what names several is exit 2.
 
             Examples:
               vaultfmt set github.com alice
@@ -22,15 +22,19 @@ struct SetItem: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
-        let key = try name.key()
         let changes = AttributeChanges(set: try attributes.values(), remove: removal.removeAttribute)
-        let path = try vault.path
-        let factors = try vault.access.openingFactors(path)
-        let secret = try source.read(for: ItemText.summary(key), vault.access)
-        let opened = try vault.access.open(path, with: factors, writable: true, device: attributes.deviceNeed)
+        let named = try name.key()
+        try source.check(vault.access)
+        let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
+        let key = try name.target(named, in: opened)
+        let secret = try source.read(for: ItemText.summary(key))
+        let progress = Progress("writing")
+        defer { progress.finish() }
         try attempt { () throws(VaultError) in
             try opened.set(key, secret: secret, attributes: changes, accessibility: attributes.accessibility)
         }
+        progress.finish()
         AnchorMemory.remember(opened)
+        if key != named { Terminal.note("replaced the secret of \(ItemText.summary(key)), the only item of that name") }
     }
 }

@@ -27,6 +27,8 @@ struct Update: ParsableCommand {
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let item = try name.find(in: opened)
         let changes = AttributeChanges(set: values, remove: removal.removeAttribute)
+        let progress = Progress("writing")
+        defer { progress.finish() }
         try attempt { () throws(VaultError) in
             try opened.update(item.key, attributes: changes, accessibility: attributes.accessibility)
         }

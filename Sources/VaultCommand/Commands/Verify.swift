@@ -36,14 +36,15 @@ struct Verify: ParsableCommand {
         guard report.problemCount == 0 else {
             throw CommandFailure(
                 .damaged,
-                "\(report.problemCount) problems in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is whole with 'vaultfmt salvage'"
+                "\(report.problemCount == 1 ? "1 problem" : "\(report.problemCount) problems") in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is whole with 'vaultfmt salvage'"
             )
         }
         if let expected { try compare(opened, with: expected) }
         guard report.unopened == 0 else {
             throw CommandFailure(
                 .unavailable,
-                "\(report.unopened) objects could not be checked, as their keys are not here; verify on the device that has them")
+                "\(report.unopened) \(report.unopened == 1 ? "object" : "objects") could not be checked for want of keys; verify on the device that has them"
+            )
         }
         try output.line("sound: generation \(opened.anchor.generation), \(report.items) items, every object authenticates")
         try output.flush()

@@ -1,8 +1,16 @@
 /// Two options take a value that may be left out: `--generate[=LENGTH]` and `--clip [SECONDS]`. The argument parser would take the
 /// next word as their value, which may be an item's name; so the value that is meant is spelled out first.
 enum ArgumentSpelling {
-    static let generatedLength = 24
+    static let generatedLength = 20
     static let clipSeconds = 45
+
+    /// Whether all arguments are UTF-8; `CommandLine` repairs what is not, and an item of another name would be meant.
+    static var areText: Bool {
+        (0..<Int(CommandLine.argc)).allSatisfy { index in
+            guard let argument = CommandLine.unsafeArgv[index] else { return false }
+            return String(validatingCString: argument) != nil
+        }
+    }
 
     /// The arguments with both options in the form `--option=value`.
     static func normalized(_ arguments: [String]) -> [String] {

@@ -1,3 +1,4 @@
+import Glibc
 import VaultFmt
 
 /// The command's exit codes (`vaultfmt help exit-codes`).
@@ -31,13 +32,15 @@ struct CommandFailure: Error {
 
 extension ExitStatus {
     /// The exit code for an error of the library.
-    init(_ code: VaultError.Code) {
-        switch code {
+    init(_ error: VaultError) {
+        switch error.code {
         case .noSuchItem, .duplicateItem, .noSuchSlot: self = .noSuchItem
-        case .invalidArgument, .weakKDF, .lastSlot: self = .usage
-        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .rolledBack, .forked, .keyFileInvalid,
-            .passphraseInvalid:
+        case .invalidArgument, .weakKDF, .lastSlot, .passphraseInvalid: self = .usage
+        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .rolledBack, .forked, .keyFileInvalid:
             self = .damaged
+        case .limitExceeded:
+            // With a place it is the file that is over the format's limits, without one what was to be stored.
+            self = error.offset == nil ? .usage : .damaged
         case .noSuchFile: self = .noSuchFile
         case .unsupportedVersion, .unsupportedCritical, .deviceBound: self = .unavailable
         case .locked: self = .bug
@@ -45,7 +48,7 @@ extension ExitStatus {
         case .io, .noSpace, .readOnly, .outcomeUnknown, .cannotReplace, .outOfMemory: self = .io
         case .busy: self = .busy
         case .noSlotOpens, .notPermitted: self = .noAccess
-        case .kdfLimit, .limitExceeded: self = .overLimit
+        case .kdfLimit: self = .overLimit
         }
     }
 }
@@ -53,16 +56,18 @@ extension ExitStatus {
 extension CommandFailure {
     /// An error of the library, with what to do about it.
     init(_ error: VaultError) {
-        let hint = Self.hint(error.code)
-        self.init(ExitStatus(error.code), hint.isEmpty ? error.description : "\(error.description); \(hint)")
+        let status = ExitStatus(error)
+        self.init(status, "\(error.description); \(Self.advice(error, status))")
     }
 
-    private static func hint(_ code: VaultError.Code) -> String {
-        switch code {
+    private static func advice(_ error: VaultError, _ status: ExitStatus) -> String {
+        switch error.code {
         case .notAVault: "give the path of a vault, or make one with 'vaultfmt create'"
         case .unsupportedVersion, .unsupportedCritical: "a newer vaultfmt is needed"
         case .headerInvalid, .authenticationFailed, .structureInvalid:
             "restore a backup, or recover what still authenticates with 'vaultfmt salvage'"
+        case .limitExceeded:
+            status == .damaged ? "restore a backup; this is no file that vaultfmt writes" : "store less, or divide it"
         case .tampered: "somebody changed this file: restore a copy you trust"
         case .rolledBack, .forked: "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
         case .kdfLimit: "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"
@@ -71,19 +76,35 @@ extension CommandFailure {
         case .noSuchFile: "check the path, or make a vault with 'vaultfmt create'"
         case .fileExists: "choose another name or move it away"
         case .noSpace: "make room and try again"
+        case .io, .readOnly: "check the path, its permissions and the disk"
+        case .cannotReplace: "make a copy of the vault and go on with that"
         case .busy: "try again, or wait longer with --wait SECONDS"
         case .notPermitted: "open the vault with a full slot"
-        case .outcomeUnknown: "run the command again after checking the disk; 'vaultfmt verify' says what is in the file"
+        case .outcomeUnknown: "check the disk, then run the command again; 'vaultfmt verify' says what is in the file"
         case .lastSlot: "add another full slot first with 'vaultfmt slot add'"
         case .noSuchSlot: "'vaultfmt slot list' names them"
+        case .noSuchItem: "'vaultfmt list' shows what there is"
+        case .duplicateItem: "choose another name, or replace its secret with 'vaultfmt set'"
         case .keyFileInvalid: "use a copy of the key file that is whole"
+        case .passphraseInvalid: "use a passphrase of UTF-8 text"
         case .weakKDF: "give a higher cost, or accept it with --allow-weak-kdf"
+        case .invalidArgument: "see 'vaultfmt help' and the command's --help"
         case .outOfMemory: "free some memory, or use a machine that has more"
         case .locked: "this is a bug in vaultfmt: please report it"
-        case .noSuchItem, .duplicateItem, .limitExceeded, .io, .readOnly, .cannotReplace, .passphraseInvalid,
-            .invalidArgument:
-            ""
         }
+    }
+
+    /// A failed call of the system, with what to do about it.
+    init(system number: Int32, _ what: String) {
+        let advice =
+            switch number {
+            case EACCES, EPERM, EROFS: "check its permissions"
+            case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: "check the path"
+            case ENOSPC, EDQUOT: "make room and try again"
+            case EBADF: "give one that is open"
+            default: "check the path and the disk"
+            }
+        self.init(number == ENOENT ? .noSuchFile : .io, "\(what): \(Descriptor.message(number)); \(advice)")
     }
 }
 

@@ -6,7 +6,7 @@ extension FactorSources {
     func opening(_ path: String, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
         var given = try read()
         if given.rawKey != nil || given.passphrase != nil { return given }
-        let slots = try attempt { () throws(VaultError) in try Vault.inspect(path).slots.map(\.factors) }
+        let slots = try attempt { () throws(VaultError) in try Vault.slots(at: path).map(\.factors) }
         if let kind = try given.keyFileKind() {
             // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
             if slots.contains(kind) || !slots.contains([kind, .passphrase]) { return given }

@@ -11,10 +11,11 @@ enum FailureReport {
         case let error as VaultError: return report(CommandFailure(error))
         default: break
         }
-        if Vaultfmt.exitCode(for: error) == .success {
-            return answer(Vaultfmt.fullMessage(for: error))
+        switch Vaultfmt.exitCode(for: error) {
+        case .success: return answer(Vaultfmt.fullMessage(for: error))
+        case .validationFailure: return report(CommandFailure(.usage, usageMessage(error, arguments)))
+        default: return report(CommandFailure(.bug, "unexpected: \(error); this is a bug in vaultfmt: please report it"))
         }
-        return report(CommandFailure(.usage, usageMessage(error, arguments)))
     }
 
     private static func report(_ failure: CommandFailure) -> ExitStatus {
@@ -83,7 +84,7 @@ enum CommandNames {
             command = next
             rest = rest.dropFirst()
         }
-        return (path, command.configuration.subcommands.flatMap(names), rest)
+        return (path, command.configuration.subcommands.filter { $0.configuration.shouldDisplay }.flatMap(names), rest)
     }
 
     private static func names(of command: any ParsableCommand.Type) -> [String] {

@@ -15,20 +15,41 @@ struct ItemName: ParsableArguments {
     /// - Throws: `ExitStatus.noSuchItem`; `ExitStatus.ambiguous`, after the matches were written to standard error.
     func find(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure) -> Item {
         let matches = try findAll(in: vault, label: label, accessibility: accessibility)
-        guard let item = matches.first else {
+        guard let item = try single(matches) else {
             throw CommandFailure(.noSuchItem, "no item is named \(shown); 'vaultfmt list' shows what there is")
         }
-        guard matches.count == 1 else {
+        return item
+    }
+
+    /// What `set` writes to: the item of this very name where the account is given too, else the one item that the name fits, else a new one.
+    /// - Parameter key: The key that the name makes, `key()`.
+    func target(_ key: ItemKey, in vault: Vault) throws(CommandFailure) -> ItemKey {
+        if try accountGiven() != nil, try attempt({ () throws(VaultError) in try vault.item(key) }) != nil { return key }
+        var query = fields.query
+        query.itemClass = key.itemClass
+        query.service = key.service
+        query.server = key.server
+        query.account = try accountGiven()
+        var matches: [Item] = []
+        try ItemSearch.each(in: vault, query, fields) { item throws(CommandFailure) in matches.append(item) }
+        return try single(matches)?.key ?? key
+    }
+
+    /// The only match, if any; several go to standard error.
+    private func single(_ matches: [Item]) throws(CommandFailure) -> Item? {
+        guard matches.count <= 1 else {
             for match in matches.prefix(20) { Terminal.errorLine("  \(ItemText.summary(match.key, label: match.attributes.label))") }
             if matches.count > 20 { Terminal.errorLine("  … and \(matches.count - 20) more") }
             throw CommandFailure(
                 .ambiguous, "\(matches.count) items are named \(shown); add the account or other options until one is left")
         }
-        return item
+        return matches.first
     }
 
     /// Finds all items that the name and the options fit, in key order.
     func findAll(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure) -> [Item] {
+        let progress = Progress("searching")
+        defer { progress.finish() }
         var matches: [Item] = []
         for query in try queries(label: label, accessibility: accessibility) {
             try ItemSearch.each(in: vault, query, fields) { item throws(CommandFailure) in matches.append(item) }

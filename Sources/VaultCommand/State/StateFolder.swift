@@ -8,7 +8,7 @@ enum StateFolder {
     static func read(_ path: String, what: String, limit: Int) throws(CommandFailure) -> Secret? {
         guard access(path, F_OK) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw CommandFailure(.io, "cannot read \(what) \(TerminalText.quoted(path)): \(Descriptor.message(errno))")
+            throw CommandFailure(system: errno, "cannot read \(what) \(TerminalText.quoted(path))")
         }
         return try Descriptor.readFile(path, what: what, limit: limit)
     }
@@ -34,7 +34,7 @@ enum StateFolder {
         guard result == 0 else {
             unlink(temporary)
             if !replacing && result == -EEXIST { return false }
-            throw CommandFailure(.io, "cannot write \(what) \(TerminalText.quoted(path)): \(Descriptor.message(-result))")
+            throw CommandFailure(system: -result, "cannot write \(what) \(TerminalText.quoted(path))")
         }
         syncFolder(folder)
         return true
@@ -44,11 +44,11 @@ enum StateFolder {
     static func makeFolder(_ path: String) throws(CommandFailure) {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
         guard errno == ENOENT, path.contains("/"), parent(of: path) != path else {
-            throw CommandFailure(.io, "cannot make the folder \(TerminalText.quoted(path)): \(Descriptor.message(errno))")
+            throw CommandFailure(system: errno, "cannot make the folder \(TerminalText.quoted(path))")
         }
         try makeFolder(parent(of: path))
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw CommandFailure(.io, "cannot make the folder \(TerminalText.quoted(path)): \(Descriptor.message(errno))")
+            throw CommandFailure(system: errno, "cannot make the folder \(TerminalText.quoted(path))")
         }
     }
 

@@ -35,7 +35,7 @@ struct ControllingTerminal: ~Copyable {
                 }
                 return buffer.prefix(count)
             case .end: return nil
-            case .failed(let number): throw CommandFailure(.io, "cannot read from the terminal: \(Descriptor.message(number))")
+            case .failed(let number): throw CommandFailure(system: number, "cannot read from the terminal")
             case .signal(let signal): Self.actOn(signal)
             }
         }

@@ -39,7 +39,7 @@ enum Descriptor {
             }
             if count < 0 {
                 if errno == EINTR { continue }
-                throw CommandFailure(.io, "cannot read \(name): \(message(errno))")
+                throw CommandFailure(system: errno, "cannot read \(name)")
             }
             if count == 0 { return buffer.prefix(used) }
             used += count
@@ -54,7 +54,7 @@ enum Descriptor {
         let descriptor = vault_open(path, O_RDONLY, 0)
         let name = "\(what) \(TerminalText.quoted(path))"
         guard descriptor >= 0 else {
-            throw CommandFailure(descriptor == -ENOENT ? .noSuchFile : .io, "cannot open \(name): \(message(-descriptor))")
+            throw CommandFailure(system: -descriptor, "cannot open \(name)")
         }
         defer { close(descriptor) }
         return try readAll(descriptor, name: name, limit: limit)
@@ -68,7 +68,7 @@ enum Descriptor {
             guard descriptor != -EEXIST else {
                 throw CommandFailure(.outputExists, "\(name) exists already; choose another name or move it away")
             }
-            throw CommandFailure(.io, "cannot create \(name): \(message(-descriptor))")
+            throw CommandFailure(system: -descriptor, "cannot create \(name)")
         }
         defer { close(descriptor) }
         let failure = contents.withUnsafeBytes { bytes in
@@ -77,7 +77,7 @@ enum Descriptor {
         }
         guard failure == 0 else {
             unlink(path)
-            throw CommandFailure(.io, "cannot write \(name): \(message(failure))")
+            throw CommandFailure(system: failure, "cannot write \(name)")
         }
     }
 

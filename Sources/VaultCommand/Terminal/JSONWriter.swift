@@ -130,13 +130,20 @@ struct JSONWriter: ~Copyable {
 
     private func quoted(_ text: String) throws(CommandFailure) {
         try output.write(byte: 0x22)
-        for character in text.unicodeScalars { try scalar(Unicode.UTF8.encode(character)) }
+        if text.utf8.allSatisfy(Self.isPlain) {
+            try output.write(text)
+        } else {
+            for character in text.unicodeScalars { try scalar(Unicode.UTF8.encode(character)) }
+        }
         try output.write(byte: 0x22)
     }
 
+    /// Whether a byte stands for itself.
+    private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C }
+
     private func scalar(_ encoded: Unicode.UTF8.EncodedScalar?) throws(CommandFailure) {
         guard let encoded else { return }
-        if encoded.count == 1, let byte = encoded.first, byte >= 0x20, byte < 0x7F, byte != 0x22, byte != 0x5C {
+        if encoded.count == 1, let byte = encoded.first, Self.isPlain(byte) {
             return try output.write(byte: byte)
         }
         let decoded = Unicode.UTF8.decode(encoded)
