@@ -10,7 +10,8 @@ struct ClipboardTests {
         let folder = sandbox.path("bin")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let programs = [
-            "wl-copy": "echo \"wl-copy $*\" >> \"$HOME/calls\"; if [ \"$1\" = --clear ]; then rm \"$HOME/board\"; else cat > \"$HOME/board\"; fi",
+            "wl-copy":
+                "echo \"wl-copy $*\" >> \"$HOME/calls\"; if [ \"$1\" = --clear ]; then rm \"$HOME/board\"; else cat > \"$HOME/board\"; fi",
             "wl-paste": "[ \"$1\" = --no-newline ] && cat \"$HOME/board\"",
             "xclip": "echo \"xclip $*\" >> \"$HOME/calls\"; case \"$3\" in -in) cat > \"$HOME/board\";; -out) cat \"$HOME/board\";; esac",
         ]

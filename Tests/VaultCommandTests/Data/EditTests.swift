@@ -84,7 +84,8 @@ struct EditTests {
     func signals() throws {
         for (signal, status) in [("TERM", Int32(128 + 15)), ("HUP", 128 + 1)] {
             let sandbox = try sandbox(
-                editor: "echo \"$1\" > \"$HOME/seen\"; echo new > \"$1\"; trap '' INT; kill -INT $PPID; kill -\(signal) $PPID; exec sleep 60")
+                editor:
+                    "echo \"$1\" > \"$HOME/seen\"; echo new > \"$1\"; trap '' INT; kill -INT $PPID; kill -\(signal) $PPID; exec sleep 60")
             let run = try sandbox.run("edit", "svc")
             #expect(run.status == status)
             let folder = URL(fileURLWithPath: try seen(sandbox)).deletingLastPathComponent().path

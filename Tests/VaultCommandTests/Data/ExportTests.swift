@@ -6,7 +6,9 @@ struct ExportTests {
     private func sandbox() throws -> Sandbox {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", "alice", "--label", "=1+1", "--comment", "a \"b\", c\nd", input: "p,w".utf8)
-        try sandbox.ok("set", "--server", "s.example", "--account", "bob", "--protocol", "https", "--port", "8443", "--path", "/x", input: " two ".utf8)
+        try sandbox.ok(
+            "set", "--server", "s.example", "--account", "bob", "--protocol", "https", "--port", "8443", "--path", "/x", input: " two ".utf8
+        )
         try sandbox.ok("set", "binary", "--exact", input: [0x00, 0xFF, 0x0A])
         return sandbox
     }

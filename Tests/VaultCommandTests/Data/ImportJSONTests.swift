@@ -12,7 +12,8 @@ struct ImportJSONTests {
         let sandbox = try Sandbox.withVault()
         let text = export(
             #"{"class": "generic-password", "service": "svc", "secret": ""}"#,
-            #"{"secret": {"base64": "AP8="}, "class": "internet-password", "server": "s", "port": 443, "created": 0, "modified": "1970-01-01T01:00:01+01:00"}"#)
+            #"{"secret": {"base64": "AP8="}, "class": "internet-password", "server": "s", "port": 443, "created": 0, "modified": "1970-01-01T01:00:01+01:00"}"#
+        )
         #expect(try sandbox.ok("import", "-", input: text.utf8).error.contains("imported 2 items"))
         let items = try #require(try sandbox.ok("list", "--json").json() as? [[String: Any]])
         #expect(items[0]["accessible"] as? String == "when-unlocked")
@@ -78,7 +79,10 @@ struct ImportJSONTests {
             (#"{"class": "generic-password", "service": "s", "secret": "x", "created": "today"}"#, "'created' is not a time"),
             (#"{"class": "internet-password", "server": "s", "secret": "x", "port": 4294967296}"#, "'port' is not a whole number"),
             (#"{"class": "internet-password", "server": "s", "secret": "x", "port": -1}"#, "'port' is not a whole number"),
-            (#"{"class": "certificate", "type": 3, "issuer": "AA==", "serialNumber": "x", "secret": "x"}"#, "'serialNumber' is not base 64"),
+            (
+                #"{"class": "certificate", "type": 3, "issuer": "AA==", "serialNumber": "x", "secret": "x"}"#,
+                "'serialNumber' is not base 64"
+            ),
             (#"{"class": "generic-password", "service": "s", "secret": "\ud800"}"#, "not valid JSON"),
         ]
         for (item, message) in cases {
@@ -88,15 +92,15 @@ struct ImportJSONTests {
         #expect(try sandbox.ok("list").bytes == [])
     }
 
-    @Test("the limits of a vault hold for imports: exit 78, and nothing is imported")
+    @Test("the limits of a vault hold for imports: exit 65, and nothing is imported")
     func limits() throws {
         let sandbox = try Sandbox.withVault()
         let long = String(repeating: "x", count: 4097)
         let item = #"{"class": "generic-password", "service": "\#(long)", "secret": "x"}"#
-        try sandbox.fails(78, "the service has 4097 bytes", "import", "-", input: export(item).utf8)
+        try sandbox.fails(65, "the service has 4097 bytes", "import", "-", input: export(item).utf8)
         let attributes = (0..<65).map { "\"a\($0)\": \"\"" }.joined(separator: ",")
         let many = #"{"class": "generic-password", "service": "s", "secret": "x", "attributes": {\#(attributes)}}"#
-        try sandbox.fails(78, "at most 64 attributes", "import", "-", input: export(many).utf8)
+        try sandbox.fails(65, "at most 64 attributes", "import", "-", input: export(many).utf8)
         #expect(try sandbox.ok("list").bytes == [])
     }
 
@@ -104,7 +108,8 @@ struct ImportJSONTests {
     func quiet() throws {
         let sandbox = try Sandbox.withVault()
         for item in [
-            #"{"class": "generic-password", "service": "s", "secret": "hunter2"#, #"{"class": "generic-password", "service": "s", "secret": hunter2}"#,
+            #"{"class": "generic-password", "service": "s", "secret": "hunter2"#,
+            #"{"class": "generic-password", "service": "s", "secret": hunter2}"#,
             #"{"class": "generic-password", "service": "s", "secret": "hunter2", "hunter": }"#,
         ] {
             let run = try sandbox.run("import", "-", input: export(item).utf8)

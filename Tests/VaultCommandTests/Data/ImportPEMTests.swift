@@ -9,16 +9,20 @@ struct ImportPEMTests {
         // Outputs are not cut to length, so each run has a new one.
         let output = ".ssl-\(UUID().uuidString)"
         let child = try Child.start(
-            arguments, program: "/usr/bin/openssl", environment: sandbox.environment, directory: sandbox.folder, output: sandbox.path(output),
+            arguments, program: "/usr/bin/openssl", environment: sandbox.environment, directory: sandbox.folder,
+            output: sandbox.path(output),
             error: sandbox.path(output + "-error"))
         let status = try child.wait()
-        guard status == 0 else { throw Failure("openssl \(arguments): \(String(decoding: try sandbox.read(output + "-error"), as: UTF8.self))") }
+        guard status == 0 else {
+            throw Failure("openssl \(arguments): \(String(decoding: try sandbox.read(output + "-error"), as: UTF8.self))")
+        }
         return try sandbox.read(output)
     }
 
     private func certificate(_ sandbox: Sandbox, _ kind: String..., name: String = "host.example") throws {
         try openssl(
-            sandbox, "req", "-x509", "-newkey", kind[0], "-pkeyopt", kind[1], "-nodes", "-days", "3", "-subj", "/O=Org/CN=\(name)", "-keyout",
+            sandbox, "req", "-x509", "-newkey", kind[0], "-pkeyopt", kind[1], "-nodes", "-days", "3", "-subj", "/O=Org/CN=\(name)",
+            "-keyout",
             "key.pem", "-out", "cert.pem")
     }
 
@@ -32,7 +36,10 @@ struct ImportPEMTests {
 
     @Test(
         "a certificate and its key become certificate, key and identity, with Apple's numbers",
-        arguments: [("rsa:2048", "rsa_keygen_bits:2048", 42, 2048), ("ec", "ec_paramgen_curve:P-256", 73, 256), ("ec", "ec_paramgen_curve:P-521", 73, 521)])
+        arguments: [
+            ("rsa:2048", "rsa_keygen_bits:2048", 42, 2048), ("ec", "ec_paramgen_curve:P-256", 73, 256),
+            ("ec", "ec_paramgen_curve:P-521", 73, 521),
+        ])
     func identity(algorithm: String, option: String, type: Int, size: Int) throws {
         let sandbox = try Sandbox.withVault()
         try certificate(sandbox, algorithm, option)
@@ -59,7 +66,8 @@ struct ImportPEMTests {
         let keyDER = try openssl(sandbox, "pkcs8", "-topk8", "-nocrypt", "-in", "key.pem", "-outform", "DER")
         #expect(try sandbox.ok("get", "--class", "key").bytes == keyDER)
         // The subject key identifier that openssl puts into the certificate is the same hash (RFC 5280, 4.2.1.2, method 1).
-        let text = String(decoding: try openssl(sandbox, "x509", "-in", "cert.pem", "-noout", "-ext", "subjectKeyIdentifier"), as: UTF8.self)
+        let text = String(
+            decoding: try openssl(sandbox, "x509", "-in", "cert.pem", "-noout", "-ext", "subjectKeyIdentifier"), as: UTF8.self)
         let label = try #require(bytes(key, "applicationLabel")).map { String(format: "%02X", $0) }.joined(separator: ":")
         #expect(text.contains(label))
 
@@ -109,7 +117,10 @@ struct ImportPEMTests {
             ("-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n", "line 1: the block is not base 64"),
             ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END PRIVATE KEY-----\n", "line 3: this ends another block than line 1 began"),
             ("-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n", "line 1: this private key is damaged"),
-            ("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n", "line 1: a key in the form 'OPENSSH PRIVATE KEY'"),
+            (
+                "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n",
+                "line 1: a key in the form 'OPENSSH PRIVATE KEY'"
+            ),
         ]
         for (text, message) in cases {
             try sandbox.fails(65, message, "import", "-", input: text.utf8)
@@ -151,7 +162,8 @@ struct ImportPEMTests {
         let sandbox = try Sandbox.withVault()
         let bundle = try [UInt8](Data(contentsOf: URL(fileURLWithPath: "/etc/ssl/certs/ca-certificates.crt")))
         let begin = Array("-----BEGIN CERTIFICATE-----".utf8)
-        let blocks = String(decoding: bundle, as: UTF8.self).components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst().map { block in
+        let blocks = String(decoding: bundle, as: UTF8.self).components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst().map {
+            block in
             block.prefix { $0 != "-" }.filter { !$0.isNewline }
         }
         let unique = Set(blocks)

@@ -90,7 +90,9 @@ struct ImportTests {
     func oneCommit() throws {
         let sandbox = try sandbox()
         func generation() throws -> Int? {
-            (try sandbox.ok("inspect", "--json").json() as? [String: Any]).flatMap { ($0["generation"] ?? ($0["state"] as? [String: Any])?["generation"]) as? Int }
+            (try sandbox.ok("inspect", "--json").json() as? [String: Any]).flatMap {
+                ($0["generation"] ?? ($0["state"] as? [String: Any])?["generation"]) as? Int
+            }
         }
         let before = try #require(try generation())
         try sandbox.ok("import", "--on-duplicate", "skip", "list.csv")

@@ -6,13 +6,15 @@ import VaultFmt
 struct RoundTripTests {
     /// Names as other people might give them.
     private static let names = [
-        "", "plain", "with space", "line\nbreak\r\n\t", "\u{0}\u{1}\u{7F}\u{9B}31m\u{1B}[2J", "\u{202E}gnirts\u{2066}\u{200F}", "e\u{301}", "é",
+        "", "plain", "with space", "line\nbreak\r\n\t", "\u{0}\u{1}\u{7F}\u{9B}31m\u{1B}[2J", "\u{202E}gnirts\u{2066}\u{200F}", "e\u{301}",
+        "é",
         "\u{301}combining first", "🙂👩‍👩‍👧", "\"quoted\", {json} \\u0041 \\", "\u{2028}\u{2029}\u{FEFF}", "\u{10FFFF}\u{E000}",
         String(repeating: "ü", count: 500), "</script>&amp;", "=1+1",
     ]
 
     private static let secrets: [[UInt8]] = [
-        [], [0], [0x0A], Array("hunter2".utf8), Array("line\nbreak \u{202E}\u{0}".utf8), [0xFF, 0xFE, 0x00, 0xC3], Array((0...255).map(UInt8.init)),
+        [], [0], [0x0A], Array("hunter2".utf8), Array("line\nbreak \u{202E}\u{0}".utf8), [0xFF, 0xFE, 0x00, 0xC3],
+        Array((0...255).map(UInt8.init)),
         Array("\u{FEFF}bom".utf8), [UInt8](repeating: 0x5C, count: 3_000), [UInt8](repeating: 0x80, count: 3_001),
     ]
 
@@ -61,7 +63,8 @@ struct RoundTripTests {
         var attributes = Attributes()
         for step in 0..<(index % 8) {
             let name = Self.names[(index + step) % Self.names.count]
-            attributes[String(decoding: name.utf8.prefix(250), as: UTF8.self) + "\(step)"] = Self.secrets[(index + step * 3) % Self.secrets.count]
+            attributes[String(decoding: name.utf8.prefix(250), as: UTF8.self) + "\(step)"] =
+                Self.secrets[(index + step * 3) % Self.secrets.count]
         }
         // Names that are one and the same to Swift's ==, and two to the format.
         if index.isMultiple(of: 7) {
@@ -91,7 +94,8 @@ struct RoundTripTests {
             let attributes = item.attributes.names.flatMap { [Array($0.utf8), item.attributes[$0] ?? []] }
             all.append(
                 Contents(
-                    key: item.key, attributes: attributes, accessibility: item.accessibility, created: item.created, modified: item.modified,
+                    key: item.key, attributes: attributes, accessibility: item.accessibility, created: item.created,
+                    modified: item.modified,
                     secret: opened.secret.withUnsafeBytes(Array.init)))
         }
         return all

@@ -131,9 +131,9 @@ extension JSONObject {
         case .genericPassword: .genericPassword(service: try required("service"), account: try text("account"))
         case .internetPassword:
             .internetPassword(
-                server: try required("server"), protocol: try text("protocol"), port: try container.contains(Name(stringValue: "port")) ? number("port") : 0, path: try text("path"),
-                account: try text("account"), securityDomain: try text("securityDomain"), authenticationType: try text("authenticationType")
-            )
+                server: try required("server"), protocol: try text("protocol"), port: try number("port", else: 0),
+                path: try text("path"), account: try text("account"), securityDomain: try text("securityDomain"),
+                authenticationType: try text("authenticationType"))
         case .certificate:
             .certificate(type: try number("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
         case .identity:
@@ -148,7 +148,8 @@ extension JSONObject {
 
     private func text(_ name: String) throws -> String { try optional(name) ?? "" }
 
-    private func number(_ name: String) throws -> UInt32 {
+    private func number(_ name: String, else absent: UInt32? = nil) throws -> UInt32 {
+        if let absent, !container.contains(Name(stringValue: name)) { return absent }
         let number: Double = try required(name)
         guard let exact = UInt32(exactly: number) else { throw failure("is not a whole number from 0 to \(UInt32.max)", at: name) }
         return exact
