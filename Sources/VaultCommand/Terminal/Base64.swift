@@ -1,6 +1,19 @@
+import VaultFmt
+
 extension Output {
-    /// Appends bytes in base 64 (RFC 4648, with padding).
+    /// Appends bytes in base 64 (RFC 4648, with padding). They may be secret: what they pass through is wiped.
     func write(base64 bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+        var encoded = Secret(count: 4096)
+        for start in stride(from: 0, to: bytes.count, by: 3072) {
+            let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + 3072, bytes.count)])
+            let count = encoded.withUnsafeMutableBytes { Self.encode(piece, into: $0) }
+            try encoded.withUnsafeBytes { text throws(CommandFailure) in try write(UnsafeRawBufferPointer(rebasing: text[..<count])) }
+        }
+    }
+
+    /// Encodes bytes; returns how long the text is.
+    private static func encode(_ bytes: UnsafeRawBufferPointer, into text: UnsafeMutableRawBufferPointer) -> Int {
+        var end = 0
         for position in stride(from: 0, to: bytes.count, by: 3) {
             let rest = bytes.count - position
             var bits = UInt32(bytes[position]) << 16
@@ -8,9 +21,11 @@ extension Output {
             if rest > 2 { bits |= UInt32(bytes[position + 2]) }
             for index in 0..<4 {
                 let digit = UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * index)) & 63
-                try write(byte: index <= rest ? Self.base64Digit(digit) : 0x3D)
+                text[end] = index <= rest ? base64Digit(digit) : 0x3D
+                end += 1
             }
         }
+        return end
     }
 
     private static func base64Digit(_ value: UInt8) -> UInt8 {

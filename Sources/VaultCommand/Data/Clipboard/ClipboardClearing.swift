@@ -6,7 +6,7 @@ import VaultFmt
 
 /// Takes a secret out of the clipboard again: a process of this program that waits by itself, and knows the secret's salted hash only.
 enum ClipboardClearing {
-    static let command = "clear-clipboard"
+    static let command = "__clear-clipboard"
     /// Salt and SHA-256.
     static let digestLength = 16 + SHA256.byteCount
     /// The most that is read back from a clipboard: what an item's secret can have, and a byte that shows it is more.

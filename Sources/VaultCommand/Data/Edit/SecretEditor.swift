@@ -56,7 +56,8 @@ enum SecretEditor {
     /// Runs the editor as the shell would, since EDITOR may have arguments. Ctrl-C is the editor's; what ends this process ends the
     /// editor first.
     private static func run(_ editor: String, _ file: String, _ signals: borrowing HeldSignals) throws(CommandFailure) -> Outcome {
-        let process = try Subprocess.startInForeground("/bin/sh", ["-c", editor + " \"$@\"", editor, file], mask: signals.before)
+        let script = (isSimple(editor) ? "exec " : "") + editor + " \"$@\""
+        let process = try Subprocess.startInForeground("/bin/sh", ["-c", script, editor, file], mask: signals.before)
         while true {
             let signal = signals.wait()
             if let code = Subprocess.poll(process) { return code == 0 ? .done : .failed(code) }
@@ -64,6 +65,12 @@ enum SecretEditor {
             Subprocess.end(process)
             return .interrupted(signal)
         }
+    }
+
+    /// Whether it is one program with arguments: then the shell makes way for it, and a signal reaches the editor itself.
+    private static func isSimple(_ editor: String) -> Bool {
+        let first = editor.prefix { $0 != " " }
+        return !first.contains("=") && !editor.contains { ";&|<>()$`\n".contains($0) }
     }
 
     /// The new secret; nil where it is the old one. A newline that the editor put at the end of a secret without one is taken away.

@@ -48,6 +48,9 @@ struct CSVImport: ~Copyable, ImportSource {
     private static func table(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) -> CSVTable {
         for delimiter in delimiters {
             let table = try CSVTable(bytes, delimiter: delimiter)
+            guard table.header != CSVExport.columns else {
+                throw .damaged("line 1", "this is the CSV export of vaultfmt, which leaves things out; import its JSON export instead")
+            }
             if CSVColumns(header: table.header).isPasswordList { return table }
         }
         throw .damaged(

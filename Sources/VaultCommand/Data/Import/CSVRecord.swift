@@ -25,11 +25,8 @@ struct CSVRecord {
 
     private subscript(meaning: CSVColumns.Meaning) -> String { row[columns[meaning]] }
 
-    /// Where the URL leads. Bitwarden joins several by commas: then the first; the attribute `url` keeps them all.
-    private var address: WebAddress? {
-        let text = self[.url]
-        return WebAddress(text) ?? text.firstIndex(of: ",").flatMap { WebAddress(String(text[..<$0])) }
-    }
+    /// Where the URL leads; what the key does not say of it is kept in the attribute `url`.
+    private var address: WebAddress? { WebAddress(list: self[.url]) }
 
     private func key(_ address: WebAddress?) throws(VaultError) -> ItemKey {
         guard let address else {

@@ -25,12 +25,13 @@ extension CommandFailure {
     static func damaged(_ place: String, _ what: String) -> CommandFailure { CommandFailure(.damaged, "\(place): \(what)") }
 }
 
-/// Runs a step of the library and gives its error the place in the source that caused it.
+/// Runs a step of the library and gives its error the place in the source that caused it. What does not fit into a vault is no
+/// wrong use of the command, but a wrong source.
 func importing<R: ~Copyable>(_ place: String, _ body: () throws(VaultError) -> R) throws(CommandFailure) -> R {
     do throws(VaultError) {
         return try body()
     } catch {
         let failure = CommandFailure(error)
-        throw CommandFailure(failure.status, "\(place): \(failure.message)")
+        throw CommandFailure(failure.status == .usage ? .damaged : failure.status, "\(place): \(failure.message)")
     }
 }

@@ -108,9 +108,8 @@ struct JSONObject {
         }
     }
 
-    func failure(_ what: String, at name: String? = nil) -> DecodingError {
-        let path = container.codingPath + (name.map { [Name(stringValue: $0)] } ?? [])
-        return .dataCorrupted(.init(codingPath: path, debugDescription: what))
+    func failure(_ what: String, at name: String? = nil) -> JSONFault {
+        JSONFault(path: container.codingPath + (name.map { [Name(stringValue: $0)] } ?? []), what: what)
     }
 }
 
@@ -132,22 +131,29 @@ extension JSONObject {
         case .genericPassword: .genericPassword(service: try required("service"), account: try text("account"))
         case .internetPassword:
             .internetPassword(
-                server: try required("server"), protocol: try text("protocol"), port: try optional("port") ?? 0, path: try text("path"),
-                account: try text("account"), securityDomain: try text("securityDomain"), authenticationType: try text("authenticationType")
-            )
+                server: try required("server"), protocol: try text("protocol"), port: try number("port", else: 0),
+                path: try text("path"), account: try text("account"), securityDomain: try text("securityDomain"),
+                authenticationType: try text("authenticationType"))
         case .certificate:
-            .certificate(type: try required("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
+            .certificate(type: try number("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
         case .identity:
-            .identity(type: try required("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
+            .identity(type: try number("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
         case .key:
             .key(
-                keyClass: try required("keyClass"), keyType: try required("keyType"), applicationLabel: try bytes("applicationLabel"),
-                applicationTag: try bytes("applicationTag"), sizeInBits: try required("sizeInBits"),
-                effectiveSize: try required("effectiveSize"))
+                keyClass: try number("keyClass"), keyType: try number("keyType"), applicationLabel: try bytes("applicationLabel"),
+                applicationTag: try bytes("applicationTag"), sizeInBits: try number("sizeInBits"),
+                effectiveSize: try number("effectiveSize"))
         }
     }
 
     private func text(_ name: String) throws -> String { try optional(name) ?? "" }
+
+    private func number(_ name: String, else absent: UInt32? = nil) throws -> UInt32 {
+        if let absent, !container.contains(Name(stringValue: name)) { return absent }
+        let number: Double = try required(name)
+        guard let exact = UInt32(exactly: number) else { throw failure("is not a whole number from 0 to \(UInt32.max)", at: name) }
+        return exact
+    }
 
     /// Bytes of a key's field: always in base 64, as listings have them.
     private func bytes(_ name: String) throws -> [UInt8] {

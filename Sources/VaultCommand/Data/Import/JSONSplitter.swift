@@ -92,25 +92,32 @@ struct JSONSplitter: ~Copyable {
 
     /// What is wrong, without a byte of what was read: it may be secret.
     private static func describe(_ error: any Error) -> String {
-        guard let error = error as? DecodingError else { return "this is not valid JSON" }
         switch error {
-        case .typeMismatch(_, let context): return path(context) + "is of the wrong type"
-        case .valueNotFound(_, let context): return path(context) + "is null"
-        case .keyNotFound(let key, let context): return path(context) + "lacks \(TerminalText.quoted(key.stringValue))"
-        case .dataCorrupted(let context):
-            return context.underlyingError == nil ? path(context) + context.debugDescription : "this is not valid JSON"
-        @unknown default: return "this is not valid JSON"
+        case let fault as JSONFault: path(fault.path) + fault.what
+        case DecodingError.typeMismatch(_, let context): path(context.codingPath) + "is of the wrong type"
+        case DecodingError.valueNotFound(_, let context): path(context.codingPath) + "is null"
+        case DecodingError.keyNotFound(let key, let context):
+            path(context.codingPath) + "lacks \(TerminalText.quoted(key.stringValue))"
+        default: "this is not valid JSON"
         }
     }
 
-    private static func path(_ context: DecodingError.Context) -> String {
-        let names = context.codingPath.map(\.stringValue)
-        return names.isEmpty ? "this " : TerminalText.quoted(names.joined(separator: ".")) + " "
+    private static func path(_ path: [any CodingKey]) -> String {
+        path.isEmpty ? "this " : TerminalText.quoted(path.map(\.stringValue).joined(separator: ".")) + " "
     }
 }
 
+/// A value that is JSON, but not what it should be.
+struct JSONFault: Error {
+    let path: [any CodingKey]
+    let what: String
+}
+
 extension JSONSplitter {
-    private static let space: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+    private static let space = ASCIISet(" \t\n\r")
+    private static let quotes = ASCIISet("\"\\")
+    private static let marks = ASCIISet("\"{}[]:")
+    private static let ends = ASCIISet(" \t\n\r,:{}[]\"")
 
     private func failure(_ what: String) -> CommandFailure { .damaged("byte \(reader.offset)", what) }
 
@@ -152,7 +159,9 @@ extension JSONSplitter {
     }
 
     private mutating func readName() throws(CommandFailure) -> String {
-        guard try skipSpace() == UInt8(ascii: "\"") else { throw failure("a member's name is expected here") }
+        let first = try skipSpace()
+        guard first != nil else { throw failure("the JSON text ends too early") }
+        guard first == UInt8(ascii: "\"") else { throw failure("a member's name is expected here") }
         try readValue()
         let name = try decode(String.self)
         try expect(":", "a colon")
@@ -175,6 +184,7 @@ extension JSONSplitter {
     private mutating func readNested() throws(CommandFailure) {
         var depth = 0
         repeat {
+            try reader.take(upTo: Self.marks, into: &piece, limit: Self.longestPiece)
             guard let byte = try reader.peek() else { throw failure("the JSON text ends within the value that starts at byte \(offset)") }
             switch byte {
             case UInt8(ascii: "\""):
@@ -192,7 +202,9 @@ extension JSONSplitter {
 
     private mutating func readString() throws(CommandFailure) {
         try keep(UInt8(ascii: "\""))
-        while let byte = try reader.peek() {
+        while true {
+            try reader.take(upTo: Self.quotes, into: &piece, limit: Self.longestPiece)
+            guard let byte = try reader.peek() else { break }
             try keep(byte)
             if byte == UInt8(ascii: "\"") { return }
             if byte == UInt8(ascii: "\\"), let escaped = try reader.peek() { try keep(escaped) }
@@ -201,7 +213,7 @@ extension JSONSplitter {
     }
 
     private mutating func readScalar() throws(CommandFailure) {
-        while let byte = try reader.peek(), !Self.space.contains(byte), !",:{}[]\"".utf8.contains(byte) { try keep(byte) }
+        try reader.take(upTo: Self.ends, into: &piece, limit: Self.longestPiece)
         guard !piece.isEmpty else { throw failure("a value is expected here") }
     }
 

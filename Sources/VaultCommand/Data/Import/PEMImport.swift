@@ -125,10 +125,8 @@ private final class KeyBlock {
         der = Secret(copying: document.derBytes)
         do {
             fields = try PrivateKeyFields(Certificate.PrivateKey(pemDocument: document))
-        } catch is CertificateError {
-            throw .damaged(place, "a kind of private key that is not supported; RSA, P-256, P-384, P-521 and Ed25519 are")
         } catch {
-            throw .damaged(place, "this private key is damaged, or of a kind that is not supported")
+            throw .damaged(place, "this private key is damaged, or none of RSA, P-256, P-384, P-521 and Ed25519")
         }
     }
 

@@ -61,6 +61,23 @@ struct SourceReader: ~Copyable {
         return byte
     }
 
+    /// Takes all bytes up to the next one of `stops`, or to the end, and appends them.
+    /// - Parameter limit: How many the target may then hold; the rest stays untaken.
+    mutating func take(upTo stops: ASCIISet, into target: inout SecretBuffer, limit: Int) throws(CommandFailure) {
+        while try peek() != nil {
+            let from = position
+            let found = chunk.withUnsafeBytes { bytes -> Int in
+                let most = min(end, from + max(limit - target.count, 0))
+                var to = from
+                while to < most, !stops.contains(bytes[to]) { to += 1 }
+                target.append(UnsafeRawBufferPointer(rebasing: bytes[from..<to]))
+                return to
+            }
+            position = found
+            guard found == end else { return }
+        }
+    }
+
     /// Shows the first bytes without taking them: as many as there are, and as `capacity` allows.
     mutating func withStart<R>(_ body: (UnsafeRawBufferPointer) -> R) throws(CommandFailure) -> R {
         while position == 0, end < chunk.count, try fill() {}
@@ -77,7 +94,7 @@ struct SourceReader: ~Copyable {
             chunk.withUnsafeBytes { all.append(UnsafeRawBufferPointer(rebasing: $0[from..<to])) }
             position = end
             guard all.count <= limit else {
-                throw CommandFailure(.overLimit, "\(name) has more than \(limit >> 20) MiB, the most that is read in this format; split it")
+                throw CommandFailure(.usage, "\(name) has more than \(limit >> 20) MiB, the most that is read in this format; split it")
             }
         }
         return all
@@ -104,5 +121,23 @@ struct SourceReader: ~Copyable {
             }
             guard errno == EINTR else { throw CommandFailure(.io, "cannot read \(name): \(Descriptor.message(errno))") }
         }
+    }
+}
+
+/// Some of the bytes below 128.
+struct ASCIISet {
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+
+    init(_ text: StaticString) {
+        text.withUTF8Buffer { bytes in
+            for byte in bytes where byte < 128 {
+                if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte - 64) }
+            }
+        }
+    }
+
+    func contains(_ byte: UInt8) -> Bool {
+        byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
     }
 }

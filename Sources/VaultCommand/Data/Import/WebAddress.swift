@@ -10,13 +10,28 @@ struct WebAddress {
     /// As in the URL, without its query; "/" alone is empty.
     let path: String
     /// Whether these fields say everything that the text says.
-    let isExact: Bool
+    private(set) var isExact: Bool
+
+    /// The first of several addresses, joined by commas as Bitwarden does it; or the only one.
+    /// - Returns: nil where the text names no server.
+    init?(list text: String) {
+        guard let comma = text.firstIndex(of: ",") else {
+            self.init(text)
+            return
+        }
+        let rest = text[text.index(after: comma)...]
+        let scheme = rest.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
+        let isList = !scheme.isEmpty && rest[scheme.endIndex...].hasPrefix("://")
+        guard let whole = WebAddress(isList ? String(text[..<comma]) : text) ?? WebAddress(String(text[..<comma])) else { return nil }
+        self = whole
+        isExact = !isList && whole.isExact
+    }
 
     /// - Returns: nil where the text names no server.
-    init?(_ text: String) {
+    private init?(_ text: String) {
         let hasScheme = text.contains("://")
         guard hasScheme || !text.contains("@"), let parts = URLComponents(string: hasScheme ? text : "//" + text) else { return nil }
-        guard let host = parts.host, !host.isEmpty else { return nil }
+        guard let host = parts.host, !host.isEmpty, !host.contains(",") else { return nil }
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         server = (isBracketed ? String(host.dropFirst().dropLast()) : host).lowercased()
         `protocol` = (parts.scheme ?? "").lowercased()

@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+
+@Suite("get --clip")
+struct ClipboardTests {
+    /// A vault with one item, and clipboard programs that keep what they are given in the file `board`.
+    private func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "hunter2".utf8)
+        let folder = sandbox.path("bin")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let programs = [
+            "wl-copy":
+                "echo \"wl-copy $*\" >> \"$HOME/calls\"; if [ \"$1\" = --clear ]; then rm \"$HOME/board\"; else cat > \"$HOME/board\"; fi",
+            "wl-paste": "[ \"$1\" = --no-newline ] && cat \"$HOME/board\"",
+            "xclip": "echo \"xclip $*\" >> \"$HOME/calls\"; case \"$3\" in -in) cat > \"$HOME/board\";; -out) cat \"$HOME/board\";; esac",
+        ]
+        for (name, script) in programs {
+            try sandbox.write("bin/\(name)", "#!/bin/sh\n\(script)\n".utf8)
+            chmod(sandbox.path("bin/\(name)"), 0o700)
+        }
+        sandbox.environment["PATH"] = "\(folder):/usr/bin:/bin"
+        return sandbox
+    }
+
+    /// Waits until the clipboard holds this; nil is no clipboard at all.
+    private func waitForBoard(_ sandbox: Sandbox, _ expected: String?) throws {
+        func board() throws -> String? {
+            guard FileManager.default.fileExists(atPath: sandbox.path("board")) else { return nil }
+            return String(decoding: try sandbox.read("board"), as: UTF8.self)
+        }
+        for _ in 0..<2000 where try board() != expected { usleep(5000) }
+        #expect(try board() == expected)
+    }
+
+    @Test("the secret goes to wl-copy under Wayland, to nobody's arguments, and is cleared after a while")
+    func wayland() throws {
+        let sandbox = try sandbox()
+        sandbox.environment["WAYLAND_DISPLAY"] = "wayland-0"
+        sandbox.environment["DISPLAY"] = ":0"
+        let run = try sandbox.ok("get", "svc", "--clip", "2")
+        #expect(run.bytes == [])
+        #expect(run.error.contains("cleared in 2 s if unchanged"))
+        #expect(try sandbox.read("board") == Array("hunter2".utf8))
+        try waitForBoard(sandbox, nil)
+        #expect(try sandbox.read("calls") == Array("wl-copy \nwl-copy --clear\n".utf8))
+    }
+
+    @Test("without Wayland, to xclip under X11")
+    func x11() throws {
+        let sandbox = try sandbox()
+        sandbox.environment["DISPLAY"] = ":0"
+        try sandbox.ok("get", "svc", "--clip", "1")
+        #expect(try sandbox.read("board") == Array("hunter2".utf8))
+        try waitForBoard(sandbox, "")
+        let calls = String(decoding: try sandbox.read("calls"), as: UTF8.self)
+        #expect(calls == "xclip -selection clipboard -in\nxclip -selection clipboard -out\nxclip -selection clipboard -in\n")
+    }
+
+    @Test("what was copied since stays")
+    func changed() throws {
+        let sandbox = try sandbox()
+        sandbox.environment["DISPLAY"] = ":0"
+        try sandbox.ok("get", "svc", "--clip", "1")
+        try sandbox.write("board", "something else".utf8)
+        for _ in 0..<2000 {
+            if String(decoding: try sandbox.read("calls"), as: UTF8.self).contains("-out") { break }
+            usleep(5000)
+        }
+        usleep(200_000)
+        #expect(try sandbox.read("board") == Array("something else".utf8))
+        #expect(!String(decoding: try sandbox.read("calls"), as: UTF8.self).hasSuffix("-out\nxclip -selection clipboard -in\n"))
+    }
+
+    @Test("the process that waits has the secret neither in its arguments nor in its environment")
+    func waiting() throws {
+        let sandbox = try sandbox()
+        sandbox.environment["DISPLAY"] = ":0"
+        try sandbox.ok("get", "svc", "--clip", "3")
+        let waiting = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }.filter { process in
+            guard let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") else { return false }
+            return String(decoding: line, as: UTF8.self).contains("clear-clipboard\u{0}xclip\u{0}3")
+        }
+        #expect(!waiting.isEmpty)
+        for process in waiting {
+            let arguments = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
+            #expect(!String(decoding: arguments, as: UTF8.self).contains("hunter2"))
+        }
+        try waitForBoard(sandbox, "")
+    }
+
+    @Test("without either, to the terminal by OSC 52, and emptied again")
+    func terminal() throws {
+        let sandbox = try sandbox()
+        // A shell keeps the terminal, as it does for a person.
+        let terminal = try PseudoTerminal(sandbox, shell: "\"$0\" get svc --clip 1; read -r line")
+        try terminal.expect("\u{1B}]52;c;aHVudGVyMg==\u{07}")
+        try terminal.expect("cleared in 1 s\r")
+        try terminal.expect("\u{1B}]52;c;\u{07}")
+        try terminal.type("\r")
+        #expect(try terminal.finish() == 0)
+    }
+
+    @Test("without any, it is an error, and so is a clipboard program that fails")
+    func none() throws {
+        let sandbox = try sandbox()
+        try sandbox.fails(74, "there is no clipboard", "get", "svc", "--clip")
+        sandbox.environment["DISPLAY"] = ":0"
+        try sandbox.write("bin/xclip", "#!/bin/sh\nexit 1\n".utf8)
+        chmod(sandbox.path("bin/xclip"), 0o700)
+        try sandbox.fails(74, "xclip failed (exit 1)", "get", "svc", "--clip")
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+@Suite("edit")
+struct EditTests {
+    /// A vault with one item, and an editor that is a shell script with the file as `$1`.
+    private func sandbox(secret: String = "old", editor script: String) throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "alice", "--label", "L", "--exact", input: secret.utf8)
+        try sandbox.write("editor.sh", "#!/bin/sh\n\(script)\n".utf8)
+        chmod(sandbox.path("editor.sh"), 0o700)
+        sandbox.environment["EDITOR"] = sandbox.path("editor.sh")
+        return sandbox
+    }
+
+    /// What the editor noted in the file `seen`: the path of the file it was given.
+    private func seen(_ sandbox: Sandbox) throws -> String {
+        String(decoding: try sandbox.read("seen"), as: UTF8.self).trimmingCharacters(in: .newlines)
+    }
+
+    @Test("the editor gets the secret in a file of our own in memory, which is gone afterwards with what lies beside it")
+    func inMemory() throws {
+        let sandbox = try sandbox(
+            editor: """
+                cp "$1" "$HOME/copy"; echo "$1" > "$HOME/seen"; stat -c %a "$1" > "$HOME/mode"; stat -f -c %T "$1" > "$HOME/kind"
+                echo backup > "$1~"; printf new > "$1"
+                """)
+        #expect(try sandbox.ok("edit", "svc").bytes == [])
+        #expect(try sandbox.read("copy") == Array("old".utf8))
+        #expect(try sandbox.read("mode") == Array("600\n".utf8))
+        #expect(try sandbox.read("kind") == Array("tmpfs\n".utf8))
+        let folder = URL(fileURLWithPath: try seen(sandbox)).deletingLastPathComponent().path
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        #expect(try sandbox.ok("get", "svc").output == "new")
+        #expect(try sandbox.ok("get", "svc", "--field", "label").output == "L")
+    }
+
+    @Test("a newline that the editor adds is not kept where the secret had none, and kept where it had one")
+    func newlines() throws {
+        let without = try sandbox(editor: "echo new > \"$1\"")
+        try without.ok("edit", "svc")
+        #expect(try without.ok("get", "svc").output == "new")
+        let with = try sandbox(secret: "old\n", editor: "echo new > \"$1\"")
+        try with.ok("edit", "svc")
+        #expect(try with.ok("get", "svc").output == "new\n")
+        let two = try sandbox(editor: "printf 'new\\n\\n' > \"$1\"")
+        try two.ok("edit", "svc")
+        #expect(try two.ok("get", "svc").output == "new\n")
+    }
+
+    @Test("unchanged content changes nothing, also with a newline added")
+    func unchanged() throws {
+        for script in ["true", "echo >> \"$1\""] {
+            let sandbox = try sandbox(editor: script)
+            let before = try sandbox.read("test.vault")
+            #expect(try sandbox.ok("edit", "svc").error.contains("nothing was changed"))
+            #expect(try sandbox.read("test.vault") == before)
+        }
+    }
+
+    @Test("an editor that fails, or takes the file away, leaves the item as it was")
+    func failing() throws {
+        let failing = try sandbox(editor: "echo new > \"$1\"; exit 3")
+        try failing.fails(74, "the editor failed (exit 3)", "edit", "svc")
+        #expect(try failing.ok("get", "svc").output == "old")
+        let removing = try sandbox(editor: "rm \"$1\"")
+        try removing.fails(66, "cannot open edited file", "edit", "svc")
+        #expect(try removing.ok("get", "svc").output == "old")
+        let none = try sandbox(editor: "true")
+        none.environment["EDITOR"] = "/nonexistent/editor"
+        try none.fails(74, "the editor failed (exit 127)", "edit", "svc")
+    }
+
+    @Test("VISUAL comes before EDITOR, and either may have arguments")
+    func visual() throws {
+        let sandbox = try sandbox(editor: "exit 9")
+        sandbox.environment["VISUAL"] = "cp \(sandbox.path("replacement"))"
+        try sandbox.write("replacement", "from visual".utf8)
+        try sandbox.ok("edit", "svc")
+        #expect(try sandbox.ok("get", "svc").output == "from visual")
+    }
+
+    @Test("a signal that ends vaultfmt ends the editor, and takes the file away first")
+    func signals() throws {
+        for (signal, status) in [("TERM", Int32(128 + 15)), ("HUP", 128 + 1)] {
+            let sandbox = try sandbox(
+                editor:
+                    "echo \"$1\" > \"$HOME/seen\"; echo new > \"$1\"; trap '' INT; kill -INT $PPID; kill -\(signal) $PPID; exec sleep 60")
+            let run = try sandbox.run("edit", "svc")
+            #expect(run.status == status)
+            let folder = URL(fileURLWithPath: try seen(sandbox)).deletingLastPathComponent().path
+            #expect(!FileManager.default.fileExists(atPath: folder))
+            #expect(try sandbox.ok("get", "svc").output == "old")
+        }
+    }
+
+    @Test("what somebody else changed meanwhile is not overwritten: exit 75")
+    func conflict() throws {
+        let sandbox = try sandbox(editor: "printf theirs | \(Child.binary) set svc alice || exit 9; echo mine > \"$1\"")
+        try sandbox.fails(75, "was changed by somebody else meanwhile", "edit", "svc")
+        #expect(try sandbox.ok("get", "svc").output == "theirs")
+    }
+
+    @Test("without storage in memory nothing is written to a disk")
+    func noMemory() throws {
+        let sandbox = try sandbox(editor: "true")
+        // XDG_RUNTIME_DIR on a disk is passed over; /dev/shm is then used, which every Linux has.
+        sandbox.environment["XDG_RUNTIME_DIR"] = sandbox.folder
+        sandbox.environment["EDITOR"] = "f() { echo \"$1\" > \"$HOME/seen\"; }; f"
+        try sandbox.ok("edit", "svc")
+        #expect(try seen(sandbox).hasPrefix("/dev/shm/"))
+    }
+
+    @Test("secrets that are not text are refused, as are items that are not there or not named")
+    func refused() throws {
+        let sandbox = try sandbox(editor: "true")
+        try sandbox.ok("set", "binary", "--exact", input: [0xFF, 0x00])
+        try sandbox.fails(64, "the secret is not text", "edit", "binary")
+        try sandbox.fails(1, "no item is named", "edit", "nothing")
+        try sandbox.fails(64, "no item is named", "edit")
+    }
+}

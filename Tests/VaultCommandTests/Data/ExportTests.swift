@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@Suite("export")
+struct ExportTests {
+    private func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "alice", "--label", "=1+1", "--comment", "a \"b\", c\nd", input: "p,w".utf8)
+        try sandbox.ok(
+            "set", "--server", "s.example", "--account", "bob", "--protocol", "https", "--port", "8443", "--path", "/x", input: " two ".utf8
+        )
+        try sandbox.ok("set", "binary", "--exact", input: [0x00, 0xFF, 0x0A])
+        return sandbox
+    }
+
+    @Test("a file is made 0600 and never overwritten: exit 73; plaintext is warned about")
+    func file() throws {
+        let sandbox = try sandbox()
+        let run = try sandbox.ok("export", "--output", "out.json")
+        #expect(run.bytes == [])
+        #expect(run.error.contains("plaintext"))
+        let attributes = try FileManager.default.attributesOfItem(atPath: sandbox.path("out.json"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try sandbox.read("out.json") == sandbox.ok("export").bytes)
+        try sandbox.write("out.json", "mine".utf8)
+        try sandbox.fails(73, "'out.json' exists already", "export", "--output", "out.json")
+        #expect(try sandbox.read("out.json") == Array("mine".utf8))
+        symlink("nowhere", sandbox.path("link.json"))
+        try sandbox.fails(73, "'link.json' exists already", "export", "--output", "link.json")
+        try sandbox.fails(74, "cannot create", "export", "--output", "none/out.json")
+    }
+
+    @Test("an export that cannot be finished leaves no file")
+    func unfinished() throws {
+        let sandbox = try sandbox()
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = "wrong"
+        try sandbox.fails(77, "wrong passphrase", "export", "--output", "out.json")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("out.json")))
+    }
+
+    @Test("JSON is one item a line, and JSON to every reader")
+    func lines() throws {
+        let sandbox = try sandbox()
+        let run = try sandbox.ok("export")
+        let rows = run.lines.filter { $0.hasPrefix("{\"class\"") }
+        #expect(rows.count == 3)
+        let whole = try #require(try run.json() as? [String: Any])
+        #expect(whole["format"] as? String == "vaultfmt-export")
+        #expect(whole["version"] as? Int == 1)
+        let items = try #require(whole["items"] as? [[String: Any]])
+        #expect(items.map { $0["service"] as? String ?? $0["server"] as? String } == ["binary", "svc", "s.example"])
+        #expect((items[0]["secret"] as? [String: String]) == ["base64": "AP8K"])
+        #expect(items[1]["secret"] as? String == "p,w")
+        let empty = try Sandbox.withVault()
+        #expect((try empty.ok("export").json() as? [String: Any])?["items"] as? [String] == [])
+    }
+
+    @Test("CSV quotes as RFC 4180 has it, alters nothing, and says where a password is base 64")
+    func csv() throws {
+        let sandbox = try sandbox()
+        let text = try sandbox.ok("export", "--format", "csv").output
+        #expect(text.hasPrefix("Title,URL,Username,Password,Notes,OTPAuth,encoding,class,service,"))
+        #expect(text.hasSuffix("\r\n"))
+        #expect(text.contains("\r\nbinary,,,base64:AP8K,,,base64,generic-password,binary,"))
+        #expect(text.contains("\r\n=1+1,,alice,\"p,w\",\"a \"\"b\"\", c\nd\",,text,generic-password,svc,"))
+        #expect(text.contains("\r\n,https://s.example:8443/x,bob,\" two \",,,text,internet-password,,s.example,https,8443,/x,"))
+    }
+
+    @Test("the CSV export is no source: what it leaves out would be lost")
+    func csvIsNoSource() throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("export", "--format", "csv", "--output", "out.csv")
+        let other = try Sandbox.withVault()
+        try other.write("out.csv", try sandbox.read("out.csv"))
+        try other.fails(65, "line 1: this is the CSV export of vaultfmt", "import", "out.csv")
+    }
+
+    @Test("filters choose what is exported")
+    func filters() throws {
+        let sandbox = try sandbox()
+        func names(_ options: String...) throws -> [String] {
+            let run = try sandbox.run(["export"] + options)
+            let items = (try run.json() as? [String: Any])?["items"] as? [[String: Any]] ?? []
+            return items.compactMap { $0["service"] as? String ?? $0["server"] as? String }
+        }
+        #expect(try names("--class", "internet-password") == ["s.example"])
+        #expect(try names("--service", "svc") == ["svc"])
+        #expect(try names("--account", "bob") == ["s.example"])
+        #expect(try names("--label", "=1+1") == ["svc"])
+        #expect(try names("--group", "none") == [])
+    }
+
+    @Test("items of this device only are left out and named")
+    func deviceOnly() throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("set", "local", "--accessible", "when-unlocked-this-device-only", input: "here".utf8)
+        for format in ["json", "csv"] {
+            let run = try sandbox.ok("export", "--format", format)
+            #expect(!run.output.contains("here"))
+            #expect(run.error.contains("left out, for it is of this device only: generic-password 'local'"))
+        }
+    }
+
+    @Test("a vault that is not there is exit 66, and one that is none 65")
+    func wrongVault() throws {
+        let sandbox = try Sandbox()
+        try sandbox.fails(66, "no vault", "export")
+        try sandbox.write("test.vault", "not a vault at all, but long enough to be looked at".utf8)
+        try sandbox.fails(65, "not a vault", "export")
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import Testing
+
+@Suite("import: CSV")
+struct ImportCSVTests {
+    /// The items of a vault after an import, as `list --json` has them.
+    private func imported(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> (Sandbox, [[String: Any]], Run) {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.write("list.csv", text.utf8)
+        let run = try sandbox.ok("import", "list.csv", sourceLocation: sourceLocation)
+        let items = try #require(try sandbox.ok("list", "--json").json() as? [[String: Any]])
+        return (sandbox, items, run)
+    }
+
+    private func attributes(_ item: [String: Any]) -> [String: String] { item["attributes"] as? [String: String] ?? [:] }
+
+    @Test("Chrome and Edge: name, url, username, password, note")
+    func chrome() throws {
+        let (sandbox, items, run) = try imported(
+            #"""
+            name,url,username,password,note
+            example.com,https://example.com/login,alice,"p,""w""",first note
+            intra.example.org,http://intra.example.org:8080/,bob,  spaces kept  ,
+            app,android://aGFzaA==@com.example.app/,carol,pw3,
+            """#)
+        #expect(run.error.contains("imported 3 items"))
+        #expect(items.map { $0["server"] as? String } == ["com.example.app", "example.com", "intra.example.org"])
+        #expect(items.map { $0["protocol"] as? String } == ["android", "https", "http"])
+        #expect(items.map { $0["port"] as? Int } == [0, 0, 8080])
+        #expect(items.map { $0["path"] as? String } == ["", "/login", ""])
+        #expect(items.map { $0["account"] as? String } == ["carol", "alice", "bob"])
+        #expect(attributes(items[0]) == ["label": "app", "url": "android://aGFzaA==@com.example.app/"])
+        #expect(attributes(items[1]) == ["label": "example.com", "comment": "first note"])
+        #expect(try sandbox.ok("get", "example.com").output == "p,\"w\"")
+        #expect(try sandbox.ok("get", "intra.example.org").output == "  spaces kept  ")
+    }
+
+    @Test("Firefox: realm, form origin, guid, and times in milliseconds")
+    func firefox() throws {
+        let (sandbox, items, _) = try imported(
+            "\"url\",\"username\",\"password\",\"httpRealm\",\"formActionOrigin\",\"guid\",\"timeCreated\",\"timeLastUsed\",\"timePasswordChanged\"\r\n"
+                + "\"https://example.com\",\"alice\",\"pw1\",\"\",\"https://example.com\",\"{g-1}\",\"1577836800000\",\"1609459200000\",\"1588291200123\"\r\n"
+                + "\"https://router.lan\",\"admin\",\"pw2\",\"Router\",\"\",\"{g-2}\",\"1577836800000\",\"1609459200000\",\"1577836800000\""
+        )
+        #expect(items.count == 2)
+        #expect(items[0]["created"] as? String == "2020-01-01T00:00:00.000Z")
+        #expect(items[0]["modified"] as? String == "2020-05-01T00:00:00.123Z")
+        #expect(attributes(items[0]) == ["form-action-origin": "https://example.com", "guid": "{g-1}", "last-used": "1609459200000"])
+        #expect(items[1]["securityDomain"] as? String == "Router")
+        #expect(try sandbox.ok("get", "router.lan", "admin").output == "pw2")
+    }
+
+    @Test("Safari and Apple Passwords: title, notes over several lines, and one-time passwords")
+    func apple() throws {
+        let otp = "otpauth://totp/Example:alice?secret=JBSWY3DPEHPK3PXP&issuer=Example"
+        let (sandbox, items, _) = try imported(
+            #"""
+            Title,URL,Username,Password,Notes,OTPAuth
+            Example (alice),https://example.com/,alice,pw1,"line one
+            line ""two""",\#(otp)
+            Only a code,https://code.example.com/,bob,,,\#(otp)
+            """#)
+        #expect(attributes(items[1]) == ["label": "Example (alice)", "comment": "line one\nline \"two\"", "otpauth": otp])
+        #expect(attributes(items[0])["otpauth"] == otp)
+        #expect(try sandbox.ok("get", "example.com").output == "pw1")
+        #expect(try sandbox.ok("get", "code.example.com").bytes == [])
+    }
+
+    @Test("KeePassXC: group, icon and times; entries without a URL are generic passwords")
+    func keePassXC() throws {
+        let (sandbox, items, _) = try imported(
+            #"""
+            "Group","Title","Username","Password","URL","Notes","TOTP","Icon","Last Modified","Created"
+            "Root/Web","Example","alice","pw1","example.com/app","","","0","2024-05-06T07:08:09Z","2023-01-02T03:04:05Z"
+            "Root","Wifi","","pw2","","","","12","2024-05-06T07:08:09Z","2023-01-02T03:04:05Z"
+            """#)
+        #expect(items.map { $0["class"] as? String } == ["generic-password", "internet-password"])
+        #expect(items[0]["service"] as? String == "Wifi")
+        #expect(attributes(items[0]) == ["label": "Wifi", "folder": "Root", "icon": "12"])
+        #expect(items[1]["server"] as? String == "example.com")
+        #expect(items[1]["protocol"] as? String == "")
+        #expect(items[1]["path"] as? String == "/app")
+        #expect(attributes(items[1]) == ["label": "Example", "folder": "Root/Web"])
+        #expect(items[1]["created"] as? String == "2023-01-02T03:04:05.000Z")
+        #expect(items[1]["modified"] as? String == "2024-05-06T07:08:09.000Z")
+        #expect(try sandbox.ok("get", "Wifi").output == "pw2")
+    }
+
+    @Test("Bitwarden: folders, secure notes, several addresses, custom fields")
+    func bitwarden() throws {
+        let (sandbox, items, run) = try imported(
+            #"""
+            folder,favorite,type,name,notes,fields,reprompt,login_uri,login_username,login_password,login_totp
+            Social,1,login,Example,,PIN: 1234,0,"https://example.com/a,https://example.org/b",alice,pw1,JBSWY3DPEHPK3PXP
+            ,,note,Door,the code is 99,,0,,,,
+            """#)
+        #expect(run.error.contains("imported 2 items"))
+        #expect(items[0]["service"] as? String == "Door")
+        #expect(attributes(items[0]) == ["label": "Door", "description": "secure note"])
+        #expect(try sandbox.ok("get", "Door").output == "the code is 99")
+        #expect(items[1]["server"] as? String == "example.com")
+        #expect(
+            attributes(items[1]) == [
+                "label": "Example", "folder": "Social", "favorite": "1", "fields": "PIN: 1234", "otpauth": "JBSWY3DPEHPK3PXP",
+                "url": "https://example.com/a,https://example.org/b",
+            ])
+    }
+
+    @Test("columns are found by their headers, in any order and case, after a byte order mark, between semicolons or tabs")
+    func headers() throws {
+        for separator in [",", ";", "\t"] {
+            let rows = [["PASSWORD", " Url ", "UserName"], ["pw", "https://example.com", "alice"]]
+            let (sandbox, _, _) = try imported("\u{FEFF}" + rows.map { $0.joined(separator: separator) }.joined(separator: "\n"))
+            #expect(try sandbox.ok("get", "example.com", "alice").output == "pw")
+        }
+    }
+
+    @Test("what would be lost is said: unknown columns, rows with nothing to keep, times that are not understood")
+    func losses() throws {
+        let sandbox = try Sandbox.withVault()
+        let text = """
+            title,username,password,colour,created
+            a,u,pw,red,yesterday
+            b,u,,blue,
+            c,u,pw,,2024-01-01T00:00:00Z
+            """
+        try sandbox.write("list.csv", text.utf8)
+        let rehearsal = try sandbox.ok("import", "--dry-run", "list.csv")
+        #expect(rehearsal.lines.count == 2)
+        #expect(rehearsal.lines.allSatisfy { $0.hasPrefix("add\tgeneric-password ") })
+        #expect(rehearsal.error.contains("would import 2 items"))
+        #expect(try sandbox.ok("list").bytes == [])
+        let run = try sandbox.ok("import", "list.csv")
+        for said in [
+            "column 'colour' is not known; its values are left out (2)", "line 3: neither password nor note",
+            "line 2: a time that is not understood",
+        ] {
+            #expect(rehearsal.error.contains(said))
+            #expect(run.error.contains(said))
+        }
+        #expect(try sandbox.ok("list").lines.count == 2)
+    }
+
+    @Test("names and passwords come through byte for byte, also where a quote or a comma is followed by a combining mark")
+    func exactBytes() throws {
+        let password = "\u{301}\u{200D}a\u{2028}b\u{0B}\u{0C}\t\u{202E}"
+        let account = "\u{20DD} e\u{301} é"
+        let (sandbox, items, _) = try imported("title,username,password\r\nsvc,\(account),\(password)\r\nq,\"\u{301}\",\"\u{FE0F}\"\r\n")
+        #expect(items.count == 2)
+        #expect(try sandbox.ok("get", "svc").bytes == Array(password.utf8))
+        #expect(try sandbox.ok("get", "svc", "--field", "account").bytes == Array(account.utf8))
+        #expect(try sandbox.ok("get", "q").bytes == Array("\u{FE0F}".utf8))
+    }
+
+    @Test("a list that is not whole is refused with its line, and nothing is imported")
+    func damaged() throws {
+        let sandbox = try Sandbox.withVault()
+        let cases: [(String, String)] = [
+            ("title,password\na,1\nb,\"2\nc,3\n", "line 3: the quotes"), ("title,password\na,1\nb,\"2\"x\n", "line 3: the quotes"),
+            ("title,password\na,1,more\n", "line 2: 3 fields, but the header has 2"),
+        ]
+        for (text, message) in cases {
+            try sandbox.write("list.csv", text.utf8)
+            try sandbox.fails(65, message, "import", "list.csv")
+        }
+        try sandbox.write("latin.csv", Array("title,password\na,1\nb,".utf8) + [0xE9, 0x0A])
+        try sandbox.fails(65, "line 3: this is not UTF-8", "import", "latin.csv")
+        try sandbox.write("other.csv", "city,country\nRome,Italy\n".utf8)
+        try sandbox.fails(65, "neither an export of vaultfmt, nor a CSV list", "import", "other.csv")
+        try sandbox.fails(65, "line 1: no header of a password list", "import", "--format", "csv", "other.csv")
+        let long = "title,password\na,1\n" + String(repeating: "x", count: 5000) + ",2\n"
+        try sandbox.write("long.csv", long.utf8)
+        try sandbox.fails(65, "line 3: ", "import", "long.csv")
+        #expect(try sandbox.ok("list").bytes == [])
+    }
+
+    @Test("rows without a title and an address, and addresses that are none, are kept under what there is")
+    func incomplete() throws {
+        let (_, items, _) = try imported("title,url,username,password\n,,u,1\nCmd,not a url,u,2\n,mailto:x@y.z,u,3\n")
+        #expect(items.map { $0["service"] as? String } == ["Cmd", "mailto:x@y.z", "untitled, line 2"])
+        #expect(attributes(items[0])["url"] == "not a url")
+    }
+}

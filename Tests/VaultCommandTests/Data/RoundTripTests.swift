@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+import VaultFmt
+
+@Suite("export and import")
+struct RoundTripTests {
+    /// Names as other people might give them.
+    private static let names = [
+        "", "plain", "with space", "line\nbreak\r\n\t", "\u{0}\u{1}\u{7F}\u{9B}31m\u{1B}[2J", "\u{202E}gnirts\u{2066}\u{200F}", "e\u{301}",
+        "é",
+        "\u{301}combining first", "🙂👩‍👩‍👧", "\"quoted\", {json} \\u0041 \\", "\u{2028}\u{2029}\u{FEFF}", "\u{10FFFF}\u{E000}",
+        String(repeating: "ü", count: 500), "</script>&amp;", "=1+1",
+    ]
+
+    private static let secrets: [[UInt8]] = [
+        [], [0], [0x0A], Array("hunter2".utf8), Array("line\nbreak \u{202E}\u{0}".utf8), [0xFF, 0xFE, 0x00, 0xC3],
+        Array((0...255).map(UInt8.init)),
+        Array("\u{FEFF}bom".utf8), [UInt8](repeating: 0x5C, count: 3_000), [UInt8](repeating: 0x80, count: 3_001),
+    ]
+
+    private static let times: [Int64] = [
+        0, 1, -1, 999, 1_600_000_000_123, 253_402_300_799_999, 253_402_300_800_000, -62_135_596_800_000, .max / 2, .min / 2,
+    ]
+
+    private func passphrase() throws -> Factors { try Factors(passphrase: Secret(text: Sandbox.passphrase)) }
+
+    private func create(_ sandbox: Sandbox) throws -> Vault {
+        var options = CreateOptions()
+        options.cost = .testing
+        options.allowWeak = true
+        return try Vault.create(at: sandbox.vault, factors: try passphrase(), options: options)
+    }
+
+    private static func secret(_ bytes: [UInt8]) -> Secret {
+        var secret = Secret(count: bytes.count)
+        secret.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+        return secret
+    }
+
+    /// A key of each class with hostile names in turn.
+    private func key(_ index: Int) throws -> ItemKey {
+        func name(_ step: Int) -> String { Self.names[(index / 5 + step) % Self.names.count] }
+        func bytes(_ step: Int) -> [UInt8] { Array(Self.secrets[(index / 5 + step) % 7]) }
+        let number = UInt32(truncatingIfNeeded: index &* 2_654_435_761)
+        let fields: ItemKey.Fields =
+            switch index % 5 {
+            case 0: .genericPassword(service: name(0) + "\(index)", account: name(3))
+            case 1:
+                .internetPassword(
+                    server: name(1) + "\(index)", protocol: name(2), port: number, path: name(4), account: name(5), securityDomain: name(6),
+                    authenticationType: name(7))
+            case 2: .certificate(type: number, issuer: bytes(0), serialNumber: bytes(2) + [UInt8(truncatingIfNeeded: index)])
+            case 3:
+                .key(
+                    keyClass: number % 3, keyType: number, applicationLabel: bytes(1) + [UInt8(truncatingIfNeeded: index)],
+                    applicationTag: bytes(3), sizeInBits: .max, effectiveSize: number)
+            default: .identity(type: 0, issuer: bytes(4), serialNumber: bytes(5) + [UInt8(truncatingIfNeeded: index)])
+            }
+        return try ItemKey(fields, group: name(8), synchronizable: index.isMultiple(of: 3))
+    }
+
+    private func attributes(_ index: Int) -> Attributes {
+        var attributes = Attributes()
+        for step in 0..<(index % 8) {
+            let name = Self.names[(index + step) % Self.names.count]
+            attributes[String(decoding: name.utf8.prefix(250), as: UTF8.self) + "\(step)"] =
+                Self.secrets[(index + step * 3) % Self.secrets.count]
+        }
+        // Names that are one and the same to Swift's ==, and two to the format.
+        if index.isMultiple(of: 7) {
+            attributes["caf\u{E9}"] = [1]
+            attributes["cafe\u{301}"] = [2]
+        }
+        attributes.label = Self.names[index % Self.names.count]
+        return attributes
+    }
+
+    private struct Contents: Equatable {
+        let key: ItemKey
+        let attributes: [[UInt8]]
+        let accessibility: Accessibility
+        let created: Int64
+        let modified: Int64
+        let secret: [UInt8]
+    }
+
+    /// Everything in a vault that an equal one must have.
+    private func contents(_ vault: Vault) throws -> [Contents] {
+        var all: [Contents] = []
+        var cursor = try vault.items()
+        while let listed = try cursor.next() {
+            let opened = try vault.open(listed)
+            let item = opened.item
+            let attributes = item.attributes.names.flatMap { [Array($0.utf8), item.attributes[$0] ?? []] }
+            all.append(
+                Contents(
+                    key: item.key, attributes: attributes, accessibility: item.accessibility, created: item.created,
+                    modified: item.modified,
+                    secret: opened.secret.withUnsafeBytes(Array.init)))
+        }
+        return all
+    }
+
+    @Test("an import of an export gives an equal vault: keys, secrets, attributes, accessibility and times of all five classes")
+    func equalVaults() throws {
+        let sandbox = try Sandbox()
+        let original = try create(sandbox)
+        let accessible: [Accessibility] = [.whenUnlocked, .afterFirstUnlock, .always]
+        try original.transaction { transaction throws(VaultError) in
+            for index in 0..<300 {
+                let secret = Self.secrets[index % Self.secrets.count]
+                let key: ItemKey
+                do { key = try self.key(index) } catch { throw error as? VaultError ?? VaultError(.invalidArgument, "\(error)") }
+                try transaction.add(
+                    key, secret: Self.secret(secret), attributes: attributes(index),
+                    accessibility: accessible[index % 3], created: Self.times[index % Self.times.count],
+                    modified: Self.times[(index + 3) % Self.times.count])
+            }
+        }
+        let before = try contents(original)
+        #expect(before.count == 300)
+
+        let export = try sandbox.ok("export")
+        #expect(!export.bytes.contains { $0 == 0x1B || $0 == 0x7F || ($0 < 0x20 && $0 != 0x0A) })
+        let other = try Sandbox()
+        let copy = try create(other)
+        try other.ok("import", "-", input: export.bytes)
+        try copy.refresh()
+        #expect(try contents(copy) == before)
+        #expect(copy.id != original.id)
+    }
+
+    @Test("the largest secret, all attributes and their largest values come through")
+    func largest() throws {
+        let sandbox = try Sandbox()
+        let original = try create(sandbox)
+        var attributes = Attributes()
+        for index in 0..<63 { attributes["a\(index)"] = [UInt8](repeating: 0xFF, count: index) }
+        attributes["large"] = [UInt8](repeating: 0x01, count: 1 << 20 - 4096)
+        let secret = Secret.random(count: 16 << 20)
+        let key = try ItemKey.genericPassword(service: String(repeating: "\u{1}", count: 4000), account: "a")
+        try original.add(key, secret: secret, attributes: attributes)
+        let other = try Sandbox()
+        let copy = try create(other)
+        try other.ok("import", "-", input: try sandbox.ok("export").bytes)
+        try copy.refresh()
+        guard let opened = try copy.get(key) else { throw Failure("the item is not in the copy") }
+        let isEqual = opened.secret.equals(secret)
+        #expect(isEqual)
+        #expect(opened.item.attributes.count == 64)
+        #expect(opened.item.attributes["large"] == attributes["large"])
+    }
+}
