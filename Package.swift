@@ -42,6 +42,9 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"]),
+        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"]),
+        .testTarget(name: "VaultStoreTests", dependencies: ["VaultStore"]),
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"]),
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport"),
