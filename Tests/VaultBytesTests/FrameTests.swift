@@ -21,7 +21,9 @@ struct FrameTests {
         }
         let bad = [0, 1, UInt32(limits.lowerBound) - 1, UInt32(limits.upperBound) + 1, 1 << 31, .max]
         for length in bad {
-            refuses(.limitExceeded, "of \(length) bytes") { () throws(FormatError) in _ = try FrameHead(bytes(type.rawValue, length).span, at: 0) }
+            refuses(.limitExceeded, "of \(length) bytes") { () throws(FormatError) in
+                _ = try FrameHead(bytes(type.rawValue, length).span, at: 0)
+            }
         }
     }
 
@@ -50,8 +52,10 @@ struct PaddingTests {
     @Test(
         "of records follows the specification's table",
         arguments: [
-            (0, 128), (1, 128), (128, 128), (129, 256), (256, 256), (257, 512), (512, 512), (513, 1024), (1024, 1024), (1025, 1088), (1088, 1088),
-            (1089, 1152), (2047, 2048), (2048, 2048), (2049, 2176), (10_000, 10_240), (65_536, 65_536), (65_537, 67_584), (1_000_000, 1_015_808),
+            (0, 128), (1, 128), (128, 128), (129, 256), (256, 256), (257, 512), (512, 512), (513, 1024), (1024, 1024), (1025, 1088),
+            (1088, 1088),
+            (1089, 1152), (2047, 2048), (2048, 2048), (2049, 2176), (10_000, 10_240), (65_536, 65_536), (65_537, 67_584),
+            (1_000_000, 1_015_808),
             (16 << 20, 16 << 20), ((16 << 20) + 1, 17_301_504),
         ])
     func table(length: Int, padded: Int) { #expect(Padding.record(length) == padded) }

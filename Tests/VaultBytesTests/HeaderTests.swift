@@ -34,7 +34,7 @@ struct HeaderTests {
     @Test("has one encoding: whatever changed bytes are accepted mean something else")
     func oneEncoding() throws {
         let (_, bytes) = try Self.sample()
-        hasOneEncoding(bytes, seed: 7) { changed throws(FormatError) in
+        hasOneEncoding(bytes, seed: 7, changes: 1) { changed throws(FormatError) in
             var header = try Header(changed.span)
             return header.encode(without: try header.encodeWithoutMACs())
         }
@@ -152,7 +152,9 @@ struct ExtensionTests {
             refuses(.headerInvalid, "unknown flags") { () throws(FormatError) in _ = try read(bytes(flags)) }
         }
         for count in [0, 65, 255] {
-            refuses(.headerInvalid, "name has \(count)") { () throws(FormatError) in _ = try read(bytes(0, [UInt8](repeating: 97, count: count))) }
+            refuses(.headerInvalid, "name has \(count)") { () throws(FormatError) in
+                _ = try read(bytes(0, [UInt8](repeating: 97, count: count)))
+            }
         }
         for byte in [0, 32, 127, 0x80, 0xFF] as [UInt8] {
             refuses(.headerInvalid, "printable") { () throws(FormatError) in _ = try read(bytes(0, [97, byte])) }

@@ -69,7 +69,9 @@ struct SlotTests {
         func with(_ memory: UInt32, _ passes: UInt32, _ lanes: UInt32) -> [UInt8] {
             patched(bytes, 20, u32(memory) + u32(passes) + u32(lanes))
         }
-        for bad in [with(8, 1, 0), with(8, 0, 1), with(7, 1, 1), with(15, 1, 2), with(.max, 1, 0x100_0000), with(0, 0, 0), with(.max, .max, .max)] {
+        for bad in [
+            with(8, 1, 0), with(8, 0, 1), with(7, 1, 1), with(15, 1, 2), with(.max, 1, 0x100_0000), with(0, 0, 0), with(.max, .max, .max),
+        ] {
             refusesSlot(bad, "out of range")
         }
         for good in [with(8, 1, 1), with(16, 1, 2), with(.max, .max, 1), with(8 * 0xFF_FFFF, 1, 0xFF_FFFF)] { _ = try read(good) }
