@@ -87,3 +87,13 @@ func hasOneEncoding(
     #expect(wrong.isEmpty, "these bytes can be changed without another meaning", sourceLocation: sourceLocation)
     #expect(accepted > 0, "no change was accepted: the test tells nothing", sourceLocation: sourceLocation)
 }
+
+extension PageLayout {
+    /// An entry's whole key.
+    func key(_ index: Int, _ bytes: Span<UInt8>) -> [UInt8] {
+        var out: [UInt8] = []
+        for at in prefix { out.append(bytes[at]) }
+        for at in entries[index].rest { out.append(bytes[at]) }
+        return out
+    }
+}
