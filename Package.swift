@@ -48,6 +48,7 @@ let package = Package(
             swiftSettings: settings),
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
+        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"], swiftSettings: strict),
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),

@@ -58,6 +58,13 @@ package final class Appender {
         }
     }
 
+    /// A frame that was appended: from the buffer, or from the file if it went there already.
+    package func frame(_ ref: ObjectRef) throws(VaultError) -> [UInt8] {
+        guard ref.offset >= base else { return try file.bytes(ref.length, at: ref.offset) }
+        let start = Int(ref.offset - base)
+        return Array(buffer[start..<start + ref.length])
+    }
+
     // MARK: frames that do not come in their order
 
     /// Leaves room at the start for frames that `place` then puts there. What they are is hashed at the end, from the file.

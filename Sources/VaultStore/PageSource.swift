@@ -27,7 +27,11 @@ package final class PageSource: Sendable {
 
     /// The same without looking at or filling the cache: for walks over everything.
     package func load(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
-        let frame = try FrameReader.read(ref, .page, file)
+        try decode(try FrameReader.read(ref, .page, file), ref, level: level)
+    }
+
+    /// A page from its frame, whose hash was checked.
+    package func decode(_ frame: [UInt8], _ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         let body = try open(frame, .page, at: ref.offset)
         let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: ref.offset) }
         guard layout.level == level else { throw VaultError(.structureInvalid, "a page is of level \(layout.level), not \(level)", at: ref.offset) }

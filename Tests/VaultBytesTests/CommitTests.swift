@@ -8,7 +8,7 @@ struct CommitTests {
     static func sample() -> Commit {
         var numbers = Numbers(1)
         return Commit(
-            generation: 5, offset: own, start: 40_000, previous: 30_016, clock: 77, wasSyncedFirst: true,
+            generation: 5, offset: own, start: 40_000, previous: 40_000 - 448, clock: 77, wasSyncedFirst: true,
             root: .init(ref: ObjectRef(offset: 50_000, length: 2048, hash: numbers.hash()), level: 2),
             keyring: ObjectRef(offset: 8192, length: 512, hash: numbers.hash()),
             history: ObjectRef(offset: 9000, length: 256, hash: numbers.hash()), header: numbers.hash(), previousChain: numbers.hash(),
@@ -52,13 +52,13 @@ struct CommitTests {
         refusesCommit("own offset or start") { $0.start = .max }
     }
 
-    @Test("has its predecessor before its start, or none in the file")
+    @Test("begins where its predecessor ends, if that is in the file (R-5.10)")
     func previous() throws {
-        for previous in [1, 4095, 40_000 - 447, 40_001, .max] as [UInt64] {
-            refusesCommit("predecessor is not before") { $0.previous = previous }
+        for previous in [1, 4095, 40_000 - 447, 40_000 - 449, 4096, 40_001, .max] as [UInt64] {
+            refusesCommit("where its predecessor ends") { $0.previous = previous }
         }
         var commit = Self.sample()
-        for previous in [0, 4096, 40_000 - 448] as [UInt64] {
+        for previous in [0, 40_000 - 448] as [UInt64] {
             commit.previous = previous
             #expect(try Commit(commit.encode().span, at: Self.own).previous == previous)
         }

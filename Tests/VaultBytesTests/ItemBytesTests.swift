@@ -55,6 +55,36 @@ struct KeyFieldsTests {
         }
     }
 
+    @Test("are accepted alike whether they are kept or skipped")
+    func skipping() {
+        var numbers = Numbers(3)
+        var accepted = 0
+        for round in 0..<4000 {
+            let bytes: [UInt8] = numbers.bytes(round % 9 + 1).map { [0, 0, 0xFF, 65, 0xC3, 0xA9][Int($0 % 6)] }
+            for isText in [false, true] {
+                var kept = Cursor(bytes.span, at: 0, else: .structureInvalid)
+                var skipped = kept
+                let isKept = succeeds { () throws(FormatError) in
+                    _ = isText ? Array(try KeyFields.text(bytes.span, &kept).utf8) : try KeyFields.field(bytes.span, &kept)
+                }
+                let isSkipped = succeeds { () throws(FormatError) in try KeyFields.skip(bytes.span, &skipped, isText: isText) }
+                #expect(isKept == isSkipped && (!isKept || kept.position == skipped.position))
+                accepted += isKept ? 1 : 0
+            }
+        }
+        #expect(accepted > 100)
+        let long = encoded([UInt8](repeating: 0, count: 4097))
+        var cursor = Cursor(long.span, at: 0, else: .structureInvalid)
+        refuses(.limitExceeded, "4096") { () throws(FormatError) in try KeyFields.skip(long.span, &cursor, isText: false) }
+    }
+
+    private func succeeds(_ body: () throws(FormatError) -> Void) -> Bool {
+        do throws(FormatError) {
+            try body()
+            return true
+        } catch { return false }
+    }
+
     @Test("put numbers in big-endian order, so that they sort")
     func numbers() {
         var last: [UInt8] = []

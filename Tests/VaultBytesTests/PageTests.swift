@@ -50,15 +50,20 @@ struct PageTests {
         refuses(code, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try read(raw) }
     }
 
+    /// An entry's whole key.
+    private static func key(_ layout: PageLayout, _ index: Int, _ bytes: [UInt8]) -> [UInt8] {
+        Array(bytes[layout.prefix]) + Array(bytes[layout.entries[index].rest])
+    }
+
     /// Encodes what a layout means.
     static func recoded(_ bytes: [UInt8]) throws(FormatError) -> [UInt8] {
         let layout = try PageLayout(bytes.span, at: own)
         var builder = PageBuilder(level: layout.level)
         for index in layout.entries.indices {
             if layout.isLeaf {
-                builder.append(layout.key(index, bytes.span), Array(bytes[layout.entries[index].value]))
+                builder.append(key(layout, index, bytes), Array(bytes[layout.entries[index].value]))
             } else {
-                builder.append(layout.key(index, bytes.span), PageBuilder.child(try layout.child(index, bytes.span)))
+                builder.append(key(layout, index, bytes), PageBuilder.child(try layout.child(index, bytes.span)))
             }
         }
         return builder.encode()
@@ -79,7 +84,7 @@ struct PageTests {
             #expect(try Self.recoded(bytes) == bytes)
             let layout = try PageLayout(bytes.span, at: Self.own)
             let first = Int(level)
-            #expect((first..<layout.entries.count).map { layout.key($0, bytes.span) } == keys)
+            #expect((first..<layout.entries.count).map { Self.key(layout, $0, bytes) } == keys)
         }
     }
 
