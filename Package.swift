@@ -6,11 +6,12 @@ let isStrict = Context.environment["VAULTFMT_STRICT"] != nil
 let strict: [SwiftSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 let strictC: [CSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 
-let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-] + strict
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ] + strict
 
 let package = Package(
     name: "vaultfmt",

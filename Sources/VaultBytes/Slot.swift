@@ -104,7 +104,8 @@ package struct Slot: Equatable, Sendable {
             return nil
         }
         guard (1...0xFF_FFFF).contains(cost.lanes), cost.passes >= 1, UInt64(cost.memoryKiB) >= 8 * UInt64(cost.lanes) else {
-            throw cursor.error("a slot's KDF figures are out of range: memory \(cost.memoryKiB) KiB, passes \(cost.passes), lanes \(cost.lanes)")
+            throw cursor.error(
+                "a slot's KDF figures are out of range: memory \(cost.memoryKiB) KiB, passes \(cost.passes), lanes \(cost.lanes)")
         }
         return cost
     }

@@ -8,7 +8,8 @@ private let releaseBinary = ProcessInfo.processInfo.environment["VAULTFMT_RELEAS
 struct ReleaseBinaryTests {
     /// A header with one slot (unless said otherwise), whose figures may be anything; nothing in it opens.
     private static func header(
-        memory: UInt32 = 65_536, lanes: UInt32 = 4, slots: UInt8 = 1, slotLength: UInt16 = 292, headerLength: UInt32 = 4096, payload: UInt32 = 48
+        memory: UInt32 = 65_536, lanes: UInt32 = 4, slots: UInt8 = 1, slotLength: UInt16 = 292, headerLength: UInt32 = 4096,
+        payload: UInt32 = 48
     ) -> [UInt8] {
         func bytes(_ value: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: value.littleEndian, Array.init) }
         var out: [UInt8] = [0x89, 0x56, 0x41, 0x55, 0x4C, 0x54, 0x0D, 0x0A]
@@ -47,14 +48,17 @@ struct ReleaseBinaryTests {
         #expect(try #require(peak) <= 20 * 1024, "\(peak ?? 0) KiB")
     }
 
-    private func start(_ arguments: [String], _ program: String, _ sandbox: Sandbox) throws -> (status: Int32, output: String, error: String) {
+    private func start(_ arguments: [String], _ program: String, _ sandbox: Sandbox) throws -> (
+        status: Int32, output: String, error: String
+    ) {
         let name = UUID().uuidString
         let child = try Child.start(
             arguments, program: program, environment: sandbox.environment, directory: sandbox.folder, output: sandbox.path(name),
             error: sandbox.path(name + ".err"))
         let status = try child.wait()
         return (
-            status, String(decoding: try sandbox.read(name), as: UTF8.self), String(decoding: try sandbox.read(name + ".err"), as: UTF8.self)
+            status, String(decoding: try sandbox.read(name), as: UTF8.self),
+            String(decoding: try sandbox.read(name + ".err"), as: UTF8.self)
         )
     }
 
@@ -63,7 +67,9 @@ struct ReleaseBinaryTests {
         let sandbox = try Sandbox()
         let binary = try #require(releaseBinary)
         var csv = "name,url,username,password\n"
-        for number in 0..<200_000 { csv += "Item \(number),https://host\(number % 997).example.com/,user\(number)@example.com,secret-\(number)\n" }
+        for number in 0..<200_000 {
+            csv += "Item \(number),https://host\(number % 997).example.com/,user\(number)@example.com,secret-\(number)\n"
+        }
         try sandbox.write("many.csv", csv.utf8)
         #expect(try start(["create", "--kdf", "testing"], binary, sandbox).status == 0)
         let imported = try start(["import", sandbox.path("many.csv")], binary, sandbox)
