@@ -60,8 +60,11 @@ package struct Commit: Equatable, Sendable {
         offset = try cursor.u64(bytes)
         start = try cursor.u64(bytes)
         previous = try cursor.u64(bytes)
-        guard offset == found, start <= offset, start >= UInt64(Format.headerStep) else { throw cursor.error("a commit's own offset or start is wrong") }
-        guard previous == 0 || (previous >= UInt64(Format.headerStep) && previous <= start && start - previous == UInt64(Format.commitSize)) else {
+        guard offset == found, start <= offset, start >= UInt64(Format.headerStep) else {
+            throw cursor.error("a commit's own offset or start is wrong")
+        }
+        guard previous == 0 || (previous >= UInt64(Format.headerStep) && previous <= start && start - previous == UInt64(Format.commitSize))
+        else {
             throw cursor.error("a commit does not begin where its predecessor ends")
         }
         clock = try cursor.u64(bytes)
@@ -75,13 +78,17 @@ package struct Commit: Equatable, Sendable {
         history = try Commit.ref(bytes, &cursor, .history, before: offset)
         header = try cursor.bytes32(bytes)
         previousChain = try cursor.bytes32(bytes)
-        guard generation > 1 || (previousChain == .zero && previous == 0) else { throw cursor.error("the first generation has a predecessor") }
+        guard generation > 1 || (previousChain == .zero && previous == 0) else {
+            throw cursor.error("the first generation has a predecessor")
+        }
         digest = try cursor.bytes32(bytes)
         items = try cursor.u64(bytes)
         tombstones = try cursor.u64(bytes)
         liveBytes = try cursor.u64(bytes)
         let most = offset + UInt64(Format.commitSize)
-        guard items <= most, tombstones <= most, liveBytes <= most else { throw cursor.error("a commit counts more than the file can hold") }
+        guard items <= most, tombstones <= most, liveBytes <= most else {
+            throw cursor.error("a commit counts more than the file can hold")
+        }
         try cursor.reserved(bytes, 24)
         try cursor.finish()
     }
@@ -100,7 +107,9 @@ package struct Commit: Equatable, Sendable {
         return Root(ref: ref, level: level)
     }
 
-    private static func ref(_ bytes: Span<UInt8>, _ cursor: inout Cursor, _ type: FrameType, before: UInt64) throws(FormatError) -> ObjectRef? {
+    private static func ref(_ bytes: Span<UInt8>, _ cursor: inout Cursor, _ type: FrameType, before: UInt64) throws(FormatError)
+        -> ObjectRef?
+    {
         let offset = try cursor.u64(bytes)
         let length = try cursor.u32(bytes)
         try cursor.reserved(bytes, 4)

@@ -17,7 +17,9 @@ package struct Extension: Equatable, Sendable {
         guard (1...Format.Limit.extensionName).contains(length) else { throw cursor.error("an extension's name has \(length) bytes") }
         let range = try cursor.take(length, "an extension's name")
         for index in range {
-            guard (33...126).contains(bytes[index]) else { throw cursor.error("an extension's name has a byte that is not printable ASCII") }
+            guard (33...126).contains(bytes[index]) else {
+                throw cursor.error("an extension's name has a byte that is not printable ASCII")
+            }
         }
         name = try cursor.text(bytes, range)
         isCritical = flags == 1

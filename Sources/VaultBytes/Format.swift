@@ -30,6 +30,8 @@ package enum Format {
     package static let recordOverhead = sealOverhead + locatorSize
     package static let pageStep = 256
     package static let pageTarget = 2048
+    /// So many children an inner page takes however long their separators are: with fewer, long keys would make a tree without end.
+    package static let leastChildren = 4
     package static let commitSize = 448
     package static let commitBodySize = 336
     package static let commitMACStart = 384

@@ -43,7 +43,9 @@ package struct FrameHead: Equatable, Sendable {
     /// Reads the first eight bytes of a frame and checks the length against its type.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
-        guard let type = FrameType(rawValue: try cursor.u32(bytes)) else { throw FormatError(.structureInvalid, "no object starts here", at: offset) }
+        guard let type = FrameType(rawValue: try cursor.u32(bytes)) else {
+            throw FormatError(.structureInvalid, "no object starts here", at: offset)
+        }
         let length = try cursor.u32(bytes)
         guard length <= UInt32(Int32.max), type.lengths.contains(Int(length)) else {
             throw FormatError(.limitExceeded, "a \(type.name) of \(length) bytes", at: offset)

@@ -45,7 +45,9 @@ package struct Header: Equatable, Sendable {
         epoch = try cursor.bytes32(bytes)
         let slotCount = Int(try cursor.u8(bytes))
         let extensionCount = Int(try cursor.u8(bytes))
-        guard (1...Format.Limit.slots).contains(slotCount) else { throw cursor.error("\(slotCount) slots; 1 to \(Format.Limit.slots) are possible") }
+        guard (1...Format.Limit.slots).contains(slotCount) else {
+            throw cursor.error("\(slotCount) slots; 1 to \(Format.Limit.slots) are possible")
+        }
         guard extensionCount <= Format.Limit.extensions else { throw cursor.error("\(extensionCount) extensions") }
         try cursor.reserved(bytes, 2)
         slots = []

@@ -16,12 +16,16 @@ package struct History: Equatable, Sendable {
         first = try cursor.u64(bytes)
         let count = try cursor.u32(bytes)
         guard (1...UInt32(Format.Limit.links)).contains(count) else { throw cursor.limit("\(count) history links") }
-        guard first >= 1, first <= Format.Limit.generation - UInt64(count) else { throw cursor.error("a history's first generation is out of range") }
+        guard first >= 1, first <= Format.Limit.generation - UInt64(count) else {
+            throw cursor.error("a history's first generation is out of range")
+        }
         var all: [Bytes32] = []
         all.reserveCapacity(Int(count))
         for _ in 0..<count { all.append(try cursor.bytes32(bytes)) }
         links = all
-        guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else { throw cursor.error("a history is longer than it needs to be") }
+        guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else {
+            throw cursor.error("a history is longer than it needs to be")
+        }
         try cursor.padding(bytes, to: bytes.count)
     }
 

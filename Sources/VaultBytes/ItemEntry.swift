@@ -11,7 +11,8 @@ package struct ItemEntry: Equatable, Sendable {
     package var modified: Int64
 
     package init(
-        record: ObjectRef, id: Bytes16, revision: UInt64, device: Int, recordRevision: UInt64, compartment: UInt32, created: Int64, modified: Int64
+        record: ObjectRef, id: Bytes16, revision: UInt64, device: Int, recordRevision: UInt64, compartment: UInt32, created: Int64,
+        modified: Int64
     ) {
         self.record = record
         self.id = id
@@ -27,7 +28,9 @@ package struct ItemEntry: Equatable, Sendable {
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor, page: UInt64) throws(FormatError) {
         let offset = try cursor.varint(bytes)
         let length = try cursor.count(bytes, most: Format.Limit.recordFrame, "a record")
-        guard FrameType.record.lengths.contains(length), offset >= UInt64(Format.headerStep), offset <= page, page - offset >= UInt64(length) else {
+        guard FrameType.record.lengths.contains(length), offset >= UInt64(Format.headerStep), offset <= page,
+            page - offset >= UInt64(length)
+        else {
             throw cursor.error("a record that does not end before the page that names it")
         }
         record = ObjectRef(offset: offset, length: length, hash: try cursor.bytes32(bytes))

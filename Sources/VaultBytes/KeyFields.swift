@@ -23,7 +23,9 @@ package enum KeyFields {
                 }
             }
             out.append(byte)
-            guard out.count <= Format.Limit.field else { throw cursor.limit("an item key's field has more than \(Format.Limit.field) bytes") }
+            guard out.count <= Format.Limit.field else {
+                throw cursor.limit("an item key's field has more than \(Format.Limit.field) bytes")
+            }
         }
     }
 

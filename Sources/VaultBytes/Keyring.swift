@@ -59,7 +59,9 @@ package struct Keyring: Equatable, Sendable {
         try readCompartments(bytes, &cursor)
         let count = try cursor.count(bytes, most: Format.Limit.extensions, "extensions")
         extensions = try Extension.list(bytes, &cursor, count: count)
-        guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else { throw cursor.error("a keyring is longer than it needs to be") }
+        guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else {
+            throw cursor.error("a keyring is longer than it needs to be")
+        }
         try cursor.padding(bytes, to: bytes.count)
     }
 
@@ -103,7 +105,9 @@ package struct Keyring: Equatable, Sendable {
             last = number
             let place = Place(group: try cursor.u32(bytes), accessibility: try cursor.u8(bytes), device: try cursor.bytes16(bytes))
             guard known.contains(place.group) else { throw cursor.error("a compartment's group does not exist") }
-            guard Keyring.accessibilities.contains(place.accessibility) else { throw cursor.error("a compartment's accessibility is unknown") }
+            guard Keyring.accessibilities.contains(place.accessibility) else {
+                throw cursor.error("a compartment's accessibility is unknown")
+            }
             guard Keyring.isDeviceOnly(place.accessibility) == (place.device != .zero) else {
                 throw cursor.error("a compartment's device does not fit its accessibility")
             }

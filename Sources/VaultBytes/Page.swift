@@ -44,7 +44,9 @@ package struct PageLayout: Sendable {
             }
         }
         entries = all
-        guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else { throw cursor.error("a page is longer than it needs to be") }
+        guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else {
+            throw cursor.error("a page is longer than it needs to be")
+        }
         try checkPrefix(bytes, cursor)
         try cursor.padding(bytes, to: bytes.count)
     }
@@ -56,7 +58,8 @@ package struct PageLayout: Sendable {
         let offset = try cursor.varint(bytes)
         let length = try cursor.count(bytes, most: Format.Limit.pageFrame, "a child's length")
         _ = try cursor.take(Format.hashSize, "a child's hash")
-        guard length >= Format.pageStep, length % Format.pageStep == 0, offset <= Format.Limit.fileSize, offset + UInt64(length) <= own else {
+        guard length >= Format.pageStep, length % Format.pageStep == 0, offset <= Format.Limit.fileSize, offset + UInt64(length) <= own
+        else {
             throw cursor.error("a child that does not end before its parent")
         }
         return Entry(rest: rest, value: start..<cursor.position)

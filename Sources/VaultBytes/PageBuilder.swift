@@ -22,6 +22,12 @@ package struct PageBuilder {
         frameLength(keys: keys.count + 1, content: contentSize + size(of: key, value), prefix: sharedPrefix(with: key))
     }
 
+    /// Whether a writer puts one more entry into this page, or begins another (section 5.2).
+    package func takes(_ key: [UInt8], _ value: [UInt8]) -> Bool {
+        guard keys.count >= (level == 0 ? 1 : Format.leastChildren) else { return true }
+        return keys.count < Format.Limit.pageEntries && frameLength(adding: key, value) <= Format.pageTarget
+    }
+
     /// Exact while keys have fewer than 128 bytes, else at most a few bytes too much.
     private func frameLength(keys count: Int, content: Int, prefix: Int) -> Int {
         let keyed = level == 0 ? count : max(count - 1, 0)

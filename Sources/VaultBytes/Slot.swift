@@ -62,7 +62,7 @@ package struct Slot: Equatable, Sendable {
         commitment = try cursor.bytes32(bytes)
         let nonce = try cursor.take(Format.nonceSize, "a slot's nonce")
         let size = try cursor.u32(bytes)
-        guard Slot.payloadSizes(kind).contains(Int(size)) else { throw cursor.error("a slot's payload has \(size) bytes") }
+        guard Slot.isPayloadSize(size, kind) else { throw cursor.error("a slot's payload has \(size) bytes") }
         let sealed = try cursor.take(Int(size), "a slot's payload")
         payload = cursor.copy(bytes, nonce) + cursor.copy(bytes, sealed)
         owner = cursor.copy(bytes, try cursor.take(Format.slotOwnerSize, "a slot's owner part"))
@@ -104,15 +104,20 @@ package struct Slot: Equatable, Sendable {
             return nil
         }
         guard (1...0xFF_FFFF).contains(cost.lanes), cost.passes >= 1, UInt64(cost.memoryKiB) >= 8 * UInt64(cost.lanes) else {
-            throw cursor.error("a slot's KDF figures are out of range: memory \(cost.memoryKiB) KiB, passes \(cost.passes), lanes \(cost.lanes)")
+            throw cursor.error(
+                "a slot's KDF figures are out of range: memory \(cost.memoryKiB) KiB, passes \(cost.passes), lanes \(cost.lanes)")
         }
         return cost
     }
 
-    private static func payloadSizes(_ kind: Kind) -> ClosedRange<Int> {
+    /// Sealed: the vault key, or keys and at most 32 grants padded to the step.
+    private static func isPayloadSize(_ sealed: UInt32, _ kind: Kind) -> Bool {
+        let size = Int(sealed) - Format.tagSize
         switch kind {
-        case .full: 48...48
-        case .scoped: 256 + Format.tagSize...1280 + Format.tagSize
+        case .full: return size == Format.keySize
+        case .scoped:
+            let most = ScopedPayload.size(groups: Format.Limit.grantedGroups)
+            return (Format.scopedPayloadStep...most).contains(size) && size % Format.scopedPayloadStep == 0
         }
     }
 }

@@ -47,13 +47,16 @@ package struct Sealing: Sendable {
 
     /// Fills `frame` (head ‖ nonce ‖ sealed body) for a body of 48 bytes less.
     package func seal(
-        _ body: UnsafeRawBufferPointer, as kind: Placed, at offset: UInt64, head: UInt64, key: borrowing Secret, into frame: UnsafeMutableRawBufferPointer
+        _ body: UnsafeRawBufferPointer, as kind: Placed, at offset: UInt64, head: UInt64, key: borrowing Secret,
+        into frame: UnsafeMutableRawBufferPointer
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
         guard let start = frame.baseAddress else { return }
         random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
         data(kind, offset, head).withUnsafeBytes { data in
-            AEAD.seal(body, into: UnsafeMutableRawBufferPointer(rebasing: frame[Self.bodyStart...]), nonce: start + Self.headSize, bound: data, key: key)
+            AEAD.seal(
+                body, into: UnsafeMutableRawBufferPointer(rebasing: frame[Self.bodyStart...]), nonce: start + Self.headSize, bound: data,
+                key: key)
         }
     }
 
@@ -64,7 +67,8 @@ package struct Sealing: Sendable {
         guard let start = frame.baseAddress else { throw .authenticationFailed }
         let data = data(kind, offset, UInt64(littleEndian: frame.loadUnaligned(as: UInt64.self)))
         try data.opening { (data) throws(CryptoError) in
-            try AEAD.open(UnsafeRawBufferPointer(rebasing: frame[Self.bodyStart...]), into: out, nonce: start + Self.headSize, bound: data, key: key)
+            try AEAD.open(
+                UnsafeRawBufferPointer(rebasing: frame[Self.bodyStart...]), into: out, nonce: start + Self.headSize, bound: data, key: key)
         }
     }
 

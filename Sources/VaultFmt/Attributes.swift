@@ -85,7 +85,8 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
             throw VaultError(.limitExceeded, "an item has at most \(Format.Limit.attributes) attributes, not \(entries.count)")
         }
         for entry in entries where !(1...Format.Limit.attributeName).contains(entry.name.utf8.count) {
-            throw VaultError(.limitExceeded, "an attribute's name has 1 to \(Format.Limit.attributeName) bytes, not \(entry.name.utf8.count)")
+            throw VaultError(
+                .limitExceeded, "an attribute's name has 1 to \(Format.Limit.attributeName) bytes, not \(entry.name.utf8.count)")
         }
         let bytes = entries.reduce(0) { $0 + $1.value.count }
         guard bytes <= Format.Limit.attributeBytes else {

@@ -19,7 +19,8 @@ final class CompartmentKeys {
         if let known = keys[number] { return known }
         guard !context.isLocked else { throw VaultError(.locked, "the vault is locked") }
         let groupKey = try groupKey(compartment.group, context)
-        let opened = SecretBox(try Wrapping.compartmentKey(
+        let opened = SecretBox(
+            try Wrapping.compartmentKey(
                 compartment.info, groupKey.secret, vault: context.store.vault, device: context.device, deviceID: context.deviceID))
         keys[number] = opened
         return opened
@@ -69,7 +70,9 @@ enum Wrapping {
         }
     }
 
-    static func wrap(group number: UInt32, _ name: String, _ key: borrowing Secret, _ owner: borrowing OwnerKeys, _ vault: Bytes16, _ random: Randomness) -> Keyring.Group {
+    static func wrap(
+        group number: UInt32, _ name: String, _ key: borrowing Secret, _ owner: borrowing OwnerKeys, _ vault: Bytes16, _ random: Randomness
+    ) -> Keyring.Group {
         Keyring.Group(number: number, name: name, wrapped: AEAD.wrap(key, groupData(vault, number, name), key: owner.keyring, random))
     }
 
@@ -96,13 +99,16 @@ enum Wrapping {
     }
 
     /// The outer layer over a compartment key or an inner layer.
-    static func wrapOuter(_ info: inout Keyring.Compartment, _ content: borrowing Secret, _ groupKey: borrowing Secret, _ vault: Bytes16, _ random: Randomness) {
+    static func wrapOuter(
+        _ info: inout Keyring.Compartment, _ content: borrowing Secret, _ groupKey: borrowing Secret, _ vault: Bytes16, _ random: Randomness
+    ) {
         info.wrapped = AEAD.wrap(content, data("vaultfmt-1 compartment", vault, info), key: groupKey, random)
     }
 
     /// Both layers, as the compartment needs.
     static func wrap(
-        _ info: inout Keyring.Compartment, _ key: borrowing Secret, _ groupKey: borrowing Secret, device: SecretBox?, _ vault: Bytes16, _ random: Randomness
+        _ info: inout Keyring.Compartment, _ key: borrowing Secret, _ groupKey: borrowing Secret, device: SecretBox?, _ vault: Bytes16,
+        _ random: Randomness
     ) {
         guard info.isDeviceBound, let device else {
             wrapOuter(&info, key, groupKey, vault, random)

@@ -60,7 +60,9 @@ public struct Factors: ~Copyable, Sendable {
         var normalised: Secret?
         if let passphrase = consume passphrase {
             kinds |= Slot.passphrase
-            do throws(CryptoError) { normalised = try Passphrase.normalised(passphrase) } catch { throw VaultError(crypto: error, "the passphrase") }
+            do throws(CryptoError) { normalised = try Passphrase.normalised(passphrase) } catch {
+                throw VaultError(crypto: error, "the passphrase")
+            }
         }
         var key: Secret?
         var hash: Secret?

@@ -68,12 +68,14 @@ extension Vault {
             // What is no object ends the look: the rest counts as tail.
             guard [.structureInvalid, .limitExceeded].contains(error.code) else { throw error }
         }
-        let tail: TailState = lastCommit == size ? .clean : try file.isLockedByAnother() ? .writeInProgress : .damaged(bytes: size - lastCommit)
+        let tail: TailState =
+            lastCommit == size ? .clean : try file.isLockedByAnother() ? .writeInProgress : .damaged(bytes: size - lastCommit)
         return Inspection(
             version: Int(Format.version), id: VaultID(header.id), headerBytes: header.length, fileBytes: size,
             slots: header.slots.map { SlotInfo(unauthenticated: $0) },
             extensions: header.extensions.map { .init(name: $0.name, isCritical: $0.isCritical, bytes: $0.value.count) },
-            objects: FrameType.allCases.compactMap { type in counts[type].map { .init(type: type.name, count: $0.count, bytes: $0.bytes) } },
+            objects: FrameType.allCases.compactMap { type in counts[type].map { .init(type: type.name, count: $0.count, bytes: $0.bytes) }
+            },
             tail: tail)
     }
 }

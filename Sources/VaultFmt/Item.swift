@@ -100,9 +100,11 @@ final class KeyringView: Sendable {
         self.keyring = keyring
         var all: [UInt32: Compartment] = [:]
         for info in keyring.compartments {
-            guard let group = keyring.groups.first(where: { $0.number == info.group }), let accessibility = Accessibility(rawValue: info.accessibility)
+            guard let group = keyring.groups.first(where: { $0.number == info.group }),
+                let accessibility = Accessibility(rawValue: info.accessibility)
             else { continue }
-            all[info.number] = Compartment(info: info, group: group, encodedGroup: ItemKey.encodedGroup(group.name), accessibility: accessibility)
+            all[info.number] = Compartment(
+                info: info, group: group, encodedGroup: ItemKey.encodedGroup(group.name), accessibility: accessibility)
         }
         compartments = all
     }

@@ -67,7 +67,8 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
         let fields = Fields.key(
-            keyClass: keyClass, keyType: keyType, applicationLabel: applicationLabel, applicationTag: applicationTag, sizeInBits: sizeInBits,
+            keyClass: keyClass, keyType: keyType, applicationLabel: applicationLabel, applicationTag: applicationTag,
+            sizeInBits: sizeInBits,
             effectiveSize: effectiveSize)
         return try ItemKey(fields, group: group, synchronizable: synchronizable)
     }

@@ -7,12 +7,14 @@ extension ItemKey {
         case genericPassword(service: String, account: String)
         /// An internet password.
         case internetPassword(
-            server: String, protocol: String, port: UInt32, path: String, account: String, securityDomain: String, authenticationType: String)
+            server: String, protocol: String, port: UInt32, path: String, account: String, securityDomain: String,
+            authenticationType: String)
         /// A certificate: its type, the issuer's name in DER, and the serial number's bytes.
         case certificate(type: UInt32, issuer: [UInt8], serialNumber: [UInt8])
         /// A key: class and type as Apple numbers them; sizes in bits.
         case key(
-            keyClass: UInt32, keyType: UInt32, applicationLabel: [UInt8], applicationTag: [UInt8], sizeInBits: UInt32, effectiveSize: UInt32)
+            keyClass: UInt32, keyType: UInt32, applicationLabel: [UInt8], applicationTag: [UInt8], sizeInBits: UInt32, effectiveSize: UInt32
+        )
         /// An identity: as its certificate.
         case identity(type: UInt32, issuer: [UInt8], serialNumber: [UInt8])
 
@@ -35,7 +37,8 @@ extension ItemKey {
                 self = .genericPassword(service: try KeyFields.text(bytes, &cursor), account: try KeyFields.text(bytes, &cursor))
             case .internetPassword:
                 self = .internetPassword(
-                    server: try KeyFields.text(bytes, &cursor), protocol: try KeyFields.text(bytes, &cursor), port: try KeyFields.n32(bytes, &cursor),
+                    server: try KeyFields.text(bytes, &cursor), protocol: try KeyFields.text(bytes, &cursor),
+                    port: try KeyFields.n32(bytes, &cursor),
                     path: try KeyFields.text(bytes, &cursor), account: try KeyFields.text(bytes, &cursor),
                     securityDomain: try KeyFields.text(bytes, &cursor), authenticationType: try KeyFields.text(bytes, &cursor))
             case .certificate, .identity:
@@ -44,7 +47,8 @@ extension ItemKey {
                 let serial = try KeyFields.field(bytes, &cursor)
                 self =
                     itemClass == .certificate
-                    ? .certificate(type: type, issuer: issuer, serialNumber: serial) : .identity(type: type, issuer: issuer, serialNumber: serial)
+                    ? .certificate(type: type, issuer: issuer, serialNumber: serial)
+                    : .identity(type: type, issuer: issuer, serialNumber: serial)
             case .key:
                 self = .key(
                     keyClass: try KeyFields.n32(bytes, &cursor), keyType: try KeyFields.n32(bytes, &cursor),

@@ -81,7 +81,8 @@ extension Vault {
             }
             return Statistics(
                 generation: commit.generation, items: commit.items,
-                itemsByClass: classes.sorted { $0.key < $1.key }.map { (itemClass: $0.key, count: $0.value) }, tombstones: commit.tombstones,
+                itemsByClass: classes.sorted { $0.key < $1.key }.map { (itemClass: $0.key, count: $0.value) },
+                tombstones: commit.tombstones,
                 compartments: all, fileBytes: try core.store.file.size(), liveBytes: commit.liveBytes, deadBytes: core.deadBytes,
                 treeHeight: commit.root.map { Int($0.level) + 1 } ?? 0, memoryLocked: Secret.isMemoryLocked,
                 compactionBlocked: core.compactionBlocked)

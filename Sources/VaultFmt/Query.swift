@@ -32,7 +32,8 @@ public struct Query: Sendable {
 
     /// Whether it matches every item.
     var isUnrestricted: Bool {
-        itemClass == nil && service == nil && account == nil && server == nil && `protocol` == nil && port == nil && path == nil && group == nil
+        itemClass == nil && service == nil && account == nil && server == nil && `protocol` == nil && port == nil && path == nil
+            && group == nil
             && label == nil && synchronizable == nil && accessibility == nil && pattern == nil
     }
 
@@ -48,7 +49,8 @@ public struct Query: Sendable {
         else { return false }
         switch key.fields {
         case .genericPassword(let itsService, let itsAccount):
-            return Self.fits(service, itsService) && Self.fits(account, itsAccount) && server == nil && `protocol` == nil && port == nil && path == nil
+            return Self.fits(service, itsService) && Self.fits(account, itsAccount) && server == nil && `protocol` == nil && port == nil
+                && path == nil
         case .internetPassword(let itsServer, let itsProtocol, let itsPort, let itsPath, let itsAccount, _, _):
             return Self.fits(server, itsServer) && Self.fits(account, itsAccount) && Self.fits(`protocol`, itsProtocol)
                 && (port == nil || port == itsPort) && Self.fits(path, itsPath) && service == nil

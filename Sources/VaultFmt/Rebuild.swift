@@ -31,7 +31,8 @@ enum Rebuild {
         return VaultKeys(vaultKey: vaultKey, epoch: store.header.epoch.bytes)
     }
 
-    static func wrappedGroup(_ number: UInt32, _ name: String, _ key: borrowing Secret, _ store: Store) throws(VaultError) -> Keyring.Group {
+    static func wrappedGroup(_ number: UInt32, _ name: String, _ key: borrowing Secret, _ store: Store) throws(VaultError) -> Keyring.Group
+    {
         switch store.slot.keys.owner {
         case .some(let owner): return Wrapping.wrap(group: number, name, key, owner, store.vault, store.random)
         case .none: throw VaultError(.notPermitted, "only an owner can do this")
@@ -78,7 +79,8 @@ enum Rebuild {
             let historyRef = try appender.append(history.encode(), as: .history, .history, key: keys.index)
             let live = order.bytes + tree.bytes + UInt64(keyringRef.length + historyRef.length)
             return Store.NewState(
-                root: root, keyring: keyringRef, history: historyRef, clock: core.lastTick, items: counts.items, tombstones: counts.tombstones,
+                root: root, keyring: keyringRef, history: historyRef, clock: core.lastTick, items: counts.items,
+                tombstones: counts.tombstones,
                 liveBytes: live)
         }
         core.stateChanged()
@@ -184,8 +186,10 @@ struct RecordMover {
         body.withUnsafeBytes { body in
             frame.withUnsafeMutableBytes { frame in
                 switch newLocator {
-                case .some(let locator): sealing.sealRecord(body, entry.identity, head: head, key: key, locatorKey: locator.secret, into: frame)
-                case .none: sealing.sealRecord(body, entry.identity, head: head, key: key, locatorKey: core.store.slot.keys.locator, into: frame)
+                case .some(let locator):
+                    sealing.sealRecord(body, entry.identity, head: head, key: key, locatorKey: locator.secret, into: frame)
+                case .none:
+                    sealing.sealRecord(body, entry.identity, head: head, key: key, locatorKey: core.store.slot.keys.locator, into: frame)
                 }
             }
         }

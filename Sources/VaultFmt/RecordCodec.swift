@@ -4,7 +4,8 @@ internal import VaultBytes
 enum RecordCodec {
     /// Puts a record together and appends it.
     static func append(
-        _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ identity: Sealing.RecordIdentity, compartmentKey: borrowing Secret,
+        _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ identity: Sealing.RecordIdentity,
+        compartmentKey: borrowing Secret,
         locatorKey: borrowing Secret, to appender: Appender, _ sealing: Sealing
     ) throws(VaultError) -> ObjectRef {
         var list: [UInt8] = []
@@ -69,7 +70,8 @@ enum RecordCodec {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
         guard large.count == item.largeAttributes else {
-            throw VaultError(.structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
+            throw VaultError(
+                .structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
         }
         return (layout.secret, try Item(item, adding: large))
     }

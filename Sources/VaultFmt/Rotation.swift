@@ -86,7 +86,8 @@ public struct Rotation: ~Copyable {
         let names = info.groups ?? []
         let numbers = rekeying.keyring.groups.filter { names.contains($0.name) }.map(\.number)
         let grants = try SlotEditing.grants(numbers, core) { (number) throws(VaultError) in try rekeying.groupKey(number) }
-        return try SlotEditing.scopedSlot(keys, grants: grants, factors.factors.keys, cost: cost, name: name, vault: store.vault, store.random)
+        return try SlotEditing.scopedSlot(
+            keys, grants: grants, factors.factors.keys, cost: cost, name: name, vault: store.vault, store.random)
     }
 
     private static func deviceBound(_ core: VaultCore, _ compartments: Set<UInt32>) throws(VaultError) -> [ItemKey] {

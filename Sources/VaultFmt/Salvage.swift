@@ -20,7 +20,8 @@ extension Vault {
     ///
     /// Needs a header whose slot opens. Throws what opening the header throws, `authenticationFailed` if no keyring is left, and what creating throws.
     public static func salvage(
-        _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors, options: consuming CreateOptions = .init(),
+        _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
+        options: consuming CreateOptions = .init(),
         limits: ReaderLimits = .init(), device: consuming Device? = nil
     ) throws(VaultError) -> SalvageReport {
         var report = SalvageReport()
@@ -66,7 +67,8 @@ struct SalvageSource: ~Copyable {
     private var scan = Scan()
 
     init(
-        _ file: any FileHandle, _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ device: consuming Device?, _ report: inout SalvageReport
+        _ file: any FileHandle, _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ device: consuming Device?,
+        _ report: inout SalvageReport
     ) throws(VaultError) {
         self.file = file
         store = try SalvageStore(file, factors, limits, device, &report)
@@ -132,7 +134,8 @@ struct SalvageSource: ~Copyable {
         while base < size, size - base >= 4 {
             let bytes = try file.bytes(Int(min(size - base, 1 << 20)), at: base)
             for index in 0..<bytes.count - 3 where bytes[index] == 0x76 {
-                let tag = UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16 | UInt32(bytes[index + 3]) << 24
+                let tag =
+                    UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16 | UInt32(bytes[index + 3]) << 24
                 if FrameType(rawValue: tag) != nil { return base + UInt64(index) }
             }
             base += UInt64(bytes.count - 3)
@@ -252,7 +255,9 @@ struct SalvageSource: ~Copyable {
                 report.recovered += 1
                 return
             } catch {
-                guard [.authenticationFailed, .structureInvalid, .deviceBound, .notPermitted, .limitExceeded].contains(error.code) else { throw error }
+                guard [.authenticationFailed, .structureInvalid, .deviceBound, .notPermitted, .limitExceeded].contains(error.code) else {
+                    throw error
+                }
                 reason = error.detail
             }
         }

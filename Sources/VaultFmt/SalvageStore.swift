@@ -14,7 +14,8 @@ final class SalvageStore {
     private var keys: [UInt32: SecretBox] = [:]
 
     init(
-        _ file: any FileHandle, _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ device: consuming Device?, _ report: inout SalvageReport
+        _ file: any FileHandle, _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ device: consuming Device?,
+        _ report: inout SalvageReport
     ) throws(VaultError) {
         let (header, bytes) = try Store.readHeader(file)
         slot = try Self.openSlot(header, bytes, factors, limits, &report)

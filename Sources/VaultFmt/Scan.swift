@@ -58,7 +58,9 @@ extension Vault {
 
     private func compartmentKey(_ number: UInt32) throws(VaultError) -> Result<SecretBox, VaultError> {
         try withCore { (core) throws(VaultError) -> Result<SecretBox, VaultError> in
-            guard let compartment = core.view.compartment(number) else { return .failure(VaultError(.structureInvalid, "an item's compartment does not exist")) }
+            guard let compartment = core.view.compartment(number) else {
+                return .failure(VaultError(.structureInvalid, "an item's compartment does not exist"))
+            }
             do throws(VaultError) { return .success(try core.compartments.key(compartment, core.context)) } catch {
                 guard [.deviceBound, .notPermitted, .locked].contains(error.code) else { throw error }
                 return .failure(error)

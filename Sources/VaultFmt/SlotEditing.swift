@@ -14,19 +14,22 @@ enum SlotEditing {
     ) throws(VaultError) -> (Slot, SecretBox) {
         switch keys.owner {
         case .some(let owner):
-            let made = try SlotSeal.make(SlotPayload(vaultKey: owner.vault), factors, cost: cost, name: name, vault: vault, owner: owner, random)
+            let made = try SlotSeal.make(
+                SlotPayload(vaultKey: owner.vault), factors, cost: cost, name: name, vault: vault, owner: owner, random)
             return (made.slot, made.wrappingKey)
         case .none: throw VaultError(.notPermitted, "only an owner can make slots")
         }
     }
 
     static func scopedSlot(
-        _ keys: borrowing VaultKeys, grants: borrowing Grants, _ factors: borrowing FactorKeys, cost: Slot.Cost?, name: String, vault: Bytes16,
+        _ keys: borrowing VaultKeys, grants: borrowing Grants, _ factors: borrowing FactorKeys, cost: Slot.Cost?, name: String,
+        vault: Bytes16,
         _ random: Randomness
     ) throws(VaultError) -> (Slot, SecretBox) {
         switch keys.owner {
         case .some(let owner):
-            let made = try SlotSeal.make(SlotPayload(keys, grants: grants), factors, cost: cost, name: name, vault: vault, owner: owner, random)
+            let made = try SlotSeal.make(
+                SlotPayload(keys, grants: grants), factors, cost: cost, name: name, vault: vault, owner: owner, random)
             return (made.slot, made.wrappingKey)
         case .none: throw VaultError(.notPermitted, "only an owner can make slots")
         }
@@ -75,7 +78,8 @@ enum SlotEditing {
         }
     }
 
-    static func grants(_ numbers: [UInt32], _ core: VaultCore, _ key: (UInt32) throws(VaultError) -> SecretBox) throws(VaultError) -> Grants {
+    static func grants(_ numbers: [UInt32], _ core: VaultCore, _ key: (UInt32) throws(VaultError) -> SecretBox) throws(VaultError) -> Grants
+    {
         var keys = Secret(count: numbers.count * Format.keySize)
         for (index, number) in numbers.enumerated() {
             let key = try key(number)

@@ -94,7 +94,9 @@ public final class Transaction {
         // One item less here, and one more with the new key.
         items -= 1
         liveBytes -= Int64(old.entry.record.length)
-        try put(newKey, opened.secret, opened.item.attributes, old.accessibility, replacing: nil, keeping: old, created: old.created, modified: nil)
+        try put(
+            newKey, opened.secret, opened.item.attributes, old.accessibility, replacing: nil, keeping: old, created: old.created,
+            modified: nil)
     }
 
     /// Removes an item, and leaves a tombstone; false if there is none. What was sealed stays in the file until it is compacted.
@@ -137,10 +139,12 @@ public final class Transaction {
         let id = (old ?? identity)?.id.bytes ?? core.store.random.bytes16()
         let now = core.store.fileSystem.now()
         var entry = ItemEntry(
-            record: ObjectRef(offset: 0, length: 0, hash: .zero), id: id, revision: revision, device: try deviceNumber(), recordRevision: revision,
+            record: ObjectRef(offset: 0, length: 0, hash: .zero), id: id, revision: revision, device: try deviceNumber(),
+            recordRevision: revision,
             compartment: compartment, created: created ?? old?.created ?? now, modified: modified ?? now)
         entry.record = try RecordCodec.append(
-            key, secret, attributes, entry.identity, compartmentKey: try self.key(compartment).secret, locatorKey: core.store.slot.keys.locator,
+            key, secret, attributes, entry.identity, compartmentKey: try self.key(compartment).secret,
+            locatorKey: core.store.slot.keys.locator,
             to: appender, core.store.sealing)
         changes.put(key.bytes, ItemCodec.encode(entry, attributes))
         if old == nil { items += 1 }
@@ -172,7 +176,9 @@ public final class Transaction {
     }
 
     func addGroup(_ name: String) throws(VaultError) -> UInt32 {
-        guard name.utf8.count <= Format.Limit.field else { throw VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes") }
+        guard name.utf8.count <= Format.Limit.field else {
+            throw VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
+        }
         guard keyring.groups.count < Format.Limit.groups, keyring.nextGroup < .max else {
             throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.groups) access groups")
         }
@@ -205,7 +211,9 @@ public final class Transaction {
 
     private func groupKey(_ number: UInt32) throws(VaultError) -> SecretBox {
         if let new = newGroups[number] { return new }
-        guard let group = keyring.groups.first(where: { $0.number == number }) else { throw VaultError(.structureInvalid, "an access group does not exist") }
+        guard let group = keyring.groups.first(where: { $0.number == number }) else {
+            throw VaultError(.structureInvalid, "an access group does not exist")
+        }
         return try core.compartments.groupKey(group, core.context)
     }
 
@@ -219,7 +227,9 @@ public final class Transaction {
     private func deviceNumber() throws(VaultError) -> Int {
         guard core.deviceID != .zero else { return 0 }
         if let index = keyring.devices.firstIndex(of: core.deviceID) { return index + 1 }
-        guard keyring.devices.count < Format.Limit.devices else { throw VaultError(.limitExceeded, "a vault knows at most \(Format.Limit.devices) devices") }
+        guard keyring.devices.count < Format.Limit.devices else {
+            throw VaultError(.limitExceeded, "a vault knows at most \(Format.Limit.devices) devices")
+        }
         keyring.devices.append(core.deviceID)
         return keyring.devices.count
     }

@@ -36,7 +36,9 @@ public final class Vault: Sendable {
     ///
     /// An existing file is never overwritten (`fileExists`). Throws `weakKDF` for a cost below the floor unless that is allowed, `kdfLimit` for one that readers
     /// would refuse, `noSpace` and `io`.
-    public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init()) throws(VaultError) -> Vault {
+    public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init()) throws(VaultError)
+        -> Vault
+    {
         try create(at: path, factors: factors, options: options, place: Store.Place())
     }
 
@@ -63,7 +65,9 @@ public final class Vault: Sendable {
     ///
     /// Throws `notAVault`, `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `kdfLimit` (before any work), `noSlotOpens`, `authenticationFailed`,
     /// `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an anchor, `rolledBack` and `forked`.
-    public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()) throws(VaultError) -> Vault {
+    public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()) throws(VaultError)
+        -> Vault
+    {
         try open(path, factors: factors, options: options, place: Store.Place())
     }
 
@@ -84,7 +88,9 @@ public final class Vault: Sendable {
         case .same, .descends, .unprovable: return
         case .older:
             throw VaultError(
-                .rolledBack, "the vault is at generation \(self.anchor.generation), but was at \(anchor.generation) before: an older copy was put in its place")
+                .rolledBack,
+                "the vault is at generation \(self.anchor.generation), but was at \(anchor.generation) before: an older copy was put in its place"
+            )
         case .forked:
             throw VaultError(.forked, "the vault has another past than the state remembered from generation \(anchor.generation)")
         }

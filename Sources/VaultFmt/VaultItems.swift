@@ -45,7 +45,8 @@ extension Vault {
         created: Int64? = nil, modified: Int64? = nil
     ) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in
-            try transaction.add(key, secret: secret, attributes: attributes, accessibility: accessibility, created: created, modified: modified)
+            try transaction.add(
+                key, secret: secret, attributes: attributes, accessibility: accessibility, created: created, modified: modified)
         }
     }
 
@@ -55,7 +56,8 @@ extension Vault {
         created: Int64? = nil, modified: Int64? = nil
     ) throws(VaultError) {
         try transaction { (transaction) throws(VaultError) in
-            try transaction.set(key, secret: secret, attributes: attributes, accessibility: accessibility, created: created, modified: modified)
+            try transaction.set(
+                key, secret: secret, attributes: attributes, accessibility: accessibility, created: created, modified: modified)
         }
     }
 

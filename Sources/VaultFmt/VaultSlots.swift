@@ -33,7 +33,8 @@ extension Vault {
                     (slot, _) = try SlotEditing.scopedSlot(
                         store.slot.keys, grants: grants, factors.keys, cost: inSlot, name: name, vault: store.vault, store.random)
                 } else {
-                    (slot, _) = try SlotEditing.fullSlot(store.slot.keys, factors.keys, cost: inSlot, name: name, vault: store.vault, store.random)
+                    (slot, _) = try SlotEditing.fullSlot(
+                        store.slot.keys, factors.keys, cost: inSlot, name: name, vault: store.vault, store.random)
                 }
                 header.slots.append(slot)
                 try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
@@ -59,7 +60,9 @@ extension Vault {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
-                guard let slot = store.header.slots.first(where: { $0.id == id.bytes }) else { throw VaultError(.noSuchSlot, "no such slot") }
+                guard let slot = store.header.slots.first(where: { $0.id == id.bytes }) else {
+                    throw VaultError(.noSuchSlot, "no such slot")
+                }
                 var header = store.header
                 header.slots.removeAll { $0.id == slot.id }
                 guard header.slots.contains(where: { $0.kind == .full }) else {
@@ -85,7 +88,9 @@ extension Vault {
             try core.writing { () throws(VaultError) in
                 let store = core.store
                 let wanted = id?.bytes ?? store.slot.id
-                guard let index = store.header.slots.firstIndex(where: { $0.id == wanted }) else { throw VaultError(.noSuchSlot, "no such slot") }
+                guard let index = store.header.slots.firstIndex(where: { $0.id == wanted }) else {
+                    throw VaultError(.noSuchSlot, "no such slot")
+                }
                 let old = store.header.slots[index]
                 let kept = old.cost.map { KDFCost($0) } ?? .moderate
                 let inSlot = try (cost ?? kept).checked(for: factors, allowWeak: allowWeak || cost == nil)
@@ -94,7 +99,8 @@ extension Vault {
                 let made: (slot: Slot, wrappingKey: SecretBox)
                 switch old.kind {
                 case .full:
-                    made = try SlotEditing.fullSlot(store.slot.keys, factors.keys, cost: inSlot, name: part.name, vault: store.vault, store.random)
+                    made = try SlotEditing.fullSlot(
+                        store.slot.keys, factors.keys, cost: inSlot, name: part.name, vault: store.vault, store.random)
                 case .scoped:
                     let grants = try SlotOpener.grants(old, store.vault, wrappingKey: part.wrappingKey.secret)
                     made = try SlotEditing.scopedSlot(
@@ -116,13 +122,16 @@ extension Vault {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
-                guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else { throw VaultError(.noSuchSlot, "no such slot") }
+                guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else {
+                    throw VaultError(.noSuchSlot, "no such slot")
+                }
                 var header = store.header
                 let part = try SlotEditing.ownerPart(header.slots[index], store)
                 switch store.slot.keys.owner {
                 case .some(let owner):
                     SlotSeal.sealOwner(
-                        name: name, wrappingKey: part.wrappingKey.secret, into: &header.slots[index], vault: store.vault, owner: owner, store.random)
+                        name: name, wrappingKey: part.wrappingKey.secret, into: &header.slots[index], vault: store.vault, owner: owner,
+                        store.random)
                 case .none: throw VaultError(.notPermitted, "only an owner can rename slots")
                 }
                 try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
@@ -149,7 +158,8 @@ extension SlotInfo {
 
     init(unauthenticated slot: Slot, name: String? = nil, groups: [String]? = nil, openedThis: Bool = false) {
         self.init(
-            id: SlotID(slot.id), isFull: slot.kind == .full, factors: FactorKinds(rawValue: slot.factors), cost: slot.cost.map { KDFCost($0) },
+            id: SlotID(slot.id), isFull: slot.kind == .full, factors: FactorKinds(rawValue: slot.factors),
+            cost: slot.cost.map { KDFCost($0) },
             name: name, groups: groups, openedThis: openedThis)
     }
 }
@@ -239,6 +249,7 @@ struct Rekeying {
             guard let same = old.key(number) else { throw VaultError(.structureInvalid, "a grant has no key") }
             return SecretBox(same)
         }
-        SlotSeal.seal(SlotPayload(keys, grants: grants), into: &slot, wrappingKey: part.wrappingKey.secret, vault: store.vault, store.random)
+        SlotSeal.seal(
+            SlotPayload(keys, grants: grants), into: &slot, wrappingKey: part.wrappingKey.secret, vault: store.vault, store.random)
     }
 }

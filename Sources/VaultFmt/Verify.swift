@@ -97,9 +97,12 @@ struct Verifier: ~Copyable {
         do throws(VaultError) {
             switch head.type {
             case .record: try checkRecord(frame, offset)
-            case .page: try checkIndexObject(frame, .page, offset) { (body) throws(FormatError) in _ = try PageLayout(body.span, at: offset) }
-            case .keyring: try checkIndexObject(frame, .keyring, offset) { (body) throws(FormatError) in _ = try Keyring(body.span, at: offset) }
-            case .history: try checkIndexObject(frame, .history, offset) { (body) throws(FormatError) in _ = try History(body.span, at: offset) }
+            case .page:
+                try checkIndexObject(frame, .page, offset) { (body) throws(FormatError) in _ = try PageLayout(body.span, at: offset) }
+            case .keyring:
+                try checkIndexObject(frame, .keyring, offset) { (body) throws(FormatError) in _ = try Keyring(body.span, at: offset) }
+            case .history:
+                try checkIndexObject(frame, .history, offset) { (body) throws(FormatError) in _ = try History(body.span, at: offset) }
             case .commit:
                 try checkCommit(Array(frame), offset)
                 return
@@ -158,7 +161,9 @@ struct Verifier: ~Copyable {
         }
         report.items = items
         if items != commit.items { report.add("the newest commit counts \(commit.items) items, the index \(items)", at: commit.offset) }
-        if tombstones != commit.tombstones { report.add("the newest commit counts \(commit.tombstones) tombstones, the index \(tombstones)", at: commit.offset) }
+        if tombstones != commit.tombstones {
+            report.add("the newest commit counts \(commit.tombstones) tombstones, the index \(tombstones)", at: commit.offset)
+        }
         if liveBytes != commit.liveBytes, report.problemCount == 0 {
             report.add("the newest commit counts \(commit.liveBytes) live bytes, the index \(liveBytes)", at: commit.offset)
         }
@@ -193,7 +198,9 @@ struct Verifier: ~Copyable {
                 let bytes = page.bytes
                 var cursor = page.cursor(index)
                 _ = try decoding { () throws(FormatError) in try TombstoneEntry(bytes.span, &cursor) }
-                guard key.count == 1 + Format.idSize else { throw VaultError(.structureInvalid, "a tombstone's key is malformed", at: page.offset) }
+                guard key.count == 1 + Format.idSize else {
+                    throw VaultError(.structureInvalid, "a tombstone's key is malformed", at: page.offset)
+                }
                 tombstones += 1
                 return
             }

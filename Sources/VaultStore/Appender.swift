@@ -32,7 +32,9 @@ package final class Appender {
         _ type: FrameType, length: Int, _ fill: (UnsafeMutableRawBufferPointer, _ offset: UInt64, _ head: UInt64) -> Void
     ) throws(VaultError) -> ObjectRef {
         let offset = position
-        guard offset + UInt64(length) <= Format.Limit.fileSize else { throw VaultError(.limitExceeded, "the vault would be larger than 2^48 bytes") }
+        guard offset + UInt64(length) <= Format.Limit.fileSize else {
+            throw VaultError(.limitExceeded, "the vault would be larger than 2^48 bytes")
+        }
         let from = buffer.count
         buffer.append(contentsOf: repeatElement(0, count: length))
         let head = FrameHead(type, length: length).encoded
@@ -52,10 +54,18 @@ package final class Appender {
     }
 
     /// Appends an index object.
-    package func append(_ body: [UInt8], as kind: Sealing.Placed, _ type: FrameType, key: borrowing Secret) throws(VaultError) -> ObjectRef {
+    package func append(_ body: [UInt8], as kind: Sealing.Placed, _ type: FrameType, key: borrowing Secret) throws(VaultError) -> ObjectRef
+    {
         try append(type, length: body.count + Format.sealOverhead) { frame, offset, head in
             body.withUnsafeBytes { sealing.seal($0, as: kind, at: offset, head: head, key: key, into: frame) }
         }
+    }
+
+    /// A frame that was appended: from the buffer, or from the file if it went there already.
+    package func frame(_ ref: ObjectRef) throws(VaultError) -> [UInt8] {
+        guard ref.offset >= base else { return try file.bytes(ref.length, at: ref.offset) }
+        let start = Int(ref.offset - base)
+        return Array(buffer[start..<start + ref.length])
     }
 
     // MARK: frames that do not come in their order
@@ -81,7 +91,9 @@ package final class Appender {
         try flush()
         var digest = Blake2b()
         digest.update("vaultfmt-1 digest")
-        try FrameWalker(file: file, start..<position).walk { (frame, _, _) throws(VaultError) in digest.update(Bytes32(hashing: frame).words) }
+        try FrameWalker(file: file, start..<position).walk { (frame, _, _) throws(VaultError) in
+            digest.update(Bytes32(hashing: frame).words)
+        }
         return Bytes32(words: digest.finish())
     }
 

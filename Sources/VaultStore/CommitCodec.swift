@@ -28,7 +28,8 @@ package final class CommitCodec: Sendable {
             let out = UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: Format.commitBodySize)
             frame.withUnsafeBytes { frame in
                 do throws(CryptoError) {
-                    try sealing.open(UnsafeRawBufferPointer(rebasing: frame[..<Format.commitMACStart]), as: .commit, at: offset, key: index, into: out)
+                    try sealing.open(
+                        UnsafeRawBufferPointer(rebasing: frame[..<Format.commitMACStart]), as: .commit, at: offset, key: index, into: out)
                     isOpen = true
                 } catch { isOpen = false }
             }

@@ -50,12 +50,16 @@ package struct FrameWalker {
         let alignment = UInt64(Format.commitAlignment)
         let stop = min((position + alignment - 1) / alignment * alignment, region.upperBound)
         let padding = try file.bytes(Int(stop - position), at: position)
-        guard stop > position, padding.allSatisfy({ $0 == 0 }) else { throw VaultError(.structureInvalid, "no object starts here", at: position) }
+        guard stop > position, padding.allSatisfy({ $0 == 0 }) else {
+            throw VaultError(.structureInvalid, "no object starts here", at: position)
+        }
         return stop
     }
 
     private func head(_ buffer: [UInt8], _ start: Int, _ offset: UInt64) throws(VaultError) -> FrameHead {
-        guard buffer.count - start >= Format.frameHeadSize else { throw VaultError(.structureInvalid, "the file ends within an object", at: offset) }
+        guard buffer.count - start >= Format.frameHeadSize else {
+            throw VaultError(.structureInvalid, "the file ends within an object", at: offset)
+        }
         let bytes = Array(buffer[start..<start + Format.frameHeadSize])
         return try decoding { () throws(FormatError) in try FrameHead(bytes.span, at: offset) }
     }

@@ -27,10 +27,16 @@ package final class PageSource: Sendable {
 
     /// The same without looking at or filling the cache: for walks over everything.
     package func load(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
-        let frame = try FrameReader.read(ref, .page, file)
+        try decode(try FrameReader.read(ref, .page, file), ref, level: level)
+    }
+
+    /// A page from its frame, whose hash was checked.
+    package func decode(_ frame: [UInt8], _ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         let body = try open(frame, .page, at: ref.offset)
         let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: ref.offset) }
-        guard layout.level == level else { throw VaultError(.structureInvalid, "a page is of level \(layout.level), not \(level)", at: ref.offset) }
+        guard layout.level == level else {
+            throw VaultError(.structureInvalid, "a page is of level \(layout.level), not \(level)", at: ref.offset)
+        }
         return Page(bytes: body, layout: layout, offset: ref.offset)
     }
 
@@ -41,7 +47,8 @@ package final class PageSource: Sendable {
         let body = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             frame.withUnsafeBytes { frame in
                 do throws(CryptoError) {
-                    try sealing.open(frame, as: kind, at: offset, key: key, into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: size))
+                    try sealing.open(
+                        frame, as: kind, at: offset, key: key, into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: size))
                     count = size
                 } catch { failure = error }
             }
@@ -74,7 +81,8 @@ package enum FrameReader {
 
     package static func check(_ frame: [UInt8], _ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
         guard Bytes32(hashing: frame) == ref.hash else {
-            throw VaultError(.authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered", at: ref.offset)
+            throw VaultError(
+                .authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered", at: ref.offset)
         }
         let head = try decoding { () throws(FormatError) in try FrameHead(frame.span, at: ref.offset) }
         guard head == FrameHead(type, length: ref.length) else {

@@ -20,7 +20,7 @@ struct Paginator {
         var done: (key: [UInt8], page: PageBuilder)?
         if current.isEmpty {
             currentKey = key
-        } else if current.frameLength(adding: key, value) > Format.pageTarget || current.count >= Format.Limit.pageEntries {
+        } else if !current.takes(key, value) {
             done = full
             full = (currentKey, current)
             currentKey = separator(after: current, before: key)

@@ -30,6 +30,6 @@ public struct ReaderLimits: Sendable, Hashable {
     }
 
     private func over(_ what: String, _ value: String, _ limit: String) -> VaultError {
-        VaultError(.kdfLimit, "a slot asks for more key derivation than allowed: \(what) \(value), limit \(limit); raise the limit if you trust this file")
+        VaultError(.kdfLimit, "a slot asks for more key derivation than allowed: \(what) \(value), limit \(limit)")
     }
 }

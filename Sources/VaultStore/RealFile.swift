@@ -46,7 +46,8 @@ final class RealFile: FileHandle {
     func sync() throws(VaultError) {
         while fdatasync(descriptor) != 0 {
             guard errno == EINTR else {
-                throw VaultError(.outcomeUnknown, "syncing \(path) failed: \(SystemCall.text(errno)); whether the last change is there is unknown")
+                throw VaultError(
+                    .outcomeUnknown, "syncing \(path) failed: \(SystemCall.text(errno)); whether the last change is there is unknown")
             }
         }
     }
@@ -90,7 +91,8 @@ final class RealFile: FileHandle {
         var offset = range.lowerBound
         if let source = other as? RealFile {
             while offset < range.upperBound {
-                let count = vault_copy_file_range(source.descriptor, Int64(offset), descriptor, Int64(offset), Int(min(range.upperBound - offset, 1 << 30)))
+                let count = vault_copy_file_range(
+                    source.descriptor, Int64(offset), descriptor, Int64(offset), Int(min(range.upperBound - offset, 1 << 30)))
                 if count > 0 { offset += UInt64(count) } else if count != Int64(-EINTR) { break }
             }
         }

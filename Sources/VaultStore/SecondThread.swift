@@ -12,10 +12,12 @@ package enum SecondThread {
     package static func run(_ first: () -> Void, alongside second: @escaping @Sendable () -> Void) {
         var thread = pthread_t()
         let work = Unmanaged.passRetained(Work(second))
-        let result = pthread_create(&thread, nil, { context in
-            if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
-            return nil
-        }, work.toOpaque())
+        let result = pthread_create(
+            &thread, nil,
+            { context in
+                if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
+                return nil
+            }, work.toOpaque())
         first()
         if result == 0 {
             pthread_join(thread, nil)

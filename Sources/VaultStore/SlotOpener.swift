@@ -54,7 +54,8 @@ package enum SlotOpener {
         let payload = try payload(slot, header.id, wrappingKey)
         switch slot.kind {
         case .full:
-            return OpenedSlot(id: slot.id, keys: VaultKeys(vaultKey: payload, epoch: header.epoch.bytes), wrappingKey: wrappingKey, grants: Grants())
+            return OpenedSlot(
+                id: slot.id, keys: VaultKeys(vaultKey: payload, epoch: header.epoch.bytes), wrappingKey: wrappingKey, grants: Grants())
         case .scoped:
             let keys = VaultKeys(index: payload.slice(0..<32), reader: payload.slice(32..<64))
             return OpenedSlot(id: slot.id, keys: keys, wrappingKey: wrappingKey, grants: Grants())
@@ -80,7 +81,9 @@ package enum SlotOpener {
         _ = try cursor.take(64, "the keys of a scoped slot")
         let count = Int(try cursor.u8(bytes))
         guard count <= Format.Limit.grantedGroups else { throw cursor.limit("\(count) groups in a slot") }
-        guard bytes.count == ScopedPayload.size(groups: count) else { throw cursor.error("a slot's payload has another length than its groups need") }
+        guard bytes.count == ScopedPayload.size(groups: count) else {
+            throw cursor.error("a slot's payload has another length than its groups need")
+        }
         var numbers: [UInt32] = []
         for index in 0..<count {
             let number = try cursor.u32(bytes)
@@ -106,7 +109,9 @@ package enum SlotOpener {
     }
 
     private static func refusal(_ header: Header, _ kinds: UInt8, tried: Bool) -> String {
-        if tried { return kinds & Slot.passphrase != 0 ? "wrong passphrase" + (kinds == 1 ? "" : " or key file") : "no slot opens with this key" }
+        if tried {
+            return kinds & Slot.passphrase != 0 ? "wrong passphrase" + (kinds == 1 ? "" : " or key file") : "no slot opens with this key"
+        }
         return "no slot of this vault takes these factors; it has slots for: "
             + Set(header.slots.map { FactorNames.describe($0.factors) }).sorted().joined(separator: "; ")
     }

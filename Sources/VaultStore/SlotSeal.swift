@@ -38,7 +38,8 @@ package struct SlotPayload: ~Copyable {
 package enum SlotSeal {
     /// A slot for these factors, and its wrapping key.
     package static func make(
-        _ payload: borrowing SlotPayload, _ factors: borrowing FactorKeys, cost: Slot.Cost?, name: String, vault: Bytes16, owner: borrowing OwnerKeys,
+        _ payload: borrowing SlotPayload, _ factors: borrowing FactorKeys, cost: Slot.Cost?, name: String, vault: Bytes16,
+        owner: borrowing OwnerKeys,
         _ random: Randomness
     ) throws(VaultError) -> (slot: Slot, wrappingKey: SecretBox) {
         let isStretched = Slot.isStretched(factors.kinds)
@@ -57,7 +58,9 @@ package enum SlotSeal {
     }
 
     /// Seals what a slot grants, under its wrapping key.
-    package static func seal(_ payload: borrowing SlotPayload, into slot: inout Slot, wrappingKey: borrowing Secret, vault: Bytes16, _ random: Randomness) {
+    package static func seal(
+        _ payload: borrowing SlotPayload, into slot: inout Slot, wrappingKey: borrowing Secret, vault: Bytes16, _ random: Randomness
+    ) {
         slot.payload = AEAD.wrap(payload.plain, bound("vaultfmt-1 slot", vault, slot), key: wrappingKey, random)
     }
 
@@ -77,7 +80,9 @@ package enum SlotSeal {
     }
 
     /// A slot's name, and a scoped slot's wrapping key.
-    package static func openOwner(_ slot: Slot, vault: Bytes16, owner: borrowing OwnerKeys) throws(VaultError) -> (name: String, wrappingKey: SecretBox) {
+    package static func openOwner(_ slot: Slot, vault: Bytes16, owner: borrowing OwnerKeys) throws(VaultError) -> (
+        name: String, wrappingKey: SecretBox
+    ) {
         let plain: Secret
         do throws(CryptoError) {
             plain = try AEAD.unwrap(slot.owner, bound("vaultfmt-1 slot owner", vault, slot), key: owner.slotOwner)

@@ -68,9 +68,12 @@ package struct StateFinder {
             let rest = size - last.commit.end
             return Found(state: last, tail: rest == 0 ? .clean : .damaged(bytes: rest), incomplete: nil)
         }
-        guard last.commit.previous != 0, let (frame, before) = try read(at: last.commit.previous), precedes(before, last), try isComplete(before.commit) else {
+        guard last.commit.previous != 0, let (frame, before) = try read(at: last.commit.previous), precedes(before, last),
+            try isComplete(before.commit)
+        else {
             throw VaultError(
-                .authenticationFailed, "generation \(last.commit.generation) is incomplete, and so is what was before it", at: last.commit.start)
+                .authenticationFailed, "generation \(last.commit.generation) is incomplete, and so is what was before it",
+                at: last.commit.start)
         }
         try serve(frame, before.commit)
         return Found(state: before, tail: .incomplete(generation: last.commit.generation), incomplete: last)
@@ -78,21 +81,25 @@ package struct StateFinder {
 
     /// Whether one state is the direct predecessor of another.
     package func precedes(_ before: CommittedState, _ after: CommittedState) -> Bool {
-        before.commit.generation + 1 == after.commit.generation && before.chain == after.commit.previousChain && before.commit.end <= after.commit.start
+        before.commit.generation + 1 == after.commit.generation && before.chain == after.commit.previousChain
+            && before.commit.end <= after.commit.start
     }
 
     ///
     private func serve(_ frame: [UInt8], _ commit: Commit) throws(VaultError) {
         try codec.checkMACs(frame, at: commit.offset)
         guard commit.header == headerHash else {
-            throw VaultError(.tampered, "the newest commit belongs to another header: the file was put together from two", at: commit.offset)
+            throw VaultError(
+                .tampered, "the newest commit belongs to another header: the file was put together from two", at: commit.offset)
         }
     }
 
     /// The commit at an offset, if one opens there.
     package func read(at offset: UInt64) throws(VaultError) -> (frame: [UInt8], state: CommittedState)? {
         let size = try file.size()
-        guard offset >= headerLength, offset % UInt64(Format.commitAlignment) == 0, offset <= size, size - offset >= UInt64(Format.commitSize) else { return nil }
+        guard offset >= headerLength, offset % UInt64(Format.commitAlignment) == 0, offset <= size,
+            size - offset >= UInt64(Format.commitSize)
+        else { return nil }
         let frame = try file.bytes(Format.commitSize, at: offset)
         guard frame.starts(with: Self.head), let body = codec.openBody(frame, at: offset) else { return nil }
         let commit = try decoding { () throws(FormatError) in try Commit(body.span, at: offset) }

@@ -41,7 +41,8 @@ extension Store {
         try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
             codec.seal(
                 Commit(
-                    generation: 1, offset: offset, start: UInt64(header.length), previous: 0, clock: clock, wasSyncedFirst: isSyncedFirst, root: nil,
+                    generation: 1, offset: offset, start: UInt64(header.length), previous: 0, clock: clock, wasSyncedFirst: isSyncedFirst,
+                    root: nil,
                     keyring: keyring, history: nil, header: hash, previousChain: .zero, digest: digest, items: 0, tombstones: 0,
                     liveBytes: UInt64(header.length + keyring.length + Format.commitSize)))
         }

@@ -101,7 +101,8 @@ extension Store {
     /// The commit before another one in the file.
     package func predecessor(of current: CommittedState) throws(VaultError) -> CommittedState {
         guard let before = try finder.read(at: current.commit.previous)?.state, finder.precedes(before, current) else {
-            throw VaultError(.authenticationFailed, "the commit before generation \(current.commit.generation) is damaged", at: current.commit.previous)
+            throw VaultError(
+                .authenticationFailed, "the commit before generation \(current.commit.generation) is damaged", at: current.commit.previous)
         }
         return before
     }

@@ -1,5 +1,5 @@
-package import VaultBytes
 internal import Glibc
+package import VaultBytes
 
 extension Store {
     /// What a new commit says about the vault.
@@ -12,7 +12,9 @@ extension Store {
         package var tombstones: UInt64
         package var liveBytes: UInt64
 
-        package init(root: Commit.Root?, keyring: ObjectRef, history: ObjectRef?, clock: UInt64, items: UInt64, tombstones: UInt64, liveBytes: UInt64) {
+        package init(
+            root: Commit.Root?, keyring: ObjectRef, history: ObjectRef?, clock: UInt64, items: UInt64, tombstones: UInt64, liveBytes: UInt64
+        ) {
             self.root = root
             self.keyring = keyring
             self.history = history
@@ -85,7 +87,9 @@ extension Store {
         let copy: any FileHandle
         do throws(VaultError) { copy = try fileSystem.create(aside) } catch {
             guard error.code == .fileExists else { throw error }
-            throw VaultError(.fileExists, "generation \(incomplete.commit.generation) is incomplete, and \(aside) from an earlier one is in the way: move it first")
+            throw VaultError(
+                .fileExists,
+                "generation \(incomplete.commit.generation) is incomplete, and \(aside) from an earlier one is in the way: move it first")
         }
         let size = try file.size()
         var offset = state.commit.end
@@ -123,7 +127,9 @@ extension Store {
 
     /// Writes the commit after what was appended, and syncs. If that fails before the sync, nothing has changed.
     package func commit(_ appender: Appender, _ new: NewState, keyring newKeyring: Keyring) throws(VaultError) {
-        guard state.commit.generation < Format.Limit.generation else { throw VaultError(.limitExceeded, "the vault has no generations left") }
+        guard state.commit.generation < Format.Limit.generation else {
+            throw VaultError(.limitExceeded, "the vault has no generations left")
+        }
         var next: CommittedState?
         do throws(VaultError) {
             try syncing { () throws(VaultError) in

@@ -59,7 +59,7 @@ package struct TreeWriter: ~Copyable {
         var ref = try decodedChild(only.value)
         var level = level - 1
         while level > 0 {
-            let child = try source.page(ref, level: level)
+            let child = try read(ref, level)
             guard child.count == 1 else { break }
             bytesRemoved += UInt64(ref.length)
             ref = try child.child(0)
@@ -75,6 +75,12 @@ package struct TreeWriter: ~Copyable {
             let length = try cursor.count(value.span, most: Format.Limit.pageFrame, "a child's length")
             return ObjectRef(offset: offset, length: length, hash: try cursor.bytes32(value.span))
         }
+    }
+
+    /// A page of the old tree, or one that was sealed just now and may not be in the file yet.
+    private func read(_ ref: ObjectRef, _ level: UInt8) throws(VaultError) -> Page {
+        guard ref.offset >= appender.start else { return try source.page(ref, level: level) }
+        return try source.decode(try appender.frame(ref), ref, level: level)
     }
 
     private mutating func seal(_ output: Output) throws(VaultError) -> ObjectRef {
@@ -215,7 +221,7 @@ package struct TreeWriter: ~Copyable {
         for (index, entry) in (try entries(right, level)).entries.enumerated() {
             // The first child of an inner page takes the key that separated the two pages.
             let key = level > 0 && index == 0 ? separator : entry.key
-            guard page.frameLength(adding: key, entry.value) <= Format.pageTarget else { return nil }
+            guard page.takes(key, entry.value) else { return nil }
             page.append(key, entry.value)
         }
         for output in [left, right] {
@@ -228,7 +234,7 @@ package struct TreeWriter: ~Copyable {
         switch output {
         case .open(let page): return page
         case .written(let ref):
-            let page = try source.page(ref, level: level)
+            let page = try read(ref, level)
             var builder = PageBuilder(level: level)
             for index in 0..<page.count { builder.append(page.key(index), page.value(index)) }
             return builder

@@ -61,4 +61,6 @@ extension Vault {
     }
 }
 
-func password(_ service: String, _ account: String = "") throws -> ItemKey { try .genericPassword(service: service, account: account) }
+func password(_ service: String, _ account: String = "") throws(VaultError) -> ItemKey {
+    try .genericPassword(service: service, account: account)
+}

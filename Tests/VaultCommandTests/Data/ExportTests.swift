@@ -38,6 +38,34 @@ struct ExportTests {
         #expect(!FileManager.default.fileExists(atPath: sandbox.path("out.json")))
     }
 
+    @Test("an export that is interrupted leaves no file")
+    func interrupted() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.write("list.csv", ("title,password\n" + (0..<5000).map { "t\($0),x\n" }.joined()).utf8)
+        try sandbox.ok("import", "list.csv")
+        let child = try Child.start(
+            ["export", "--output", "out.json"], environment: sandbox.environment, directory: sandbox.folder, output: "/dev/null",
+            error: "/dev/null")
+        for _ in 0..<20_000 where !FileManager.default.fileExists(atPath: sandbox.path("out.json")) { usleep(500) }
+        kill(child.pid, SIGINT)
+        let status = try child.wait()
+        #expect(status == 128 + SIGINT || status == 130)
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("out.json")))
+    }
+
+    @Test("CSV is not shown on a terminal, JSON comes out harmless")
+    func onTerminal() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "bell\u{07}\u{1B}[2J", input: "\u{9B}31m".utf8)
+        let csv = try PseudoTerminal(sandbox, "export", "--format", "csv")
+        #expect(try csv.finish() == 64)
+        #expect(csv.screen.contains("not shown on a terminal"))
+        let json = try PseudoTerminal(sandbox, "export")
+        #expect(try json.finish() == 0)
+        #expect(json.screen.contains("bell\\u0007\\u001b[2J"))
+        #expect(!json.screen.unicodeScalars.contains { $0.value == 0x07 || $0.value == 0x9B })
+    }
+
     @Test("JSON is one item a line, and JSON to every reader")
     func lines() throws {
         let sandbox = try sandbox()

@@ -79,6 +79,7 @@ struct ImportTests {
         try other.write("noise.bin", [0, 1, 2])
         try other.ok("import", "-", input: [0x20, 0x0A] + export)
         #expect(try other.ok("list").lines.count == 2)
+        try other.fails(64, "both passphrase and source", "import", "--passphrase-fd", "0", "-")
         try other.fails(66, "cannot open 'none.csv'", "import", "none.csv")
         try other.fails(65, "neither an export of vaultfmt", "import", "noise.bin")
         try other.fails(65, "neither an export of vaultfmt", "import", "-")

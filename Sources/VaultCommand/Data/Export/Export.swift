@@ -36,6 +36,10 @@ struct Export: ParsableCommand {
 
     func run() throws {
         if let output { try ExportFile.check(output) }
+        guard output != nil || format != .csv || !Terminal.outputIsTerminal else {
+            throw CommandFailure(
+                .usage, "CSV has control characters as they are, so it is not shown on a terminal; give --output, or send it to a pipe")
+        }
         let opened = try vault.openVault()
         Terminal.warning("an export is plaintext: whoever can read it has the secrets")
         guard let output else { return try write(opened, to: .standard()) { () throws(CommandFailure) in } }

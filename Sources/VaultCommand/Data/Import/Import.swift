@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import VaultFmt
 
 extension SourceFormat: ExpressibleByArgument {}
@@ -32,6 +33,9 @@ struct Import: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
+        guard source != "-" || vault.access.factors.passphraseFd != STDIN_FILENO else {
+            throw CommandFailure(.usage, "standard input cannot give both passphrase and source; give one of them from a file")
+        }
         var reader = try SourceReader(source)
         switch try format ?? SourceFormat(detecting: &reader) {
         case .json:

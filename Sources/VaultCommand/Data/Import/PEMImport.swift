@@ -1,3 +1,4 @@
+import Crypto
 import SwiftASN1
 import VaultFmt
 import X509
@@ -30,8 +31,8 @@ private struct PEMContents {
     private(set) var certificates: [CertificateBlock] = []
     private(set) var keys: [KeyBlock] = []
     var losses: [String] = []
-    /// The line on which each encoding stands first.
-    private var lines: [[UInt8]: Int] = [:]
+    /// The line on which each encoding stands first; by its hash, for a key is among them.
+    private var lines: [SHA256Digest: Int] = [:]
 
     /// Puts a block where it belongs.
     mutating func sort(_ block: consuming PEMBlock) throws(CommandFailure) {
@@ -53,11 +54,12 @@ private struct PEMContents {
     }
 
     private mutating func isNew(_ document: PEMDocument, _ line: Int) -> Bool {
-        if let first = lines[document.derBytes] {
+        let digest = SHA256.hash(data: document.derBytes)
+        if let first = lines[digest] {
             losses.append("line \(line): the same as line \(first)")
             return false
         }
-        lines[document.derBytes] = line
+        lines[digest] = line
         return true
     }
 

@@ -77,7 +77,8 @@ func measure(_ n: Int) throws(VaultError) {
             for number in 0..<n {
                 var attributes = Attributes()
                 attributes.label = "Item \(number)"
-                try transaction.add(try key(number), secret: secret, attributes: attributes, created: 1_700_000_000_000, modified: 1_700_000_000_000)
+                try transaction.add(
+                    try key(number), secret: secret, attributes: attributes, created: 1_700_000_000_000, modified: 1_700_000_000_000)
             }
         }
     }

@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+import VaultBytes
+
+@testable import VaultFmt
+
+/// A generator that gives the same numbers in each run.
+struct Numbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
+}
+
+/// One item with everything that can be read of it.
+struct Contents: Equatable {
+    var secret: [UInt8]
+    var attributes: [[UInt8]: [UInt8]]
+    var accessibility: Accessibility
+    var created: Int64?
+    var modified: Int64?
+}
+
+/// Everything that can be read of a vault.
+typealias Dump = [ItemKey: Contents]
+
+extension Vault {
+    /// Everything in the vault; items whose secret is refused throw.
+    func dump() throws -> Dump {
+        var all: Dump = [:]
+        var cursor = try items()
+        while let item = try cursor.next() {
+            let opened = try open(item)
+            all[item.key] = Contents(opened)
+        }
+        return all
+    }
+
+    /// Adds or replaces an item with a text as its secret.
+    func put(_ key: ItemKey, _ secret: String) throws { try set(key, secret: Secret(text: secret)) }
+}
+
+extension Contents {
+    init(_ opened: borrowing OpenedItem) {
+        var attributes: [[UInt8]: [UInt8]] = [:]
+        opened.item.attributes.forEach { attributes[Array($0.utf8)] = $1 }
+        self.init(
+            secret: opened.secret.array, attributes: attributes, accessibility: opened.item.accessibility, created: opened.item.created,
+            modified: opened.item.modified)
+    }
+}
+
+/// Expects a failure with this code; gives the error back for a closer look.
+@discardableResult
+func fails(
+    _ code: VaultError.Code, _ phrase: String = "", sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> VaultError? {
+    do {
+        try body()
+        Issue.record("succeeded, where \(code) should be thrown", sourceLocation: sourceLocation)
+    } catch let error as VaultError {
+        #expect(error.code == code, "\(error.code): \(error)", sourceLocation: sourceLocation)
+        #expect(error.detail.contains(phrase), "another reason: \(error)", sourceLocation: sourceLocation)
+        return error
+    } catch {
+        Issue.record("\(error)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+/// A file's bytes.
+func contents(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
+
+/// Writes a file's bytes into the same inode, or a new file.
+func write(_ bytes: [UInt8], _ path: String) throws {
+    if !FileManager.default.fileExists(atPath: path) { _ = FileManager.default.createFile(atPath: path, contents: nil) }
+    let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    try handle.truncate(atOffset: 0)
+    try handle.write(contentsOf: Data(bytes))
+    try handle.close()
+}
+
+extension Folder {
+    /// The names of all files in it, sorted.
+    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+}
+
+/// A frame as it stands in a file.
+struct FrameInFile {
+    let type: FrameType
+    let range: Range<Int>
+}
+
+/// All frames of a sound vault file, in order.
+func frames(_ bytes: [UInt8]) throws -> [FrameInFile] {
+    let header = try Header.regionLength(Array(bytes[..<16]).span)
+    var all: [FrameInFile] = []
+    var position = header
+    while position < bytes.count {
+        if bytes[position] == 0 {
+            position = (position / 64 + 1) * 64
+            continue
+        }
+        let head = try FrameHead(Array(bytes[position..<position + 8]).span, at: UInt64(position))
+        all.append(FrameInFile(type: head.type, range: position..<position + head.length))
+        position += head.length
+    }
+    return all
+}
