@@ -13,6 +13,7 @@ enum Main {
                 FailureReport.conclude(CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8"), arguments: []).rawValue)
         }
         do {
+            if let help = try Help.answer(to: arguments) { exit(FailureReport.answer(help).rawValue) }
             var command = try Vaultfmt.parseAsRoot(arguments)
             try command.run()
         } catch {
@@ -28,6 +29,8 @@ struct Vaultfmt: ParsableCommand {
         abstract: "Passwords, keys and certificates in one encrypted file.",
         discussion: """
             Items are named SERVICE [ACCOUNT]. The vault is --vault FILE, or VAULTFMT_VAULT, or the default vault.
+
+            Topics: 'vaultfmt help exit-codes', 'vaultfmt help environment'.
 
             Examples:
               vaultfmt create
@@ -47,5 +50,5 @@ struct Vaultfmt: ParsableCommand {
         Create.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self,
         AnchorCommand.self,
     ]
-    static let otherCommands: [any ParsableCommand.Type] = [Generate.self, Help.self, ClearClipboard.self]
+    static let otherCommands: [any ParsableCommand.Type] = [Generate.self, ClearClipboard.self]
 }

@@ -45,6 +45,17 @@ struct ExitCodeTests {
         try sandbox.fails(1, "no item", "get", "svc")
     }
 
+    @Test("65: an old header before a new body")
+    func tampered() throws {
+        let sandbox = try Sandbox.withVault()
+        let before = try sandbox.read("test.vault")
+        sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "new"
+        try sandbox.ok("rekey", "--kdf", "testing")
+        let after = try sandbox.read("test.vault")
+        try sandbox.write("test.vault", before.prefix(4096) + after.dropFirst(4096))
+        try sandbox.fails(65, "somebody changed this file", "list")
+    }
+
     @Test("66: no such file")
     func noSuchFile() throws {
         let sandbox = try Sandbox()
@@ -62,6 +73,18 @@ struct ExitCodeTests {
         try sandbox.write("test.vault", bytes)
         try sandbox.fails(69, "newer vaultfmt", "inspect")
         try sandbox.fails(69, "newer vaultfmt", "list")
+    }
+
+    @Test("69: a critical extension that is not known, by its name")
+    func criticalExtension() throws {
+        let sandbox = try Sandbox.withVault()
+        var bytes = try sandbox.read("test.vault")
+        let end = 68 + Int(bytes[68]) + Int(bytes[69]) << 8
+        let name = Array("example.org/new".utf8)
+        bytes[65] = 1
+        bytes.replaceSubrange(end..<end + 4 + name.count, with: [1, UInt8(name.count)] + name + [0, 0])
+        try sandbox.write("test.vault", bytes)
+        try sandbox.fails(69, "example.org/new", "list")
     }
 
     @Test("70: an error that nobody foresaw is a bug, and says so")
@@ -122,6 +145,19 @@ struct ExitCodeTests {
         }
         try sandbox.fails(64, "did you mean 'vaultfmt list'?", "help", "lits")
         #expect(try sandbox.ok("--version").output.contains("."))
+    }
+
+    @Test("completions and the description for man pages come from the argument parser, each command once")
+    func generated() throws {
+        let sandbox = try Sandbox()
+        for shell in ["bash", "zsh", "fish"] {
+            #expect(try sandbox.ok("--generate-completion-script", shell).output.contains("compact"))
+        }
+        let dump = try #require(try sandbox.ok("--experimental-dump-help").json() as? [String: Any])
+        let commands = (dump["command"] as? [String: Any])?["subcommands"] as? [[String: Any]] ?? []
+        let names = commands.compactMap { $0["commandName"] as? String }
+        #expect(names.contains("help") && names.contains("create"))
+        #expect(Set(names).count == names.count)
     }
 
     @Test("every command's help has two examples")

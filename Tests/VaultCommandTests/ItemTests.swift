@@ -114,6 +114,10 @@ struct ItemTests {
         let value = String(repeating: "long ", count: 200)
         try sandbox.ok("set", "svc", "--attribute", "essay=\(value)", input: "1".utf8)
         #expect(try sandbox.ok("get", "svc", "--field", "essay").output == value)
+        let listed = try #require(try sandbox.ok("list", "--json").json() as? [[String: Any]])
+        #expect(listed.first?["largeAttributes"] as? Int == 1)
+        let whole = try #require(try sandbox.ok("get", "svc", "--json").json() as? [String: Any])
+        #expect((whole["attributes"] as? [String: String])?["essay"] == value)
     }
 
     @Test("an internet password is named by its server")

@@ -98,6 +98,40 @@ struct TerminalTests {
         #expect(terminal.echoes)
     }
 
+    @Test("a signal that ends the process at a prompt restores the echo first", arguments: [SIGTERM, SIGHUP, SIGQUIT])
+    func terminated(_ signal: Int32) throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, "get", "svc")
+        try terminal.expect("Passphrase for")
+        #expect(!terminal.echoes)
+        kill(terminal.pid, signal)
+        #expect(try terminal.finish() == 128 + signal)
+        #expect(terminal.echoes)
+    }
+
+    @Test("a line too long for the terminal is refused, not cut")
+    func tooLong() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, "get", "svc")
+        try terminal.expect("Passphrase for")
+        try terminal.typeHidden(String(repeating: "x", count: 5000) + "\r")
+        #expect(try terminal.finish() == 64)
+        #expect(terminal.screen.contains("longer than a terminal can hand over"))
+    }
+
+    @Test("the prompt's own words are harmless, whatever the vault is called")
+    func promptIsEscaped() throws {
+        let sandbox = try Sandbox()
+        sandbox.environment["VAULTFMT_VAULT"] = sandbox.path("\u{1B}[31m\u{202E}.vault")
+        try sandbox.ok("create", "--kdf", "testing")
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        let terminal = try PseudoTerminal(sandbox, "list")
+        try terminal.expect("\\u{1b}[31m\\u{202e}.vault: ")
+        try terminal.answerHidden(Sandbox.passphrase)
+        #expect(try terminal.finish() == 0)
+        #expect(!terminal.screen.contains("\u{1B}"))
+    }
+
     @Test("Ctrl-Z at a prompt restores the echo, stops, and asks again on return")
     func stop() throws {
         let sandbox = try asking()

@@ -7,7 +7,7 @@ struct List: ParsableCommand {
         abstract: "List items: a table on a terminal, tab-separated lines otherwise; never a secret.",
         discussion: """
             PATTERN is looked for in service, account, server and label, without regard to case; options match exactly. With a pattern, \
-            finding nothing is exit 1. The columns are class, service or server, account, label, group, and time of change (UTC).
+            finding nothing is exit 1. In JSON, attributes of more than 256 bytes are counted only: 'vaultfmt get --json' has them. The columns are class, service or server, account, label, group, and time of change (UTC).
 
             Examples:
               vaultfmt list github
@@ -64,7 +64,10 @@ struct List: ParsableCommand {
         try writer.array { writer throws(CommandFailure) in
             try ItemSearch.each(in: opened, query, fields) { item throws(CommandFailure) in
                 found += 1
-                try writer.object { writer throws(CommandFailure) in try writer.members(of: item) }
+                try writer.object { writer throws(CommandFailure) in
+                    try writer.members(of: item)
+                    if item.largeAttributes > 0 { try writer.member("largeAttributes", item.largeAttributes) }
+                }
             }
         }
         try writer.finish()

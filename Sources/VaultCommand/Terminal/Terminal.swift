@@ -1,4 +1,3 @@
-import CVaultShim
 import Glibc
 
 /// Which of the standard descriptors a person is looking at, and lines for standard error.
@@ -38,28 +37,5 @@ enum Terminal {
             // Standard error is where failures go: there is nowhere left to report that it cannot be written.
             _ = Descriptor.writeAll(STDERR_FILENO, UnsafeRawBufferPointer(utf8))
         }
-    }
-}
-
-/// Colour and weight of text: only on a terminal, and never where NO_COLOR is set (https://no-color.org) or TERM is "dumb".
-struct Style {
-    enum Role: String {
-        case heading = "1"
-        case warning = "33"
-        case failure = "31"
-    }
-
-    let isOn: Bool
-
-    static var standardOutput: Style { Style(isOn: Terminal.outputIsTerminal && wanted) }
-    static var standardError: Style { Style(isOn: Terminal.errorIsTerminal && wanted) }
-
-    func apply(_ role: Role, to text: String) -> String {
-        isOn ? "\u{1B}[\(role.rawValue)m\(text)\u{1B}[0m" : text
-    }
-
-    private static var wanted: Bool {
-        let noColor = Environment.value("NO_COLOR") ?? ""
-        return noColor.isEmpty && Environment.value("TERM") != "dumb"
     }
 }

@@ -1,0 +1,44 @@
+import ArgumentParser
+import VaultFmt
+
+/// `slot list`.
+struct SlotList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the slots of a vault.",
+        discussion: """
+            Examples:
+              vaultfmt slot list
+              vaultfmt slot list work.vault --json
+            """,
+        aliases: ["ls"])
+
+    @OptionGroup var vault: VaultFileOptions
+
+    @Flag(help: "Write a JSON object with the member slots.")
+    var json = false
+
+    func run() throws {
+        let opened = try vault.openVault()
+        let slots = try attempt { () throws(VaultError) in try opened.slots() }
+        let output = Output.standard()
+        if json {
+            var writer = JSONWriter(output)
+            try writer.object { writer throws(CommandFailure) in try writer.slots(slots) }
+            return try writer.finish()
+        }
+        var table = Table(["SLOT", "NAME", "KIND", "FACTORS", "KEY DERIVATION", "GROUPS", ""])
+        for slot in slots {
+            let marks = [slot.isWeak ? "weak" : nil, slot.openedThis ? "opened this" : nil].compactMap { $0 }
+            let groups = slot.isFull ? "all" : (slot.groups ?? []).map { $0.isEmpty ? "(default)" : $0 }.joined(separator: ", ")
+            try table.add(
+                [
+                    slot.id.description, slot.name ?? "", slot.isFull ? "full" : "scoped", slot.factors.description, SlotText.cost(slot),
+                    groups,
+                    marks.joined(separator: ", "),
+                ], to: output)
+        }
+        try table.finish(output)
+        try output.flush()
+    }
+}

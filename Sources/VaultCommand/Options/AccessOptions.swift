@@ -1,0 +1,106 @@
+import ArgumentParser
+import VaultFmt
+
+/// How to get into a vault: its factors, what may be asked, and how far to trust its header's costs.
+struct AccessOptions: ParsableArguments {
+    @OptionGroup(title: "Factors") var factors: FactorOptions
+
+    @Flag(help: "Never ask anything; fail instead.")
+    var noInput = false
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Wait so long for another writer.", valueName: "seconds"))
+    var wait: Double = 10
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Most memory that a slot's key derivation may take.", valueName: "size", visibility: .hidden))
+    var maxKdfMemory: MemorySize?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Most passes of a slot's key derivation.", visibility: .hidden))
+    var maxKdfPasses: UInt32?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Most lanes of a slot's key derivation.", visibility: .hidden))
+    var maxKdfLanes: UInt32?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Most memory times passes over all slots that are tried.", valueName: "size", visibility: .hidden))
+    var maxKdfWork: MemorySize?
+
+    func validate() throws {
+        guard wait.isFinite, wait >= 0, wait <= 86_400 else { throw ValidationError("--wait takes 0 to 86400 seconds") }
+    }
+
+    /// The reader's limits, raised as the options say.
+    var limits: ReaderLimits {
+        var limits = ReaderLimits()
+        if let maxKdfMemory { limits.memoryKiB = maxKdfMemory.kibibytes }
+        if let maxKdfPasses { limits.passes = maxKdfPasses }
+        if let maxKdfLanes { limits.lanes = maxKdfLanes }
+        if let maxKdfWork { limits.totalKiBPasses = UInt64(maxKdfWork.kibibytes) }
+        return limits
+    }
+
+    /// The factors to open a vault with; asks for what is not given.
+    func openingFactors(_ path: String) throws(CommandFailure) -> GivenFactors {
+        guard StateFolder.exists(path) else {
+            throw CommandFailure(VaultError(.noSuchFile, "there is no vault \(TerminalText.quoted(path))"))
+        }
+        return try factors.sources.opening(path, mayAsk: !noInput)
+    }
+
+    /// Opens a vault, and compares it with what this machine remembers of it.
+    /// - Parameter device: What to do about this machine's device.
+    func open(
+        _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
+    ) throws(CommandFailure) -> Vault {
+        let factors = try openingFactors(path)
+        return try open(path, with: factors, writable: writable, device: device, anchors: anchors)
+    }
+
+    /// As `open`, with factors that were read already.
+    func open(
+        _ path: String, with given: borrowing GivenFactors, writable: Bool, device: DeviceNeed = .ifThere,
+        anchors: AnchorPolicy = .enforce
+    ) throws(CommandFailure) -> Vault {
+        let progress = Progress("opening")
+        defer { progress.finish() }
+        var firstFailure: VaultError?
+        for kinds in try given.combinations() {
+            let factors = try given.factors(kinds)
+            var options = OpenOptions()
+            options.writable = writable
+            options.limits = limits
+            options.lockWait = wait
+            options.device = try device == .create ? DeviceFile.loadOrCreate() : DeviceFile.load()
+            let vault: Vault
+            do throws(VaultError) {
+                vault = try Vault.open(path, factors: factors, options: options)
+            } catch {
+                guard error.code == .noSlotOpens else { throw CommandFailure(error) }
+                firstFailure = firstFailure ?? error
+                continue
+            }
+            progress.finish()
+            if anchors == .enforce { try AnchorMemory.check(vault) }
+            return vault
+        }
+        throw CommandFailure(firstFailure ?? VaultError(.noSlotOpens, "no factor is given"))
+    }
+}
+
+/// What to do about this machine's device.
+enum DeviceNeed {
+    /// Use it where there is one.
+    case ifThere
+    /// Make one where there is none: an item of this device only is to be stored.
+    case create
+}
+
+/// What to do with the state that this machine remembers of a vault.
+enum AnchorPolicy {
+    /// Refuse an older or forked vault.
+    case enforce
+    /// Leave the verdict to the caller.
+    case ignore
+}
