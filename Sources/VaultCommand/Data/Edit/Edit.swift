@@ -6,7 +6,7 @@ struct Edit: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Change a secret in an editor.",
         discussion: """
-            Opens VISUAL, EDITOR or vi on a file that is kept in memory, for you alone, and wiped afterwards. Saving nothing changes nothing. A
+            Opens VISUAL, EDITOR or vi on a file that is kept in memory, for you alone, and wiped afterwards. Saving nothing changes nothing. A \
             newline that the editor adds at the end of a secret without one is not kept.
 
             Examples:

@@ -12,8 +12,8 @@ struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Write items and their secrets in plaintext, as JSON or CSV.",
         discussion: """
-            JSON keeps everything: 'vaultfmt import' of it gives an equal vault. CSV is for other programs: it begins with the columns of
-            Apple Passwords, leaves attributes out, and alters no value, so a spreadsheet may take one that starts with = for a formula. Items
+            JSON keeps everything: 'vaultfmt import' of it gives an equal vault. CSV is for other programs: it begins with the columns of \
+            Apple Passwords, leaves attributes out, and alters no value, so a spreadsheet may take one that starts with = for a formula. Items \
             of this device only are left out, and named.
 
             Examples:

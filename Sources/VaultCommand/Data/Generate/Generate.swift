@@ -6,7 +6,7 @@ struct Generate: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make up a password, a passphrase or a key file.",
         discussion: """
-            Every password that can come out is as likely as the others; how likely is said on standard error, in bits of entropy. Nothing is
+            Every password that can come out is as likely as the others; how likely is said on standard error, in bits of entropy. Nothing is \
             stored: see 'vaultfmt set --generate' for that.
 
             Examples:

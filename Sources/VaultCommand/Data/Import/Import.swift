@@ -10,7 +10,7 @@ struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Import items from JSON, CSV or PEM.",
         discussion: """
-            Reads what 'vaultfmt export' wrote; password lists (CSV) of Chrome, Edge, Firefox, Safari and Apple Passwords,
+            Reads what 'vaultfmt export' wrote; password lists (CSV) of Chrome, Edge, Firefox, Safari and Apple Passwords, \
             KeePassXC and Bitwarden; certificates and unencrypted private keys in PEM. Everything is imported, or nothing.
 
             Examples:
