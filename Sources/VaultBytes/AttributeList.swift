@@ -1,5 +1,8 @@
 /// A list of names and values (section 6.2), in a page or in a record.
 package enum AttributeList {
+    /// Names that start so are sealed with the secret, however short the value.
+    package static let sealedPrefix = Array("sealed:".utf8)
+
     package enum Place: Sendable {
         case inPage
         case inRecord
@@ -12,6 +15,16 @@ package enum AttributeList {
         package init(name: String, value: [UInt8]) {
             self.name = name
             self.value = value
+        }
+
+        /// whether it is sealed with the secret.
+        package var isInRecord: Bool {
+            value.count > Format.Limit.attributeInPage || name.utf8.starts(with: AttributeList.sealedPrefix)
+        }
+
+        /// Names are bytes: Swift's comparison of strings would take canonically equivalent ones for one.
+        package static func == (left: Entry, right: Entry) -> Bool {
+            left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
         }
     }
 
@@ -41,7 +54,13 @@ package enum AttributeList {
         return try walk(bytes, &cursor, place) { name, _ throws(FormatError) in try start.checkText(bytes, name) }
     }
 
-    /// order, sizes, and that a value stands where its size says.
+    private static func isSealed(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Bool {
+        guard name.count >= sealedPrefix.count else { return false }
+        for index in sealedPrefix.indices where bytes[name.lowerBound + index] != sealedPrefix[index] { return false }
+        return true
+    }
+
+    /// order, sizes, and that a value stands where its size and name say.
     private static func walk(
         _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ place: Place, _ body: (Range<Int>, Range<Int>) throws(FormatError) -> Void
     ) throws(FormatError) -> Int {
@@ -54,7 +73,7 @@ package enum AttributeList {
             if let last, ByteOrder.compare(bytes, last, bytes, name) >= 0 { throw cursor.error("attributes are out of order") }
             last = name
             let size = try cursor.count(bytes, most: Format.Limit.attributeBytes, "an attribute's value")
-            guard (size <= Format.Limit.attributeInPage) == (place == .inPage) else {
+            guard (size > Format.Limit.attributeInPage || isSealed(bytes, name)) == (place == .inRecord) else {
                 throw cursor.error("an attribute of \(size) bytes stands in the wrong place")
             }
             try body(name, try cursor.take(size, "an attribute's value"))

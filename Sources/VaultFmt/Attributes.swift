@@ -3,7 +3,7 @@ package import VaultBytes
 /// What an item has beside its key and its secret: names and values, sorted by name (specification, section 6.2).
 ///
 /// Names have 1 to 255 bytes of UTF-8, values any bytes; at most 64 of them, with at most 1 MiB of values in all. Values of at most 256 bytes stand in
-/// the index and are there when items are listed; longer ones are sealed with the secret.
+/// the index and are there when items are listed; longer ones, and those whose name starts with `sealed:`, are sealed with the secret.
 public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     package private(set) var entries: [AttributeList.Entry] = []
 
@@ -75,10 +75,10 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     public func string(_ name: String) -> String? { self[name].flatMap { String(validating: $0, as: UTF8.self) } }
 
     /// Those that stand in the index.
-    var inPage: [AttributeList.Entry] { entries.filter { $0.value.count <= Format.Limit.attributeInPage } }
+    var inPage: [AttributeList.Entry] { entries.filter { !$0.isInRecord } }
 
     /// Those that are sealed with the secret.
-    var inRecord: [AttributeList.Entry] { entries.filter { $0.value.count > Format.Limit.attributeInPage } }
+    var inRecord: [AttributeList.Entry] { entries.filter(\.isInRecord) }
 
     func check() throws(VaultError) {
         guard entries.count <= Format.Limit.attributes else {

@@ -8,7 +8,7 @@ public struct Item: Sendable {
     public let key: ItemKey
     /// Its attributes; from a listing, only those of at most 256 bytes.
     public var attributes: Attributes { content.attributes }
-    /// How many attributes are longer, and so only in an opened item.
+    /// How many attributes are longer or named `sealed:…`, and so only in an opened item.
     public let largeAttributes: Int
     /// When its secret can be read.
     public let accessibility: Accessibility

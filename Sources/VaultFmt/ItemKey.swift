@@ -15,7 +15,10 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         var out: [UInt8] = [fields.itemClass.rawValue]
         try fields.encode(into: &out)
         groupStart = out.count
-        try ItemKey.append(Array(group.utf8), "the access group", to: &out)
+        guard group.utf8.count <= Format.Limit.field else {
+            throw VaultError(.limitExceeded, "the access group has \(group.utf8.count) bytes; at most \(Format.Limit.field) are possible")
+        }
+        KeyFields.append(group.utf8, to: &out)
         out.append(synchronizable ? 1 : 0)
         guard out.count <= Format.Limit.itemKey else {
             throw VaultError(.limitExceeded, "the item's names take \(out.count) bytes; at most \(Format.Limit.itemKey) are possible")
@@ -131,13 +134,6 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// The server of an internet password, else nil.
     public var server: String? {
         if case .internetPassword(let server, _, _, _, _, _, _) = fields { server } else { nil }
-    }
-
-    static func append(_ field: [UInt8], _ what: String, to out: inout [UInt8]) throws(VaultError) {
-        guard field.count <= Format.Limit.field else {
-            throw VaultError(.limitExceeded, "\(what) has \(field.count) bytes; at most \(Format.Limit.field) are possible")
-        }
-        KeyFields.append(field, to: &out)
     }
 
     private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {

@@ -29,6 +29,18 @@ extension ItemKey {
             }
         }
 
+        /// Compares as the format does: by bytes, where Swift would take canonically equivalent strings for one.
+        public static func == (left: Fields, right: Fields) -> Bool { left.bytes == right.bytes }
+
+        /// Hashes what is compared.
+        public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+
+        private var bytes: [UInt8] {
+            var out: [UInt8] = [itemClass.rawValue]
+            encodeUnchecked(into: &out)
+            return out
+        }
+
         /// Reads class and fields (specification, section 6.1).
         init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
             guard let itemClass = ItemClass(rawValue: try cursor.u8(bytes)) else { throw cursor.error("an item of an unknown class") }
@@ -78,27 +90,47 @@ extension ItemKey {
         }
 
         func encode(into out: inout [UInt8]) throws(VaultError) {
+            for (name, count) in sizes where count > Format.Limit.field {
+                throw VaultError(.limitExceeded, "\(name) has \(count) bytes; at most \(Format.Limit.field) are possible")
+            }
+            encodeUnchecked(into: &out)
+        }
+
+        /// The fields that have a limit, with their sizes.
+        private var sizes: [(name: StaticString, count: Int)] {
+            switch self {
+            case .genericPassword(let service, let account): [("the service", service.utf8.count), ("the account", account.utf8.count)]
+            case .internetPassword(let server, let `protocol`, _, let path, let account, let securityDomain, let authenticationType):
+                [
+                    ("the server", server.utf8.count), ("the protocol", `protocol`.utf8.count), ("the path", path.utf8.count),
+                    ("the account", account.utf8.count), ("the security domain", securityDomain.utf8.count),
+                    ("the authentication type", authenticationType.utf8.count),
+                ]
+            case .certificate(_, let issuer, let serialNumber), .identity(_, let issuer, let serialNumber):
+                [("the issuer", issuer.count), ("the serial number", serialNumber.count)]
+            case .key(_, _, let label, let tag, _, _): [("the application label", label.count), ("the application tag", tag.count)]
+            }
+        }
+
+        private func encodeUnchecked(into out: inout [UInt8]) {
             switch self {
             case .genericPassword(let service, let account):
-                try ItemKey.append(Array(service.utf8), "the service", to: &out)
-                try ItemKey.append(Array(account.utf8), "the account", to: &out)
+                KeyFields.append(service.utf8, to: &out)
+                KeyFields.append(account.utf8, to: &out)
             case .internetPassword(let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
-                try ItemKey.append(Array(server.utf8), "the server", to: &out)
-                try ItemKey.append(Array(`protocol`.utf8), "the protocol", to: &out)
+                KeyFields.append(server.utf8, to: &out)
+                KeyFields.append(`protocol`.utf8, to: &out)
                 out.append(n32: port)
-                try ItemKey.append(Array(path.utf8), "the path", to: &out)
-                try ItemKey.append(Array(account.utf8), "the account", to: &out)
-                try ItemKey.append(Array(securityDomain.utf8), "the security domain", to: &out)
-                try ItemKey.append(Array(authenticationType.utf8), "the authentication type", to: &out)
+                for text in [path, account, securityDomain, authenticationType] { KeyFields.append(text.utf8, to: &out) }
             case .certificate(let type, let issuer, let serialNumber), .identity(let type, let issuer, let serialNumber):
                 out.append(n32: type)
-                try ItemKey.append(issuer, "the issuer", to: &out)
-                try ItemKey.append(serialNumber, "the serial number", to: &out)
+                KeyFields.append(issuer, to: &out)
+                KeyFields.append(serialNumber, to: &out)
             case .key(let keyClass, let keyType, let label, let tag, let size, let effectiveSize):
                 out.append(n32: keyClass)
                 out.append(n32: keyType)
-                try ItemKey.append(label, "the application label", to: &out)
-                try ItemKey.append(tag, "the application tag", to: &out)
+                KeyFields.append(label, to: &out)
+                KeyFields.append(tag, to: &out)
                 out.append(n32: size)
                 out.append(n32: effectiveSize)
             }

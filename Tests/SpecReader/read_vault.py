@@ -261,7 +261,8 @@ def read_attributes(cursor, in_page):
         name = cursor.take(cursor.number(1))
         value = cursor.take(cursor.varint())
         require(name > last, "attributes are out of order")
-        require((len(value) <= 256) == in_page, "an attribute stands in the wrong place (R-6.2)")
+        sealed = len(value) > 256 or name.startswith(b"sealed:")
+        require(sealed != in_page, "an attribute stands in the wrong place (R-6.2)")
         last = name
         out[Cursor(name).text(len(name))] = value
     return out

@@ -65,7 +65,7 @@ struct CSVColumns {
         "timecreated": .createdNumber, "timepasswordchanged": .modifiedNumber, "timelastused": .attribute("last-used"),
         "created": .createdText, "last modified": .modifiedText,
         "formactionorigin": .attribute("form-action-origin"), "guid": .attribute("guid"),
-        "icon": .attribute("icon"), "favorite": .attribute("favorite"), "fields": .attribute("fields"),
+        "icon": .attribute("icon"), "favorite": .attribute("favorite"), "fields": .attribute("sealed:fields"),
         "reprompt": .attribute("reprompt"),
     ]
 }

@@ -47,7 +47,8 @@ struct CSVRecord {
         keep("label", self[.title])
         keep("comment", isNote ? "" : self[.notes])
         keep("description", isNote ? "secure note" : "")
-        keep("otpauth", self[.oneTimePassword])
+        // As secret as the password: not to be seen in listings.
+        keep("sealed:otpauth", self[.oneTimePassword])
         keep("type", ["login", "note"].contains(self[.kind]) ? "" : self[.kind])
         keep("realm", address == nil ? self[.realm] : "")
         keep("url", address?.isExact == true ? "" : self[.url])
