@@ -59,5 +59,8 @@ let package = Package(
         // The README's example, which a test builds and runs.
         .executableTarget(name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/ReadmeExample", swiftSettings: strict),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeExample"], swiftSettings: strict),
+
+        // They run Tests/SpecReader, which was written from the specification alone.
+        .testTarget(name: "SpecTests", dependencies: ["VaultFmt"], swiftSettings: strict),
     ]
 )

@@ -21,12 +21,14 @@ extension Vault {
         let reader = try withCore { (core) throws(VaultError) in
             ScanReader(file: core.store.file, sealing: core.store.sealing, view: core.view)
         }
+        let first = ScanPart(reader)
+        let second = ScanPart(reader)
         while true {
             let batch = try nextBatch(&cursor)
             guard !batch.items.isEmpty else { return }
             let half = batch.items.count / 2
-            let first = ScanPart(items: Array(batch.items[..<half]), keys: Array(batch.keys[..<half]), reader)
-            let second = ScanPart(items: Array(batch.items[half...]), keys: Array(batch.keys[half...]), reader)
+            first.take(batch.items[..<half], batch.keys[..<half])
+            second.take(batch.items[half...], batch.keys[half...])
             SecondThread.run({ first.open() }, alongside: { second.open() })
             try first.give(to: body)
             try second.give(to: body)
@@ -76,41 +78,44 @@ struct ScanReader: Sendable {
     let view: KeyringView
 }
 
-/// Items that one thread opens, and where their secrets then are.
+/// Items that one thread opens, and where their secrets then are. Used again for the next batch, with the same memory.
 final class ScanPart: Sendable {
-    private struct Opened: ~Copyable {
-        var memory: Secret
-        var results: [Result<Range<Int>, VaultError>] = []
+    private struct State: ~Copyable {
         var items: [Item] = []
+        var keys: [Result<SecretBox, VaultError>] = []
+        var memory = Secret(count: 0)
+        var frame: [UInt8] = []
+        /// Where each secret is in the memory, or why it is not.
+        var results: [Result<Range<Int>, VaultError>] = []
     }
 
-    private let items: [Item]
-    private let keys: [Result<SecretBox, VaultError>]
     private let reader: ScanReader
-    private let opened: Mutex<Opened>
+    private let state = Mutex(State())
 
-    init(items: [Item], keys: [Result<SecretBox, VaultError>], _ reader: ScanReader) {
-        self.items = items
-        self.keys = keys
-        self.reader = reader
-        opened = Mutex(Opened(memory: Secret(count: items.reduce(0) { $0 + $1.paddedSize })))
+    init(_ reader: ScanReader) { self.reader = reader }
+
+    func take(_ items: ArraySlice<Item>, _ keys: ArraySlice<Result<SecretBox, VaultError>>) {
+        state.withLock { state in
+            state.items = Array(items)
+            state.keys = Array(keys)
+            state.results.removeAll(keepingCapacity: true)
+            let size = items.reduce(0) { $0 + $1.paddedSize }
+            // Bodies are opened over what the batch before left: it is wiped with the memory.
+            if size > state.memory.count { state.memory = Secret(count: size) }
+        }
     }
 
     func open() {
-        opened.withLock { opened in
-            opened.results.reserveCapacity(items.count)
-            var frame: [UInt8] = []
+        state.withLock { state in
             var start = 0
-            for (item, key) in zip(items, keys) {
-                let end = start + item.paddedSize
+            for index in state.items.indices {
+                let end = start + state.items[index].paddedSize
                 do throws(VaultError) {
-                    let (range, whole) = try open(item, try key.get(), &frame, &opened.memory, start..<end)
-                    opened.results.append(.success(range))
-                    opened.items.append(whole)
-                } catch {
-                    opened.results.append(.failure(error))
-                    opened.items.append(item)
-                }
+                    let key = try state.keys[index].get()
+                    let (secret, whole) = try open(state.items[index], key, &state.frame, &state.memory, start..<end)
+                    if whole.largeAttributes > 0 { state.items[index] = whole }
+                    state.results.append(.success(secret))
+                } catch { state.results.append(.failure(error)) }
                 start = end
             }
         }
@@ -121,39 +126,31 @@ final class ScanPart: Sendable {
     ) throws(VaultError) -> (Range<Int>, Item) {
         let record = item.entry.record
         try FrameReader.read(record, .record, reader.file, into: &frame)
-        var result: Result<(Range<Int>, Item), VaultError> = .failure(VaultError(.structureInvalid, "a record is empty", at: record.offset))
-        memory.withUnsafeMutableBytes { memory in
+        return try memory.withUnsafeMutableBytes { (memory) throws(VaultError) in
             let out = UnsafeMutableRawBufferPointer(rebasing: memory[place])
-            do throws(VaultError) {
-                try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-                    try RecordCodec.open(frame, item.entry.identity, key: key.secret, reader.sealing, at: record.offset, into: out)
-                }
-                let body = Span<UInt8>(_unsafeElements: UnsafeRawBufferPointer(out).assumingMemoryBound(to: UInt8.self))
-                let (secret, whole) = try RecordCodec.take(body, item)
-                result = .success((place.lowerBound + secret.lowerBound..<place.lowerBound + secret.upperBound, whole))
-            } catch { result = .failure(error) }
+            try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+                try RecordCodec.open(frame, item.entry.identity, key: key.secret, reader.sealing, at: record.offset, into: out)
+            }
+            let body = Span<UInt8>(_unsafeElements: UnsafeRawBufferPointer(out).assumingMemoryBound(to: UInt8.self))
+            let (secret, whole) = try RecordCodec.take(body, item)
+            return (place.lowerBound + secret.lowerBound..<place.lowerBound + secret.upperBound, whole)
         }
-        return try result.get()
     }
 
+    /// Both threads have ended: nobody else asks for the state, but `body` must be called without holding it, as it may do anything.
     func give(to body: (Item, ScannedSecret) throws(VaultError) -> Void) throws(VaultError) {
-        // Both threads have ended: nobody else asks for it, and `body` may do anything but reach this.
-        for index in items.indices {
-            let (result, item) = opened.withLock { ($0.results[index], $0.items[index]) }
+        let (items, results, memory) = state.withLock { state in
+            (state.items, state.results, state.memory.withUnsafeBytes { $0 })
+        }
+        for (item, result) in zip(items, results) {
             switch result {
-            case .success(let range): try lend(range) { (bytes) throws(VaultError) in try body(item, .opened(bytes)) }
+            case .success(let range): try body(item, .opened(UnsafeRawBufferPointer(rebasing: memory[range])))
             case .failure(let error):
                 guard [.deviceBound, .notPermitted, .locked].contains(error.code) else { throw error }
                 try body(item, .refused(error))
             }
         }
-    }
-
-    private func lend(_ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(VaultError) -> Void) throws(VaultError) {
-        let bytes = opened.withLock { opened in
-            opened.memory.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[range]) }
-        }
-        // The memory lives as long as this part does.
-        try withExtendedLifetime(self) { () throws(VaultError) in try body(bytes) }
+        // The memory belongs to this part.
+        withExtendedLifetime(self) {}
     }
 }

@@ -64,3 +64,9 @@ extension Vault {
 func password(_ service: String, _ account: String = "") throws(VaultError) -> ItemKey {
     try .genericPassword(service: service, account: account)
 }
+
+extension Folder {
+    func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: file(name)))) }
+
+    func write(_ name: String, _ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: file(name))) }
+}

@@ -1,42 +1,66 @@
 import Glibc
+import Synchronization
 
-/// While it lives, the signals that would end the process wait, so that plaintext can be taken away first.
+/// While it lives, the signals that would end the process are noted instead, so that plaintext can be taken away first. When it goes,
+/// one that came does what it would have done.
+///
+/// Handlers, not a mask: a mask holds for one thread, and a signal to the process ends it through any other.
 struct HeldSignals: ~Copyable {
-    /// The signals held, and SIGCHLD, which says that a program has ended.
-    static let held: [Int32] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
+    private let pipe: Pipe
+    private var before: [(signal: Int32, action: sigaction)] = []
 
-    /// What was blocked before: a program that is started meanwhile must have this mask.
-    private(set) var before = sigset_t()
-
-    init() {
-        var set = Self.set
-        pthread_sigmask(SIG_BLOCK, &set, &before)
+    /// - Parameter ignoringKeys: Whether Ctrl-C and Ctrl-\ are another program's, and mean nothing here.
+    init(ignoringKeys: Bool = false) throws(CommandFailure) {
+        pipe = try Pipe()
+        _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK)
+        NotedSignal.descriptor = pipe.writing
+        NotedSignal.ending.store(0, ordering: .relaxed)
+        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD] {
+            var new = sigaction()
+            var old = sigaction()
+            if ignoringKeys && (signal == SIGINT || signal == SIGQUIT) {
+                // Not SIG_IGN, which the other program would inherit.
+                new.__sigaction_handler.sa_handler = { _ in }
+            } else {
+                new.__sigaction_handler.sa_handler = { NotedSignal.note($0) }
+            }
+            new.sa_flags = SA_RESTART
+            sigaction(signal, &new, &old)
+            before.append((signal, old))
+        }
     }
 
     deinit {
-        var mask = before
-        pthread_sigmask(SIG_SETMASK, &mask, nil)
+        for (signal, action) in before {
+            var action = action
+            sigaction(signal, &action, nil)
+        }
+        NotedSignal.descriptor = -1
+        let signal = NotedSignal.ending.load(ordering: .relaxed)
+        if signal != 0 { raise(signal) }
     }
 
-    /// Waits for a signal: one of those held, or SIGCHLD.
-    func wait() -> Int32 {
-        var set = Self.set
-        var signal: Int32 = 0
-        while sigwait(&set, &signal) != 0 {}
-        return signal
+    /// Waits for a signal, SIGCHLD among them.
+    borrowing func wait() {
+        var signal: UInt8 = 0
+        while read(pipe.reading, &signal, 1) != 1 {}
     }
 
-    /// Whether one of the held signals came.
-    var isInterrupted: Bool {
-        var pending = sigset_t()
-        sigpending(&pending)
-        return Self.held.contains { sigismember(&pending, $0) == 1 }
-    }
+    /// Whether somebody wants the process to end.
+    var isInterrupted: Bool { NotedSignal.ending.load(ordering: .relaxed) != 0 }
+}
 
-    private static var set: sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for signal in held + [SIGCHLD] { sigaddset(&set, signal) }
-        return set
+/// What the handler touches: an atomic and a pipe, both made before.
+private enum NotedSignal {
+    nonisolated(unsafe) static var descriptor: Int32 = -1
+    static let ending = Atomic<Int32>(0)
+
+    static func note(_ signal: Int32) {
+        let number = errno
+        if signal != SIGCHLD { ending.store(signal, ordering: .relaxed) }
+        var byte = UInt8(truncatingIfNeeded: signal)
+        // A full pipe holds enough signals to wake whoever waits.
+        _ = write(descriptor, &byte, 1)
+        errno = number
     }
 }

@@ -54,30 +54,22 @@ enum Subprocess {
                 posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0)
             }
         }
-        return try spawn(path, arguments, &actions, nil)
+        return try spawn(path, arguments, &actions)
     }
 
     /// Starts a program that takes over the terminal, with the standard descriptors that this one has.
-    /// - Parameter mask: The signals that are blocked in it.
-    static func startInForeground(_ path: String, _ arguments: [String], mask: sigset_t) throws(CommandFailure) -> pid_t {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var mask = mask
-        posix_spawnattr_setsigmask(&attributes, &mask)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        return try spawn(path, arguments, nil, &attributes)
+    static func startInForeground(_ path: String, _ arguments: [String]) throws(CommandFailure) -> pid_t {
+        try spawn(path, arguments, nil)
     }
 
     private static func spawn(
-        _ path: String, _ arguments: [String], _ actions: UnsafePointer<posix_spawn_file_actions_t>?,
-        _ attributes: UnsafePointer<posix_spawnattr_t>?
+        _ path: String, _ arguments: [String], _ actions: UnsafePointer<posix_spawn_file_actions_t>?
     ) throws(CommandFailure) -> pid_t {
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
         words.append(nil)
         defer { words.forEach { free($0) } }
         var process: pid_t = 0
-        let failure = posix_spawn(&process, path, actions, attributes, words, environ)
+        let failure = posix_spawn(&process, path, actions, nil, words, environ)
         guard failure == 0 else {
             throw CommandFailure(.io, "cannot start \(TerminalText.quoted(path)): \(Descriptor.message(failure))")
         }

@@ -94,6 +94,22 @@ struct EditTests {
         }
     }
 
+    @Test("so it does on a terminal, where Ctrl-C is the editor's")
+    func onTerminal() throws {
+        let sandbox = try sandbox(editor: "trap '' INT; echo \"$1\" > \"$HOME/seen\"; echo ready; read -r line; echo new > \"$1\"")
+        let interrupted = try PseudoTerminal(sandbox, "edit", "svc")
+        try interrupted.expect("ready")
+        try interrupted.type("\u{03}\r")
+        #expect(try interrupted.finish() == 0)
+        #expect(try sandbox.ok("get", "svc").output == "new")
+        let ended = try PseudoTerminal(sandbox, "edit", "svc")
+        try ended.expect("ready")
+        kill(ended.pid, SIGTERM)
+        #expect(try ended.finish() == 128 + SIGTERM)
+        let folder = URL(fileURLWithPath: try seen(sandbox)).deletingLastPathComponent().path
+        #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+
     @Test("what somebody else changed meanwhile is not overwritten: exit 75")
     func conflict() throws {
         let sandbox = try sandbox(editor: "printf theirs | \(Child.binary) set svc alice || exit 9; echo mine > \"$1\"")

@@ -7,7 +7,7 @@ enum SecretEditor {
     /// - Returns: The new secret, or nil where it is the old one.
     static func edit(_ secret: borrowing Secret) throws(CommandFailure) -> Secret? {
         let editor = try command()
-        let signals = HeldSignals()
+        let signals = try HeldSignals(ignoringKeys: true)
         let folder = try MemoryFolder()
         let outcome: Outcome
         do throws(CommandFailure) {
@@ -29,11 +29,7 @@ enum SecretEditor {
         case .done: return changed(secret, edited)
         case .failed(let code):
             throw CommandFailure(.io, "the editor failed (exit \(code)); the item stays as it was")
-        case .interrupted(let signal):
-            // Released, the signal ends the process as it would have done before.
-            _ = consume signals
-            raise(signal)
-            throw CommandFailure(.interrupted, "interrupted; the item stays as it was")
+        case .interrupted: throw CommandFailure(.interrupted, "interrupted; the item stays as it was")
         }
     }
 
@@ -43,7 +39,7 @@ enum SecretEditor {
     private enum Outcome: Equatable {
         case done
         case failed(Int32)
-        case interrupted(Int32)
+        case interrupted
     }
 
     /// VISUAL, EDITOR, or vi.
@@ -57,13 +53,14 @@ enum SecretEditor {
     /// editor first.
     private static func run(_ editor: String, _ file: String, _ signals: borrowing HeldSignals) throws(CommandFailure) -> Outcome {
         let script = (isSimple(editor) ? "exec " : "") + editor + " \"$@\""
-        let process = try Subprocess.startInForeground("/bin/sh", ["-c", script, editor, file], mask: signals.before)
+        let process = try Subprocess.startInForeground("/bin/sh", ["-c", script, editor, file])
         while true {
-            let signal = signals.wait()
+            signals.wait()
+            if signals.isInterrupted {
+                Subprocess.end(process)
+                return .interrupted
+            }
             if let code = Subprocess.poll(process) { return code == 0 ? .done : .failed(code) }
-            guard signal == SIGTERM || signal == SIGHUP else { continue }
-            Subprocess.end(process)
-            return .interrupted(signal)
         }
     }
 

@@ -49,6 +49,8 @@ struct Export: ParsableCommand {
     }
 
     private func write(_ vault: Vault, to output: Output, pause: () throws(CommandFailure) -> Void) throws(CommandFailure) {
+        let progress = self.output == nil && Terminal.outputIsTerminal ? nil : Progress("exporting")
+        defer { progress?.finish() }
         switch format {
         case .json:
             var json = JSONExport(output)

@@ -7,17 +7,16 @@ struct ExportFile: ~Copyable {
     private let path: String
     private let name: String
     private let descriptor: Int32
-    private let signals = HeldSignals()
+    private let signals: HeldSignals
     private var isComplete = false
 
     init(_ path: String) throws(CommandFailure) {
+        let name = "export \(TerminalText.quoted(path))"
+        let signals = try HeldSignals()
+        descriptor = try Self.create(path, name)
+        self.signals = signals
         self.path = path
-        name = "export \(TerminalText.quoted(path))"
-        descriptor = vault_open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard descriptor >= 0 else {
-            throw descriptor == -EEXIST
-                ? Self.exists(path) : CommandFailure(.io, "cannot create \(name): \(Descriptor.message(-descriptor)); choose another place")
-        }
+        self.name = name
         output = Output(descriptor: descriptor, name: name, capacity: 65_536)
     }
 
@@ -42,6 +41,15 @@ struct ExportFile: ~Copyable {
         try output.flush()
         guard fsync(descriptor) == 0 else { throw CommandFailure(.io, "cannot write \(name): \(Descriptor.message(errno))") }
         isComplete = true
+    }
+
+    private static func create(_ path: String, _ name: String) throws(CommandFailure) -> Int32 {
+        let descriptor = vault_open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard descriptor != -EEXIST else { throw exists(path) }
+        guard descriptor >= 0 else {
+            throw CommandFailure(.io, "cannot create \(name): \(Descriptor.message(-descriptor)); choose another place")
+        }
+        return descriptor
     }
 
     private static func exists(_ path: String) -> CommandFailure {

@@ -53,8 +53,17 @@ struct Import: ParsableCommand {
     private func run(_ source: inout some ImportSource & ~Copyable) throws(CommandFailure) {
         var session = ImportSession(policy: onDuplicate)
         let vault = try vault.openVault(writable: !dryRun)
-        guard !dryRun else { return try session.rehearse(&source, into: vault, output: .standard()) }
+        let progress = dryRun && Terminal.outputIsTerminal ? nil : Progress(dryRun ? "checking" : "importing")
+        defer { progress?.finish() }
+        guard !dryRun else {
+            try session.rehearse(&source, into: vault, output: .standard())
+            progress?.finish()
+            session.report(verb: "would import")
+            return try session.refuseDuplicates()
+        }
         try session.run(&source, into: vault)
         AnchorMemory.remember(vault)
+        progress?.finish()
+        session.report(verb: "imported")
     }
 }

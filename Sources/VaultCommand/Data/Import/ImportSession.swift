@@ -38,7 +38,6 @@ struct ImportSession {
         } catch {
             throw failure ?? CommandFailure(error)
         }
-        report(verb: "imported")
     }
 
     /// Says what `run` would do, a line for each item, and changes nothing.
@@ -53,8 +52,24 @@ struct ImportSession {
             try output.line("\(action)\t\(ItemText.summary(record.key, label: record.attributes.label))")
         }
         try output.flush()
-        report(verb: "would import")
-        try refuseDuplicates()
+    }
+
+    /// Fails if the policy is to fail and there were duplicates; the first few are named.
+    func refuseDuplicates() throws(CommandFailure) {
+        guard duplicateCount > 0 else { return }
+        let more = duplicateCount > duplicates.count ? " and \(duplicateCount - duplicates.count) more" : ""
+        throw CommandFailure(
+            .noSuchItem,
+            "there already: \(duplicates.joined(separator: ", "))\(more); nothing was imported; choose --on-duplicate skip or replace")
+    }
+
+    /// Says what was lost, and how many items went where.
+    func report(verb: String) {
+        for loss in losses { Terminal.warning("not imported: \(loss)") }
+        var text = "\(verb) \(added + replaced) \(added + replaced == 1 ? "item" : "items")"
+        if replaced > 0 { text += ", \(replaced) of them in place of others" }
+        if skipped > 0 { text += "; skipped \(skipped) that \(skipped == 1 ? "was" : "were") there already" }
+        Terminal.note(text)
     }
 
     private mutating func put(_ record: consuming ImportRecord, into transaction: Transaction) throws(CommandFailure) {
@@ -100,21 +115,5 @@ struct ImportSession {
             }
             return .duplicate
         }
-    }
-
-    private func refuseDuplicates() throws(CommandFailure) {
-        guard duplicateCount > 0 else { return }
-        let more = duplicateCount > duplicates.count ? " and \(duplicateCount - duplicates.count) more" : ""
-        throw CommandFailure(
-            .noSuchItem,
-            "there already: \(duplicates.joined(separator: ", "))\(more); nothing was imported; choose --on-duplicate skip or replace")
-    }
-
-    private func report(verb: String) {
-        for loss in losses { Terminal.warning("not imported: \(loss)") }
-        var text = "\(verb) \(added + replaced) \(added + replaced == 1 ? "item" : "items")"
-        if replaced > 0 { text += ", \(replaced) of them in place of others" }
-        if skipped > 0 { text += "; skipped \(skipped) that \(skipped == 1 ? "was" : "were") there already" }
-        Terminal.note(text)
     }
 }
