@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultFmt
 
 @Suite("What this machine remembers")
 struct MemoryTests {
@@ -61,6 +62,27 @@ struct MemoryTests {
         let run = try sandbox.ok("get", "svc")
         #expect(run.output == "4")
         #expect(run.error == "")
+    }
+
+    @Test("a vault that no longer proves its past is warned of once, and remembered as it is now")
+    func unprovable() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "before".utf8)
+        let anchor = try sandbox.ok("anchor").output.trimmingCharacters(in: .newlines)
+        do {
+            var options = OpenOptions()
+            options.writable = true
+            let vault = try Vault.open(sandbox.vault, factors: Factors(passphrase: Secret(text: Sandbox.passphrase)), options: options)
+            let key = try ItemKey.genericPassword(service: "svc")
+            // More links than a compaction keeps (specification, section 7.2).
+            for number in 0..<130 { try vault.set(key, secret: Secret(text: "\(number)")) }
+            try vault.compact()
+        }
+        let run = try sandbox.ok("get", "svc")
+        #expect(run.output == "129")
+        #expect(run.error.contains("warning:") && run.error.contains("no longer proves"))
+        #expect(try sandbox.ok("get", "svc").error == "")
+        try sandbox.fails(65, "compacted away", "verify", "--anchor", anchor)
     }
 
     @Test("a copy from before a rotation is found out, also with the passphrase from then")

@@ -120,6 +120,7 @@ struct VaultTests {
     func verifyAnchor() throws {
         let sandbox = try Sandbox.withVault()
         let anchor = try sandbox.ok("anchor").output.trimmingCharacters(in: .newlines)
+        let early = try sandbox.read("test.vault")
         try sandbox.ok("verify", "--anchor", anchor)
         try sandbox.ok("set", "svc", input: "s".utf8)
         try sandbox.ok("verify", "--anchor", anchor)
@@ -127,6 +128,11 @@ struct VaultTests {
         try sandbox.ok("create", "other.vault", "--kdf", "testing")
         try sandbox.fails(65, "the anchor is of vault", "verify", "other.vault", "--anchor", later)
         try sandbox.fails(64, "is not an anchor", "verify", "--anchor", "nonsense")
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("another machine")
+        try sandbox.write("test.vault", early)
+        try sandbox.fails(65, "older than the anchor's", "verify", "--anchor", later)
+        try sandbox.ok("set", "svc", input: "another branch".utf8)
+        try sandbox.fails(65, "is forked", "verify", "--anchor", later)
     }
 
     @Test("compact makes the file smaller, keeps everything, and says what older copies hold")

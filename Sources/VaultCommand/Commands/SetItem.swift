@@ -8,7 +8,8 @@ struct SetItem: ParsableCommand {
         abstract: "Store a secret: make an item, or replace its secret.",
         discussion: """
             The secret is asked for twice on a terminal, or read from a pipe; it is never an argument. Attributes that are not named stay \
-            as they are. What names no item makes one, with an empty account if none is given; what names several is exit 2.
+            as they are. What names no item makes one, with an empty account if none is given; what names several is exit 2. \
+            The secret that is replaced stays in the file, encrypted, until 'vaultfmt compact', and in older copies.
 
             Examples:
               vaultfmt set github.com alice

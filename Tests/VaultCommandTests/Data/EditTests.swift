@@ -8,8 +8,8 @@ struct EditTests {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", "alice", "--label", "L", "--exact", input: secret.utf8)
         try sandbox.write("editor.sh", "#!/bin/sh\n\(script)\n".utf8)
-        // Through sh: a script that was just written cannot be executed itself while another test's child still has it open.
-        sandbox.environment["EDITOR"] = "/bin/sh " + sandbox.path("editor.sh")
+        chmod(sandbox.path("editor.sh"), 0o700)
+        sandbox.environment["EDITOR"] = sandbox.path("editor.sh")
         return sandbox
     }
 

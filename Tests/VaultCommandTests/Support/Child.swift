@@ -6,6 +6,10 @@ import Testing
 struct Child {
     let pid: pid_t
 
+    /// Held while a child is started and while a file is written: a script cannot be executed while a child of another test, not
+    /// yet a program of its own, has it open for writing.
+    static let starting = NSLock()
+
     /// The built `vaultfmt`, beside the tests.
     static let binary: String = {
         let folder = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -24,7 +28,9 @@ struct Child {
         var pid: pid_t = 0
         let result = withCStrings([program] + arguments) { argv in
             withCStrings(environment.map { "\($0.key)=\($0.value)" }) { envp in
-                test_spawn(&pid, program, argv, envp, directory, input ?? -1, terminal ?? "/dev/null", output, error)
+                starting.withLock {
+                    test_spawn(&pid, program, argv, envp, directory, input ?? -1, terminal ?? "/dev/null", output, error)
+                }
             }
         }
         guard result == 0 else { throw Failure("cannot start \(program): error \(-result)") }

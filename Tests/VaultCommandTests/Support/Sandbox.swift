@@ -43,7 +43,7 @@ final class Sandbox {
     /// Writes a file, 0600.
     @discardableResult
     func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
-        try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
+        try Child.starting.withLock { try Data(bytes).write(to: URL(fileURLWithPath: path(name))) }
         chmod(path(name), 0o600)
         return path(name)
     }
