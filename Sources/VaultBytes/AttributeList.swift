@@ -13,6 +13,9 @@ package enum AttributeList {
             self.name = name
             self.value = value
         }
+
+        /// Names are compared as bytes, where Swift would compare what they mean to readers.
+        package static func == (left: Entry, right: Entry) -> Bool { left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value }
     }
 
     package static func encode(_ entries: some Collection<Entry>, into out: inout [UInt8]) {
