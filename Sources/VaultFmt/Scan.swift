@@ -27,8 +27,8 @@ extension Vault {
             let batch = try nextBatch(&cursor)
             guard !batch.items.isEmpty else { return }
             let half = batch.items.count / 2
-            first.take(batch.items[..<half], batch.keys[..<half])
-            second.take(batch.items[half...], batch.keys[half...])
+            first.take(batch.items, batch.keys, 0..<half)
+            second.take(batch.items, batch.keys, half..<batch.items.count)
             SecondThread.run({ first.open() }, alongside: { second.open() })
             try first.give(to: body)
             try second.give(to: body)
@@ -83,6 +83,10 @@ final class ScanPart: Sendable {
     private struct State: ~Copyable {
         var items: [Item] = []
         var keys: [Result<SecretBox, VaultError>] = []
+        /// Which of them are this part's.
+        var range = 0..<0
+        /// Items that have attributes beside their secret, with all of them, by position.
+        var whole: [Int: Item] = [:]
         var memory = Secret(count: 0)
         var frame: [UInt8] = []
         /// Where each secret is in the memory, or why it is not.
@@ -94,12 +98,14 @@ final class ScanPart: Sendable {
 
     init(_ reader: ScanReader) { self.reader = reader }
 
-    func take(_ items: ArraySlice<Item>, _ keys: ArraySlice<Result<SecretBox, VaultError>>) {
+    func take(_ items: [Item], _ keys: [Result<SecretBox, VaultError>], _ range: Range<Int>) {
         state.withLock { state in
-            state.items = Array(items)
-            state.keys = Array(keys)
+            state.items = items
+            state.keys = keys
+            state.range = range
+            state.whole = [:]
             state.results.removeAll(keepingCapacity: true)
-            let size = items.reduce(0) { $0 + $1.paddedSize }
+            let size = items[range].reduce(0) { $0 + $1.paddedSize }
             // Bodies are opened over what the batch before left: it is wiped with the memory.
             if size > state.memory.count { state.memory = Secret(count: size) }
         }
@@ -108,12 +114,12 @@ final class ScanPart: Sendable {
     func open() {
         state.withLock { state in
             var start = 0
-            for index in state.items.indices {
+            for index in state.range {
                 let end = start + state.items[index].paddedSize
                 do throws(VaultError) {
                     let key = try state.keys[index].get()
                     let (secret, whole) = try open(state.items[index], key, &state.frame, &state.memory, start..<end)
-                    if whole.largeAttributes > 0 { state.items[index] = whole }
+                    if whole.largeAttributes > 0 { state.whole[index] = whole }
                     state.results.append(.success(secret))
                 } catch { state.results.append(.failure(error)) }
                 start = end
@@ -139,10 +145,11 @@ final class ScanPart: Sendable {
 
     /// Both threads have ended: nobody else asks for the state, but `body` must be called without holding it, as it may do anything.
     func give(to body: (Item, ScannedSecret) throws(VaultError) -> Void) throws(VaultError) {
-        let (items, results, memory) = state.withLock { state in
-            (state.items, state.results, state.memory.withUnsafeBytes { $0 })
+        let (items, range, whole, results, memory) = state.withLock { state in
+            (state.items, state.range, state.whole, state.results, state.memory.withUnsafeBytes { $0 })
         }
-        for (item, result) in zip(items, results) {
+        for (index, result) in zip(range, results) {
+            let item = whole[index] ?? items[index]
             switch result {
             case .success(let range): try body(item, .opened(UnsafeRawBufferPointer(rebasing: memory[range])))
             case .failure(let error):
