@@ -124,7 +124,9 @@ struct SpecReaderTests {
             try transaction.add(.identity(type: 3, issuer: [1], serialNumber: [2, 3]), secret: Secret.random(count: 2500))
             try transaction.add(
                 .genericPassword(service: "here", group: "work"), secret: Secret(text: "only"), accessibility: .whenUnlockedThisDeviceOnly)
-            let attributes = Attributes(["large": Array(repeating: 1, count: 257), "small": Array(repeating: 2, count: 256), "é": []])
+            let attributes = Attributes([
+                "large": Array(repeating: 1, count: 257), "small": Array(repeating: 2, count: 256), "é": [], "sealed:seed": [3],
+            ])
             try transaction.add(.genericPassword(service: "attributes"), secret: Secret(text: "s"), attributes: attributes)
         }
     }
