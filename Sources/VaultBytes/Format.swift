@@ -68,6 +68,8 @@ package enum Format {
         package static let groups = 1024
         package static let compartments = 8192
         package static let links = 126
+        /// Milliseconds since 1970: what a zigzag varint holds.
+        package static let time: ClosedRange<Int64> = -(1 << 62)...(1 << 62 - 1)
         package static let generation: UInt64 = 1 << 63 - 1
         package static let passphrase = 65_536
         package static let keyFile = 64 << 20

@@ -134,6 +134,9 @@ public final class Transaction {
             throw VaultError(.limitExceeded, "a secret has at most \(Format.Limit.secret) bytes, not \(secret.count)")
         }
         try attributes.check()
+        for date in [created, modified] {
+            guard Format.Limit.time.contains(date ?? 0) else { throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970") }
+        }
         let compartment = try compartment(key.group, accessibility)
         let revision = try core.tick()
         let id = (old ?? identity)?.id.bytes ?? core.store.random.bytes16()
