@@ -34,17 +34,16 @@ public final class Transaction {
         return try ItemCodec.item(key, try ItemCodec.decode(value, page: appender.position), view, at: appender.position)
     }
 
-    /// The item with its secret; nil if there is none. One that this transaction has set throws `invalidArgument`: the caller has it.
+    /// The item with its secret; nil if there is none.
     public func get(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
         guard let item = try item(key) else { return nil }
         return try open(item)
     }
 
     private func open(_ item: Item) throws(VaultError) -> OpenedItem {
-        guard item.entry.record.offset < appender.start else {
-            throw VaultError(.invalidArgument, "a secret that this transaction has set cannot be read within it")
-        }
-        return try core.open(item)
+        let record = item.entry.record
+        guard record.offset >= appender.start else { return try core.open(item) }
+        return try VaultCore.open(item, try appender.frame(record), try key(item.entry.compartment), core.store.sealing)
     }
 
     // MARK: changing
@@ -90,20 +89,21 @@ public final class Transaction {
         guard key.itemClass == newKey.itemClass else { throw VaultError(.invalidArgument, "an item keeps its class") }
         guard try item(newKey) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
         let opened = try open(old)
-        changes.put(key.bytes, nil)
-        // One item less here, and one more with the new key.
-        items -= 1
-        liveBytes -= Int64(old.entry.record.length)
         try put(
             newKey, opened.secret, opened.item.attributes, old.accessibility, replacing: nil, keeping: old, created: old.created,
             modified: nil)
+        // One item less here, now that there is one more with the new key.
+        changes.put(key.bytes, nil)
+        items -= 1
+        liveBytes -= Int64(old.entry.record.length)
     }
 
     /// Removes an item, and leaves a tombstone; false if there is none. What was sealed stays in the file until it is compacted.
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         guard let old = try item(key) else { return false }
+        let tombstone = TombstoneEntry(revision: try core.tick(), device: try deviceNumber())
         changes.put(key.bytes, nil)
-        changes.put(TombstoneEntry.key(old.id.bytes), TombstoneEntry(revision: try core.tick(), device: try deviceNumber()).encode())
+        changes.put(TombstoneEntry.key(old.id.bytes), tombstone.encode())
         items -= 1
         tombstones += 1
         liveBytes -= Int64(old.entry.record.length)
@@ -135,7 +135,9 @@ public final class Transaction {
         }
         try attributes.check()
         for date in [created, modified] {
-            guard Format.Limit.time.contains(date ?? 0) else { throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970") }
+            guard Format.Limit.time.contains(date ?? 0) else {
+                throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970")
+            }
         }
         let compartment = try compartment(key.group, accessibility)
         let revision = try core.tick()

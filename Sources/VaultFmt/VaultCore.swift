@@ -71,23 +71,22 @@ final class VaultCore {
     }
 
     func open(_ item: Item) throws(VaultError) -> OpenedItem {
-        var body = try openBody(item)
-        let (secret, whole) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.take(bytes, item) }
-        body.keep(secret)
-        return OpenedItem(item: whole, secret: body)
-    }
-
-    /// the record must be the one that the index names.
-    private func openBody(_ item: Item) throws(VaultError) -> Secret {
         guard let compartment = view.compartment(item.entry.compartment) else {
             throw VaultError(.structureInvalid, "an item's compartment does not exist")
         }
         let key = try compartments.key(compartment, context)
-        let record = item.entry.record
-        let frame = try FrameReader.read(record, .record, store.file)
-        return try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-            try RecordCodec.open(frame, item.entry.identity, key: key.secret, store.sealing, at: record.offset)
+        // the record must be the one that the index names.
+        return try Self.open(item, try FrameReader.read(item.entry.record, .record, store.file), key, store.sealing)
+    }
+
+    /// Opens an item's record, whose frame was checked.
+    static func open(_ item: Item, _ frame: [UInt8], _ key: SecretBox, _ sealing: Sealing) throws(VaultError) -> OpenedItem {
+        var body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+            try RecordCodec.open(frame, item.entry.identity, key: key.secret, sealing, at: item.entry.record.offset)
         }
+        let (secret, whole) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.take(bytes, item) }
+        body.keep(secret)
+        return OpenedItem(item: whole, secret: body)
     }
 
     // MARK: locking
