@@ -99,9 +99,9 @@ final class KeyringView: Sendable {
     init(_ keyring: Keyring) {
         self.keyring = keyring
         var all: [UInt32: Compartment] = [:]
+        let groups = Dictionary(keyring.groups.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         for info in keyring.compartments {
-            guard let group = keyring.groups.first(where: { $0.number == info.group }),
-                let accessibility = Accessibility(rawValue: info.accessibility)
+            guard let group = groups[info.group], let accessibility = Accessibility(rawValue: info.accessibility)
             else { continue }
             all[info.number] = Compartment(
                 info: info, group: group, encodedGroup: ItemKey.encodedGroup(group.name), accessibility: accessibility)

@@ -60,7 +60,7 @@ public struct Query: Sendable {
     }
 
     private func matchesPattern(_ item: Item) -> Bool {
-        guard let pattern else { return true }
+        guard let pattern, !pattern.isEmpty else { return true }
         let wanted = pattern.lowercased()
         return [item.key.service, item.key.account, item.key.server, item.attributes.label].contains {
             $0.map { Self.contains($0.lowercased(), wanted) } ?? false
