@@ -45,9 +45,26 @@ extension Vault {
         return all
     }
 
+    /// One item with everything; nil if there is none.
+    func contents(of key: ItemKey) throws(VaultError) -> Contents? {
+        guard let opened = try get(key) else { return nil }
+        return Contents(opened)
+    }
+
     /// Adds or replaces an item with a text as its secret.
     func put(_ key: ItemKey, _ secret: String) throws { try set(key, secret: Secret(text: secret)) }
 }
+
+extension Transaction {
+    /// One item with everything, as the transaction sees it; nil if there is none.
+    func contents(of key: ItemKey) throws(VaultError) -> Contents? {
+        guard let opened = try get(key) else { return nil }
+        return Contents(opened)
+    }
+}
+
+/// A change that sets these attributes.
+func setting(_ attributes: Attributes) -> AttributeChanges { AttributeChanges(set: attributes) }
 
 extension Contents {
     init(_ opened: borrowing OpenedItem) {
@@ -115,4 +132,10 @@ func frames(_ bytes: [UInt8]) throws -> [FrameInFile] {
         position += head.length
     }
     return all
+}
+
+/// The newest commit of a sound vault that opens with the usual raw key.
+func newestCommit(_ path: String) throws -> Commit {
+    let vault = try Fast.open(path, writable: false)
+    return try vault.withCore { (core) throws(VaultError) in core.store.state.commit }
 }
