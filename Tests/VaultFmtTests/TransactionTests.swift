@@ -58,14 +58,14 @@ struct TransactionTests {
             try transaction.set(keys[0], secret: Secret(text: "0"), attributes: setting(["x": "y"]))
             try transaction.move(keys[0], to: keys[1])
             // Beyond what is kept in memory.
-            try transaction.add(keys[2], secret: Secret(count: 3 << 20))
+            try transaction.add(keys[2], secret: Secret(count: 1_100_000))
             try transaction.update(keys[1], accessibility: .always)
             try transaction.update(keys[2], attributes: setting(["comment": large]))
         }
         let again = try Fast.open(path)
         #expect(try again.text(keys[1]) == "0")
         #expect(try again.dump()[keys[1]]?.attributes == Contents.attributes(["comment": large, "x": "y"]))
-        #expect(try again.dump()[keys[2]]?.secret == [UInt8](repeating: 0, count: 3 << 20))
+        #expect(try again.dump()[keys[2]]?.secret == [UInt8](repeating: 0, count: 1_100_000))
         #expect(try again.verify().isSound)
     }
 
@@ -167,7 +167,7 @@ struct TransactionTests {
         let system = FaultyFileSystem()
         let vault = try Fast.create(path, fileSystem: system)
         try vault.put(try password("s", "first"), "")
-        for (size, isLarge) in [(100, false), (30_000, false), (33_000, true), (3 << 20, true)] {
+        for (size, isLarge) in [(100, false), (30_000, false), (33_000, true), (1_200_000, true)] {
             system.reset()
             try vault.set(try password("s", "\(size)"), secret: Secret(count: size))
             #expect(try newestCommit(path).wasSyncedFirst == isLarge)
