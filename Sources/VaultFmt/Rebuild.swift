@@ -42,7 +42,7 @@ enum Rebuild {
     /// Carries a plan out. Returns the keys of items whose records were copied although their compartment was to be resealed.
     static func run(_ plan: consuming Plan, _ core: VaultCore, progress: ((UInt64, UInt64) -> Void)? = nil) throws(VaultError) {
         let store = core.store
-        let history = try store.historyForCompaction()
+        let history = try store.past.historyForCompaction(after: store.state)
         let newKeys = plan.newKeys
         let keyring = plan.keyring
         let hasNewIndex = plan.hasNewIndex

@@ -89,7 +89,9 @@ public final class Transaction {
         guard key.itemClass == newKey.itemClass else { throw VaultError(.invalidArgument, "an item keeps its class") }
         guard try item(newKey) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
         let opened = try open(old)
-        try put(newKey, opened.secret, opened.item.attributes, old.accessibility, replacing: nil, keeping: old, created: old.created, modified: nil)
+        try put(
+            newKey, opened.secret, opened.item.attributes, old.accessibility, replacing: nil, keeping: old, created: old.created,
+            modified: nil)
         // One item less here, now that there is one more with the new key.
         changes.put(key.bytes, nil)
         items -= 1
@@ -133,7 +135,9 @@ public final class Transaction {
         }
         try attributes.check()
         for date in [created, modified] {
-            guard Format.Limit.time.contains(date ?? 0) else { throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970") }
+            guard Format.Limit.time.contains(date ?? 0) else {
+                throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970")
+            }
         }
         let compartment = try compartment(key.group, accessibility)
         let revision = try core.tick()

@@ -14,6 +14,8 @@ final class VaultCore {
     /// Whether the slot that opened the vault is a full one: kept apart, since a locked vault no longer shows it.
     private(set) var isOwner: Bool
     private(set) var fingerprint: [UInt8]
+    /// Of the header that the keys were derived under.
+    private var epoch: Bytes32
     /// Why the last compaction that would have been due did not happen.
     var compactionBlocked: String?
 
@@ -31,6 +33,7 @@ final class VaultCore {
         clock = store.state.commit.clock
         isOwner = store.slot.keys.isOwner
         fingerprint = store.slot.keys.fingerprint(vault: store.vault.bytes)
+        epoch = store.header.epoch
     }
 
     var context: CompartmentKeys.Context {
@@ -42,6 +45,11 @@ final class VaultCore {
         if view.keyring != store.keyring {
             view = KeyringView(store.keyring)
             // Keys may have been replaced: removing a scoped slot does that.
+            compartments.forgetAll()
+        }
+        if epoch != store.header.epoch {
+            epoch = store.header.epoch
+            fingerprint = store.slot.keys.fingerprint(vault: store.vault.bytes)
             compartments.forgetAll()
         }
         clock = max(clock, store.state.commit.clock)
@@ -119,7 +127,11 @@ final class VaultCore {
     func writing<R: ~Copyable>(_ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         guard store.isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         try requireOwner()
-        try store.beginWriting(wait: lockWait)
+        do throws(VaultError) { try store.beginWriting(wait: lockWait) } catch {
+            // It may have moved to another state before it failed.
+            stateChanged()
+            throw error
+        }
         defer { store.endWriting() }
         stateChanged()
         return try body()

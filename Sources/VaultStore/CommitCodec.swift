@@ -38,6 +38,12 @@ package final class CommitCodec: Sendable {
         return isOpen ? body : nil
     }
 
+    /// Whether the reader MAC is right. A torn write can lose both MACs, which are the frame's last 64 bytes, and nothing else: such a frame is no
+    /// commit (section 7.1).
+    package func isWhole(_ frame: [UInt8]) -> Bool {
+        Bytes32(Array(frame[Format.commitMACStart..<Format.commitMACStart + Format.hashSize])) == macs(frame).reader
+    }
+
     ///
     package func checkMACs(_ frame: [UInt8], at offset: UInt64) throws(VaultError) {
         let macs = macs(frame)

@@ -51,20 +51,32 @@ package struct StateFinder {
 
     package func newest() throws(VaultError) -> Found {
         let found = try look()
-        guard found.tail != .clean, try file.isLockedByAnother() else { return found }
+        if found.tail == .clean { return found }
         // somebody is writing, or was a moment ago.
+        let wasLocked = try file.isLockedByAnother()
         let again = try look()
-        if again.tail == .clean { return again }
+        let isLocked = try file.isLockedByAnother()
+        guard again.tail != .clean, wasLocked || isLocked else { return again }
         return Found(state: again.state, tail: .writeInProgress, incomplete: again.incomplete)
     }
 
     private func look() throws(VaultError) -> Found {
-        let size = try file.size()
+        while true {
+            let size = try file.size()
+            do throws(VaultError) { return try look(size) } catch {
+                // A writer that gives up a change cuts off what it has written: perhaps while that was read.
+                guard try file.size() < size else { throw error }
+            }
+        }
+    }
+
+    private func look(_ size: UInt64) throws(VaultError) -> Found {
+        guard size <= Format.Limit.fileSize else { throw VaultError(.limitExceeded, "the file is larger than 2^48 bytes") }
         guard let (frame, last) = try scan(size) else {
             throw VaultError(.authenticationFailed, "no commit of this vault is left in the file: damaged or altered", at: headerLength)
         }
+        try checkServed(frame, last.commit)
         if try isComplete(last.commit) {
-            try serve(frame, last.commit)
             let rest = size - last.commit.end
             return Found(state: last, tail: rest == 0 ? .clean : .damaged(bytes: rest), incomplete: nil)
         }
@@ -75,7 +87,7 @@ package struct StateFinder {
                 .authenticationFailed, "generation \(last.commit.generation) is incomplete, and so is what was before it",
                 at: last.commit.start)
         }
-        try serve(frame, before.commit)
+        try checkServed(frame, before.commit)
         return Found(state: before, tail: .incomplete(generation: last.commit.generation), incomplete: last)
     }
 
@@ -86,7 +98,7 @@ package struct StateFinder {
     }
 
     ///
-    private func serve(_ frame: [UInt8], _ commit: Commit) throws(VaultError) {
+    private func checkServed(_ frame: [UInt8], _ commit: Commit) throws(VaultError) {
         try codec.checkMACs(frame, at: commit.offset)
         guard commit.header == headerHash else {
             throw VaultError(
@@ -101,7 +113,7 @@ package struct StateFinder {
             size - offset >= UInt64(Format.commitSize)
         else { return nil }
         let frame = try file.bytes(Format.commitSize, at: offset)
-        guard frame.starts(with: Self.head), let body = codec.openBody(frame, at: offset) else { return nil }
+        guard frame.starts(with: Self.head), let body = codec.openBody(frame, at: offset), codec.isWhole(frame) else { return nil }
         let commit = try decoding { () throws(FormatError) in try Commit(body.span, at: offset) }
         guard commit.previous != 0 || commit.start == headerLength else {
             throw VaultError(.structureInvalid, "the first commit does not begin after the header", at: offset)

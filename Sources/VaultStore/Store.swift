@@ -34,8 +34,11 @@ package final class Store {
         let slot: OpenedSlot
         let pages: PageSource
         let codec: CommitCodec
+        let finder: StateFinder
         let found: StateFinder.Found
         let keyring: Keyring
+
+        var past: StatePast { StatePast(finder: finder, pages: pages) }
     }
 
     /// Where a store lives and what it is made with.
@@ -102,7 +105,9 @@ package final class Store {
         let finder = StateFinder(file: file, codec: codec, vault: header.id, headerLength: UInt64(header.length), headerHash: hash)
         let found = try finder.newest()
         let keyring = try readKeyring(found.state.commit.keyring, pages)
-        return Loaded(file: file, header: header, headerHash: hash, slot: slot, pages: pages, codec: codec, found: found, keyring: keyring)
+        return Loaded(
+            file: file, header: header, headerHash: hash, slot: slot, pages: pages, codec: codec, finder: finder, found: found,
+            keyring: keyring)
     }
 
     static func readKeyring(_ ref: ObjectRef, _ pages: PageSource) throws(VaultError) -> Keyring {

@@ -99,12 +99,13 @@ extension Store {
             do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
             throw error.code == .outcomeUnknown ? VaultError(.io, "the new file could not be written: \(error.detail)") : error
         }
-        let old = file
-        file = new
         do throws(VaultError) { try fileSystem.syncDirectory(of: path) } catch {
+            // The new file has the name, but perhaps not for good. This handle goes on reading the old one, and writes no more.
             isPoisoned = true
             throw error
         }
+        let old = file
+        file = new
         old.unlock()
     }
 }

@@ -48,7 +48,7 @@ extension Store {
             } else {
                 guard waited < seconds else {
                     let holder = file.lockHolder().map { " by \($0)" } ?? ""
-                    throw VaultError(.busy, "the vault is being written\(holder); waited \(Int(seconds)) s")
+                    throw VaultError(.busy, "the vault is being written\(holder); waited \(Int(waited)) s")
                 }
                 usleep(10_000)
                 waited += 0.01
