@@ -77,7 +77,7 @@ struct Verifier: ~Copyable {
         do throws(VaultError) {
             try walker.walk { (frame, head, offset) throws(VaultError) in
                 report.objects[head.type.name, default: 0] += 1
-                check(frame, head, offset)
+                try check(frame, head, offset)
                 count += 1
                 if count % 512 == 0 { progress?(offset - UInt64(store.header.length), end) }
             }
@@ -93,7 +93,7 @@ struct Verifier: ~Copyable {
         }
     }
 
-    private mutating func check(_ frame: UnsafeRawBufferPointer, _ head: FrameHead, _ offset: UInt64) {
+    private mutating func check(_ frame: UnsafeRawBufferPointer, _ head: FrameHead, _ offset: UInt64) throws(VaultError) {
         do throws(VaultError) {
             switch head.type {
             case .record: try checkRecord(frame, offset)
@@ -107,7 +107,10 @@ struct Verifier: ~Copyable {
                 try checkCommit(Array(frame), offset)
                 return
             }
-        } catch { report.add(error) }
+        } catch {
+            guard error.code != .io else { throw error }
+            report.add(error)
+        }
         digest.update(Blake2b.hash(frame))
     }
 

@@ -13,6 +13,8 @@ package final class Appender {
     private var base: UInt64
     private var digest = Blake2b()
     private var room: Range<UInt64>?
+    /// Whether the file may be longer than before, also by a part of what could not be written.
+    package private(set) var hasWritten = false
     private static let flushSize = 1 << 20
 
     package init(file: any FileHandle, sealing: Sealing, start: UInt64) {
@@ -25,7 +27,6 @@ package final class Appender {
 
     /// Where the next frame goes.
     package var position: UInt64 { base + UInt64(buffer.count) }
-    package var hasWritten: Bool { base > start }
 
     /// Appends a frame that `fill` writes, and says where and what it is.
     package func append(
@@ -98,6 +99,7 @@ package final class Appender {
     }
 
     private func flush() throws(VaultError) {
+        hasWritten = true
         try file.write(buffer, at: base)
         base += UInt64(buffer.count)
         buffer.removeAll(keepingCapacity: true)

@@ -1,0 +1,224 @@
+import Foundation
+import Testing
+
+@testable import VaultFmt
+
+@Suite("An anchor")
+struct AnchorTests {
+    private let key: ItemKey
+
+    init() throws { key = try password("s", "a") }
+
+    private func openAnchored(_ path: String, _ anchor: Anchor) throws -> Vault {
+        var options = OpenOptions()
+        options.anchor = anchor
+        return try Vault.open(path, factors: try Fast.rawKey(), options: options)
+    }
+
+    @Test("is the same, or descends, or is older, as the vault goes on")
+    func verdicts() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        var anchors = [vault.anchor]
+        var copies = [try contents(path)]
+        for index in 0..<5 {
+            try vault.put(key, "\(index)")
+            anchors.append(vault.anchor)
+            copies.append(try contents(path))
+        }
+        #expect(anchors.map(\.generation) == [1, 2, 3, 4, 5, 6])
+        for (now, copy) in copies.enumerated() {
+            let file = folder.file("\(now).vault")
+            try write(copy, file)
+            let then = try Fast.open(file)
+            for (index, anchor) in anchors.enumerated() {
+                #expect(try then.verdict(on: anchor) == (index == now ? .same : index < now ? .descends : .older))
+                if index > now {
+                    fails(.rolledBack, "older copy") { _ = try openAnchored(file, anchor) }
+                } else {
+                    #expect(try openAnchored(file, anchor).anchor == then.anchor)
+                }
+            }
+        }
+    }
+
+    @Test("of one copy is forked from the other, from the first change after the copy on")
+    func forks() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let other = folder.file("b.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "0")
+        let common = vault.anchor
+        try write(try contents(path), other)
+        let copy = try Fast.open(other)
+        try vault.put(key, "1")
+        try copy.put(key, "2")
+        let (ours, theirs) = (vault.anchor, copy.anchor)
+        for _ in 0..<3 {
+            #expect(try vault.verdict(on: common) == .descends && copy.verdict(on: common) == .descends)
+            #expect(try vault.verdict(on: theirs) == .forked && copy.verdict(on: ours) == .forked)
+            fails(.forked) { _ = try openAnchored(path, theirs) }
+            try vault.put(key, "3")
+            try copy.put(key, "4")
+        }
+        // Compaction does not hide it.
+        try vault.compact()
+        #expect(try vault.verdict(on: theirs) == .forked)
+        #expect(try vault.verdict(on: ours) == .descends && vault.verdict(on: common) == .descends)
+    }
+
+    @Test("is proven across compactions for 126 generations, and then is unprovable (R-7.7)")
+    func compaction() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        var anchors = [vault.anchor]
+        func go(to generation: UInt64) throws {
+            while vault.anchor.generation < generation {
+                try vault.put(key, "\(vault.anchor.generation)")
+                anchors.append(vault.anchor)
+            }
+        }
+        try go(to: 60)
+        try vault.compact()
+        anchors.append(vault.anchor)
+        #expect(vault.anchor.generation == 61)
+        for anchor in anchors.dropLast() { #expect(try vault.verdict(on: anchor) == .descends) }
+        try go(to: 140)
+        try vault.compact()
+        anchors.append(vault.anchor)
+        // Links of generations 15 to 140: from the state at generation 14 on.
+        for (index, anchor) in anchors.enumerated() {
+            let expected: Anchor.Verdict = index < 13 ? .unprovable : index < 140 ? .descends : .same
+            #expect(try vault.verdict(on: anchor) == expected, "generation \(anchor.generation)")
+        }
+        try go(to: 150)
+        let again = try Fast.open(path)
+        #expect(try again.verdict(on: anchors[12]) == .unprovable)
+        #expect(try again.verdict(on: anchors[13]) == .descends)
+        #expect(try again.verdict(on: anchors[145]) == .descends)
+        #expect(try openAnchored(path, anchors[0]).anchor == again.anchor, "what cannot be proven is not refused")
+        #expect(try again.verify().isSound)
+    }
+
+    @Test("survives new factors, rotation and removed scoped slots")
+    func replacements() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "x")
+        var anchors = [vault.anchor]
+        let scoped = try vault.addSlot(try Fast.rawKey(9), grantedGroups: [""])
+        anchors.append(vault.anchor)
+        try vault.removeSlot(scoped)
+        anchors.append(vault.anchor)
+        var rotation = try vault.rotation()
+        _ = try rotation.keep(try Fast.rawKey())
+        _ = try rotation.run()
+        for anchor in anchors { #expect(try vault.verdict(on: anchor) == .descends) }
+        #expect(try vault.verdict(on: vault.anchor) == .same)
+    }
+
+    @Test("is written and read as text, in one way")
+    func text() throws {
+        let folder = try Folder()
+        let vault = try Fast.create(folder.file("a.vault"))
+        let text = vault.anchor.description
+        #expect(text == "\(vault.id):1:" + vault.anchor.chain.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+        #expect(Anchor(text) == vault.anchor)
+        let parts = text.split(separator: ":").map(String.init)
+        for bad in [
+            "", ":", "::", text + ":", text + "0", String(text.dropLast()), "\(parts[0]):0:\(parts[2])", "\(parts[0]):-1:\(parts[2])",
+            "\(parts[0]):+1:\(parts[2])", "\(parts[0]):01:\(parts[2])", "\(parts[0]): 1:\(parts[2])",
+            "\(parts[0]):99999999999999999999:\(parts[2])",
+            "\(parts[0]):1:", "zz\(text)",
+        ] { #expect(Anchor(bad) == nil, "\(bad)") }
+    }
+
+    @Test("of another vault is an error")
+    func otherVault() throws {
+        let folder = try Folder()
+        let vault = try Fast.create(folder.file("a.vault"))
+        let other = try Fast.create(folder.file("b.vault"))
+        fails(.invalidArgument, "another vault") { _ = try vault.verdict(on: other.anchor) }
+    }
+}
+
+@Suite("A handle that is open")
+struct RollbackTests {
+    private let key: ItemKey
+
+    init() throws { key = try password("s", "a") }
+
+    /// Puts the content back either into the same file or as another file at its path.
+    private func put(_ bytes: [UInt8], _ path: String, inPlace: Bool) throws {
+        if inPlace { return try write(bytes, path) }
+        try write(bytes, path + ".new")
+        try remove(path)
+        try FileManager.default.moveItem(atPath: path + ".new", toPath: path)
+    }
+
+    @Test("refuses an older state each time that it meets it, and does not write upon it", arguments: [true, false])
+    func rollback(inPlace: Bool) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "1")
+        let old = try contents(path)
+        try vault.put(key, "2")
+        let reader = try Fast.open(path, writable: false)
+        let new = try contents(path)
+        try put(old, path, inPlace: inPlace)
+        for _ in 0..<2 {
+            fails(.rolledBack) { try vault.refresh() }
+            fails(.rolledBack) { try reader.refresh() }
+            fails(.rolledBack) { try vault.put(key, "3") }
+            #expect(vault.anchor.generation == 3 && reader.anchor.generation == 3)
+        }
+        #expect(try contents(path) == old)
+        try put(new, path, inPlace: inPlace)
+        try vault.put(key, "3")
+        try reader.refresh()
+        #expect(try reader.text(key) == "3")
+    }
+
+    @Test("refuses another past of the same length", arguments: [true, false])
+    func fork(inPlace: Bool) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "0")
+        let other = folder.file("b.vault")
+        try write(try contents(path), other)
+        let reader = try Fast.open(path, writable: false)
+        try vault.put(key, "1")
+        try reader.refresh()
+        try Fast.open(other).put(key, "2")
+        let fork = try contents(other)
+        #expect(try contents(path).count == fork.count)
+        try put(fork, path, inPlace: inPlace)
+        for _ in 0..<2 {
+            fails(.forked) { try reader.refresh() }
+            fails(.forked) { try vault.refresh() }
+            fails(.forked) { try vault.put(key, "3") }
+        }
+        #expect(try contents(path) == fork)
+    }
+
+    @Test("that is unlocked again refuses an older state, and stays locked")
+    func unlocking() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "1")
+        let old = try contents(path)
+        try vault.put(key, "2")
+        vault.lock()
+        try put(old, path, inPlace: false)
+        for _ in 0..<2 { fails(.rolledBack) { try vault.unlock(try Fast.rawKey()) } }
+        #expect(vault.isLocked)
+        #expect(vault.anchor.generation == 3)
+    }
+}
