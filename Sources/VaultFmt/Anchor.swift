@@ -35,7 +35,8 @@ public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
     /// Reads `vault id:generation:chain value`, in hexadecimal, decimal and hexadecimal; nil for anything else.
     public init?(_ description: String) {
         let parts = description.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 3, let vault = VaultID(hex: String(parts[0])), let generation = UInt64(parts[1]), generation >= 1, "\(generation)" == parts[1],
+        guard parts.count == 3, let vault = VaultID(hex: String(parts[0])), let generation = UInt64(parts[1]), generation >= 1,
+            "\(generation)" == parts[1],
             let bytes = Hex.decode(parts[2]), let chain = Bytes32(bytes)
         else { return nil }
         self.init(vault: vault, generation: generation, chain: chain)
