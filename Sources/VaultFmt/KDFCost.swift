@@ -43,11 +43,19 @@ public struct KDFCost: Hashable, Sendable {
         let probe = KDFCost(memoryKiB: 64 << 10, passes: 3, lanes: lanes)
         var best = Double.infinity
         for _ in 0..<2 { best = min(best, try probe.measured()) }
-        // Cost grows with memory × passes.
-        let units = seconds / best * Double(probe.memoryKiB) * Double(probe.passes)
-        let memory = min(max(units / 3, Double(floor.memoryKiB)), Double(2 << 20))
-        let passes = min(max((units / memory).rounded(), Double(floor.passes)), 16)
-        return KDFCost(memoryKiB: UInt32(memory) / (4 * lanes) * (4 * lanes), passes: UInt32(passes), lanes: lanes)
+        return fitting(kibPassesPerSecond: Double(probe.memoryKiB) * Double(probe.passes) / best, seconds: seconds, lanes: lanes)
+    }
+
+    /// The cost that takes so long where so much memory × passes take a second: never below the floor, nor above what readers allow.
+    static func fitting(kibPassesPerSecond speed: Double, seconds: Double, lanes: UInt32) -> KDFCost {
+        let limits = ReaderLimits()
+        let units = min(speed * seconds, Double(limits.totalKiBPasses))
+        let memory = min(max(units / 3, Double(floor.memoryKiB)), Double(limits.memoryKiB))
+        let passes = min(max((units / memory + 1e-6).rounded(.down), Double(floor.passes)), Double(limits.passes))
+        // Argon2 takes memory in multiples of 4 × lanes.
+        let step = 4 * lanes
+        let whole = max(UInt32(memory) / step, (floor.memoryKiB + step - 1) / step) * step
+        return KDFCost(memoryKiB: whole, passes: UInt32(passes), lanes: lanes)
     }
 
     private func measured() throws(VaultError) -> Double {

@@ -42,15 +42,21 @@ public struct Rotation: ~Copyable {
         guard kept.contains(where: \.isFull) else {
             throw VaultError(.lastSlot, "a rotation keeps the slots whose factors are given: give those of a full slot")
         }
-        let kept = kept
-        let factors = factors
+        let factors = Dictionary(zip(kept.map(\.id), factors)) { first, _ in first }
+        let all = all.map(\.id)
         return try vault.withCore { (core) throws(VaultError) in
-            try core.writing { () throws(VaultError) in try Self.run(core, kept, factors, progress) }
+            try core.writing { () throws(VaultError) in
+                // Whoever was not named before must not be dropped.
+                guard core.store.header.slots.map({ SlotID($0.id) }) == all else {
+                    throw VaultError(.invalidArgument, "the vault's slots have changed since the rotation was prepared: prepare it again")
+                }
+                return try Self.run(core, factors, progress)
+            }
         }
     }
 
     private static func run(
-        _ core: VaultCore, _ kept: [SlotInfo], _ factors: [FactorsBox], _ progress: ((UInt64, UInt64) -> Void)?
+        _ core: VaultCore, _ factors: [SlotID: FactorsBox], _ progress: ((UInt64, UInt64) -> Void)?
     ) throws(VaultError) -> RotationReport {
         let store = core.store
         let epoch = store.random.bytes32()
@@ -59,10 +65,11 @@ public struct Rotation: ~Copyable {
         try rekeying.replace(groups: Set(store.keyring.groups.map(\.number)), keys)
         var header = Header(id: store.vault, epoch: epoch, slots: [], extensions: store.header.extensions, length: Format.headerStep)
         var opened: (id: Bytes16, wrappingKey: SecretBox)?
-        for (info, box) in zip(kept, factors) {
-            let (slot, wrappingKey) = try slot(info, box, keys, rekeying, core)
+        for old in store.header.slots {
+            guard let box = factors[SlotID(old.id)] else { continue }
+            let (slot, wrappingKey) = try slot(like: old, box, keys, rekeying, core)
             header.slots.append(slot)
-            if slot.kind == .full, opened == nil || info.openedThis { opened = (slot.id, wrappingKey) }
+            if slot.kind == .full, opened == nil || old.id == store.slot.id { opened = (slot.id, wrappingKey) }
         }
         guard let opened else { throw VaultError(.lastSlot, "a rotation keeps at least one full slot") }
         let copied = try deviceBound(core, rekeying.kept)
@@ -75,19 +82,18 @@ public struct Rotation: ~Copyable {
 
     /// A new slot with the same factors, cost, name and grants as an old one.
     private static func slot(
-        _ info: SlotInfo, _ factors: FactorsBox, _ keys: borrowing VaultKeys, _ rekeying: borrowing Rekeying, _ core: VaultCore
+        like old: Slot, _ factors: FactorsBox, _ keys: borrowing VaultKeys, _ rekeying: borrowing Rekeying, _ core: VaultCore
     ) throws(VaultError) -> (Slot, SecretBox) {
         let store = core.store
-        let cost = info.cost?.inSlot
-        let name = info.name ?? ""
-        if info.isFull {
-            return try SlotEditing.fullSlot(keys, factors.factors.keys, cost: cost, name: name, vault: store.vault, store.random)
+        let part = try SlotEditing.ownerPart(old, store)
+        if old.kind == .full {
+            return try SlotEditing.fullSlot(
+                keys, factors.factors.keys, cost: old.cost, name: part.name, vault: store.vault, store.random)
         }
-        let names = info.groups ?? []
-        let numbers = rekeying.keyring.groups.filter { names.contains($0.name) }.map(\.number)
+        let numbers = try SlotOpener.grants(old, store.vault, wrappingKey: part.wrappingKey.secret).numbers
         let grants = try SlotEditing.grants(numbers, core) { (number) throws(VaultError) in try rekeying.groupKey(number) }
         return try SlotEditing.scopedSlot(
-            keys, grants: grants, factors.factors.keys, cost: cost, name: name, vault: store.vault, store.random)
+            keys, grants: grants, factors.factors.keys, cost: old.cost, name: part.name, vault: store.vault, store.random)
     }
 
     private static func deviceBound(_ core: VaultCore, _ compartments: Set<UInt32>) throws(VaultError) -> [ItemKey] {

@@ -1,0 +1,180 @@
+import Testing
+import VaultBytes
+
+@testable import VaultFmt
+
+@Suite("Slots")
+struct SlotTests {
+    private let key: ItemKey
+
+    init() throws { key = try password("s", "a") }
+
+    private func opens(_ path: String, _ factors: () throws -> Factors) -> Bool {
+        do {
+            _ = try Vault.open(path, factors: try factors())
+            return true
+        } catch { return false }
+    }
+
+    @Test("are added, listed, renamed, changed and removed; each opens the vault")
+    func life() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        var options = CreateOptions()
+        options.slotName = "first"
+        let vault = try Vault.create(at: path, factors: try Fast.rawKey(), options: options)
+        try vault.put(key, "x")
+        let id = try vault.addSlot(try Fast.factors("pw"), cost: .testing, name: "second", allowWeak: true)
+        #expect(opens(path, { try Fast.rawKey() }) && opens(path, { try Fast.factors("pw") }))
+        var slots = try vault.slots()
+        #expect(slots.map(\.name) == ["first", "second"])
+        #expect(slots.map(\.openedThis) == [true, false])
+        #expect(slots.map(\.isFull) == [true, true] && slots.map(\.groups) == [nil, nil])
+        #expect(slots.map(\.factors) == [.rawKey, .passphrase])
+        #expect(slots.map(\.cost) == [nil, .testing] && slots.map(\.isWeak) == [false, true])
+        #expect(slots[1].id == id)
+
+        let name = String(repeating: "n", count: 61) + "é"
+        try vault.renameSlot(id, to: name)
+        #expect(try vault.slots().map(\.name) == ["first", name])
+        #expect(opens(path, { try Fast.factors("pw") }), "a new name leaves the factors")
+        try vault.changeFactors(of: id, to: try Fast.factors("new"), cost: KDFCost(memoryKiB: 16, passes: 1, lanes: 2), allowWeak: true)
+        #expect(!opens(path, { try Fast.factors("pw") }) && opens(path, { try Fast.factors("new") }))
+        slots = try vault.slots()
+        #expect(slots[1].name == name && slots[1].cost == KDFCost(memoryKiB: 16, passes: 1, lanes: 2))
+        // Without an id, the slot that opened it; without a cost, the one that it has, also where it is weak.
+        let second = try Fast.openWritable(path, try Fast.factors("new"))
+        try second.changeFactors(to: try Fast.factors("newer"))
+        #expect(opens(path, { try Fast.factors("newer") }) && !opens(path, { try Fast.factors("new") }))
+        #expect(try second.slots().map(\.openedThis) == [false, true])
+        #expect(try second.slots()[1].cost == KDFCost(memoryKiB: 16, passes: 1, lanes: 2))
+        try second.removeSlot(try second.slots()[0].id)
+        #expect(!opens(path, { try Fast.rawKey() }) && opens(path, { try Fast.factors("newer") }))
+        try vault.put(key, "y")
+        try second.refresh()
+        #expect(try second.text(key) == "y")
+        #expect(try second.verify().isSound)
+    }
+
+    @Test("of the full kind: the last one cannot be removed")
+    func last() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        let only = try vault.slots()[0].id
+        fails(.lastSlot) { try vault.removeSlot(only) }
+        let scoped = try vault.addSlot(try Fast.rawKey(9), grantedGroups: [])
+        fails(.lastSlot) { try vault.removeSlot(only) }
+        try vault.removeSlot(scoped)
+        let other = try vault.addSlot(try Fast.rawKey(9))
+        try vault.removeSlot(only)
+        fails(.lastSlot) { try vault.removeSlot(other) }
+        fails(.noSuchSlot) { try vault.removeSlot(only) }
+        fails(.noSuchSlot) { try vault.renameSlot(only, to: "x") }
+        fails(.noSuchSlot) { try vault.changeFactors(of: only, to: try Fast.rawKey(1)) }
+        fails(.noSuchSlot) { try vault.changeFactors(to: try Fast.rawKey(1)) }
+        #expect(opens(path, { try Fast.rawKey(9) }) && !opens(path, { try Fast.rawKey() }))
+    }
+
+    @Test("are sixteen at most, and the header grows to hold them")
+    func sixteen() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "x")
+        for number in 1..<16 {
+            let isScoped = number % 2 == 0
+            _ = try vault.addSlot(
+                try Fast.rawKey(UInt8(number)), name: "slot \(number)", grantedGroups: isScoped ? (0..<32).map { "group \($0)" } : nil)
+            #expect(try vault.verify().isSound)
+        }
+        let header = try contents(path).count
+        #expect(try Vault.inspect(path).headerBytes == 16_384 && header > 16_384)
+        fails(.limitExceeded, "16 slots") { _ = try vault.addSlot(try Fast.rawKey(99)) }
+        #expect(try vault.slots().map(\.isFull) == (0..<16).map { $0 == 0 || $0 % 2 == 1 })
+        #expect(try vault.slots()[2].groups?.count == 32)
+        for number in 1..<16 { #expect(try Fast.openWritable(path, try Fast.rawKey(UInt8(number))).allItems().count == 1) }
+        #expect(try vault.text(key) == "x")
+        #expect(try vault.statistics().compartments.count == 1)
+        for slot in try vault.slots().dropFirst() where slot.isFull { try vault.removeSlot(slot.id) }
+        #expect(try vault.slots().count == 8)
+        #expect(try vault.verify().isSound)
+        #expect(try vault.verdict(on: vault.anchor) == .same)
+    }
+
+    @Test("have names of at most 63 bytes, and grants of at most 32 groups")
+    func limits() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        let bytes = try contents(path)
+        let long = String(repeating: "n", count: 64)
+        fails(.limitExceeded, "63 bytes") { _ = try vault.addSlot(try Fast.rawKey(9), name: long) }
+        fails(.limitExceeded, "63 bytes") { try vault.renameSlot(try vault.slots()[0].id, to: long) }
+        fails(.limitExceeded, "32 access groups") { _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: (0..<33).map { "\($0)" }) }
+        fails(.weakKDF) { _ = try vault.addSlot(try Fast.factors(), cost: .testing) }
+        fails(.kdfLimit) { _ = try vault.addSlot(try Fast.factors(), cost: KDFCost(memoryKiB: 3 << 20, passes: 3, lanes: 4)) }
+        #expect(try contents(path) == bytes)
+        fails(.limitExceeded, "63 bytes") {
+            var options = CreateOptions()
+            options.slotName = long
+            _ = try Vault.create(at: folder.file("b.vault"), factors: try Fast.rawKey(), options: options)
+        }
+        #expect(folder.names == ["a.vault"])
+    }
+
+    @Test("are changed without touching the vault's other bytes, and without the KDF of others")
+    func rewrap() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        for number in 0..<20 { try vault.put(try password("s", "\(number)"), "x") }
+        let before = try contents(path)
+        try vault.changeFactors(to: try Fast.rawKey(7))
+        let after = try contents(path)
+        #expect(after.count == before.count + 448)
+        #expect(after[4096..<before.count] == before[4096...])
+        #expect(try newestCommitType(after) == [.commit])
+        // What the file says in clear about slots changed, and no name or group is to be seen.
+        #expect(after[..<4096] != before[..<4096])
+    }
+
+    private func newestCommitType(_ bytes: [UInt8]) throws -> [FrameType] { try frames(bytes).suffix(1).map(\.type) }
+
+    @Test("keep extensions of the header that are not known, byte for byte (R-3.11)")
+    func extensions() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "x")
+        let extra = Extension(name: "example.org/thing", isCritical: false, value: [1, 2, 3])
+        // As a program that knows the extension would put it there.
+        try vault.withCore { (core) throws(VaultError) in
+            try core.writing { () throws(VaultError) in
+                var header = core.store.header
+                header.extensions.append(extra)
+                try SlotEditing.replaceHeader(
+                    header, slotID: core.store.slot.id, wrappingKey: core.store.slot.wrappingKey.copy(), core)
+            }
+        }
+        _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["g"])
+        try vault.compact()
+        try vault.removeSlot(try vault.slots()[1].id)
+        var rotation = try vault.rotation()
+        _ = try rotation.keep(try Fast.rawKey())
+        _ = try rotation.run()
+        let shown = try Vault.inspect(path).extensions
+        #expect(shown.map(\.name) == ["example.org/thing"] && shown.map(\.bytes) == [3] && shown.map(\.isCritical) == [false])
+        let kept = try vault.withCore { (core) throws(VaultError) in core.store.header.extensions }
+        #expect(kept == [extra])
+        #expect(try vault.verify().isSound)
+    }
+}
+
+extension Fast {
+    static func openWritable(_ path: String, _ factors: borrowing Factors) throws -> Vault {
+        var options = OpenOptions()
+        options.writable = true
+        return try Vault.open(path, factors: factors, options: options)
+    }
+}
