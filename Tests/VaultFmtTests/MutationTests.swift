@@ -25,7 +25,8 @@ struct MutationTests {
         var states: Set<[String]> = [try Self.dump(vault)]
         for (index, account) in ["ann", "bob", "cy"].enumerated() {
             try vault.add(
-                try password("s", account), secret: Secret(text: "secret of \(account)"), attributes: ["label": "\(index)"], created: 1, modified: 2)
+                try password("s", account), secret: Secret(text: "secret of \(account)"), attributes: ["label": "\(index)"], created: 1,
+                modified: 2)
             states.insert(try Self.dump(vault))
         }
         if isCompacted { try vault.compact() }

@@ -133,7 +133,8 @@ struct RandomOperationsTests {
     private func randomAttributes(_ random: inout SplitMix) -> Attributes {
         var all = Attributes()
         for name in ["a", "b", "sealed:c"] where Bool.random(using: &random) {
-            all[name] = [UInt8](repeating: 7, count: Int.random(in: 0..<8, using: &random) == 0 ? 700 : Int.random(in: 0..<30, using: &random))
+            let isLarge = Int.random(in: 0..<8, using: &random) == 0
+            all[name] = [UInt8](repeating: 7, count: isLarge ? 700 : Int.random(in: 0..<30, using: &random))
         }
         return all
     }
@@ -145,13 +146,15 @@ struct RandomOperationsTests {
         let group = number % 11 == 0 ? "group" : ""
         switch ItemClass.allCases.randomElement(using: &random) ?? .key {
         case .genericPassword: return try .genericPassword(service: "s\(number % 7)", account: name, group: group)
-        case .internetPassword: return try .internetPassword(server: "h\(number % 5)", account: name, port: UInt32(number % 3), group: group)
+        case .internetPassword:
+            return try .internetPassword(server: "h\(number % 5)", account: name, port: UInt32(number % 3), group: group)
         case .certificate: return try .certificate(type: 3, issuer: Array(name.utf8), serialNumber: [0, UInt8(number)], group: group)
         case .key:
             return try .key(
                 keyClass: 1, keyType: 42, applicationLabel: [0, 0, UInt8(number)], applicationTag: Array(name.utf8), sizeInBits: 2048,
                 effectiveSize: 2048, group: group)
-        case .identity: return try .identity(type: 3, issuer: Array(name.utf8), serialNumber: [UInt8(number)], synchronizable: number % 2 == 0)
+        case .identity:
+            return try .identity(type: 3, issuer: Array(name.utf8), serialNumber: [UInt8(number)], synchronizable: number % 2 == 0)
         }
     }
 }
