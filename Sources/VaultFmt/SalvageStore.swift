@@ -2,6 +2,7 @@ internal import VaultBytes
 
 /// The keys and readers of a damaged vault: like a `Store`, but content with what there is.
 final class SalvageStore {
+    private let file: any FileHandle
     let headerLength: Int
     let slot: OpenedSlot
     let sealing: Sealing
@@ -17,6 +18,7 @@ final class SalvageStore {
         _ file: any FileHandle, _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ device: consuming Device?,
         _ report: inout SalvageReport
     ) throws(VaultError) {
+        self.file = file
         let (header, bytes) = try Store.readHeader(file)
         slot = try Self.openSlot(header, bytes, factors, limits, &report)
         guard slot.keys.isOwner else { throw VaultError(.notPermitted, "salvaging needs a full slot") }
@@ -47,13 +49,23 @@ final class SalvageStore {
         return try SlotOpener.open(header, bytes, factors, limits, checkingHeader: false)
     }
 
-    func use(_ keyring: Keyring) { view = KeyringView(keyring) }
+    func use(_ keyring: Keyring) {
+        guard view.keyring != keyring else { return }
+        view = KeyringView(keyring)
+        keys = [:]
+    }
 
     func open(_ frame: [UInt8], _ identity: Sealing.RecordIdentity, at offset: UInt64) throws(VaultError) -> Secret {
         let key = try key(identity.compartment, at: offset)
         return try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
             try RecordCodec.open(frame, identity, key: key.secret, sealing, at: offset)
         }
+    }
+
+    /// The key that a record, which authenticated, has in its body.
+    func key(of record: SalvageScan.Record) throws(VaultError) -> ItemKey {
+        let frame = try file.bytes(record.length, at: record.offset)
+        return try RecordCodec.parts(try open(frame, record.identity, at: record.offset), at: record.offset).key
     }
 
     private func key(_ number: UInt32, at offset: UInt64) throws(VaultError) -> SecretBox {

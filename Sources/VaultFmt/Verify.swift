@@ -103,15 +103,14 @@ struct Verifier: ~Copyable {
                 try checkIndexObject(frame, .keyring, offset) { (body) throws(FormatError) in _ = try Keyring(body.span, at: offset) }
             case .history:
                 try checkIndexObject(frame, .history, offset) { (body) throws(FormatError) in _ = try History(body.span, at: offset) }
-            case .commit:
-                try checkCommit(Array(frame), offset)
-                return
+            case .commit: try checkCommit(Array(frame), offset)
             }
         } catch {
             guard error.code != .io else { throw error }
             report.add(error)
         }
-        digest.update(Blake2b.hash(frame))
+        // A commit's digest is over the frames before it.
+        if head.type != .commit { digest.update(Blake2b.hash(frame)) }
     }
 
     private func checkIndexObject(
@@ -144,14 +143,17 @@ struct Verifier: ~Copyable {
         guard let (_, state) = try store.finder.read(at: offset) else {
             throw VaultError(.authenticationFailed, "a commit does not authenticate: damaged or altered", at: offset)
         }
-        try store.codec.checkMACs(frame, at: offset)
-        guard state.commit.start == start, state.commit.digest == expected else {
-            throw VaultError(.authenticationFailed, "what generation \(state.commit.generation) appended is not what it says", at: start)
-        }
-        if let last, !store.finder.precedes(last, state) {
-            throw VaultError(.structureInvalid, "generation \(state.commit.generation) does not follow the one before it", at: offset)
-        }
+        let before = last
         last = state
+        try store.codec.checkMACs(frame, at: offset)
+        if let before, !store.finder.precedes(before, state) {
+            throw VaultError(
+                .structureInvalid, "generation \(state.commit.generation) does not follow the one before it", at: offset)
+        }
+        guard state.commit.start == start, state.commit.digest == expected else {
+            throw VaultError(
+                .authenticationFailed, "what generation \(state.commit.generation) appended is not what it says", at: start)
+        }
     }
 
     // MARK: the tree

@@ -197,6 +197,8 @@ struct ScopedSlotTests {
         fails(.authenticationFailed) { try owner.refresh() }
         fails(.authenticationFailed) { try owner.put(work, "x") }
         #expect(try owner.text(work) == "work")
+        let report = try Vault.salvage(path, factors: try Fast.rawKey(), to: folder.file("new.vault"), newFactors: try Fast.rawKey())
+        #expect(report.recovered == 3, "salvaging follows an owner's commit")
         try write(bytes, path)
         try owner.put(work, "x")
     }

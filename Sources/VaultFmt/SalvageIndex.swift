@@ -1,0 +1,150 @@
+internal import VaultBytes
+
+/// The index of a damaged vault: what its newest state names, and in ranges of keys whose pages are lost, what the states before it named.
+struct SalvageIndex {
+    /// An item that the index names, or a record that only names itself.
+    struct Found {
+        let key: ItemKey
+        let item: Item?
+        /// The newest record of the item that authenticates.
+        let record: SalvageScan.Record?
+        /// Whether its entry is not of the newest state, or lost.
+        let isUncertain: Bool
+    }
+
+    /// Keys from `low` to before `high`, or to the end.
+    private struct Gap {
+        let low: [UInt8]
+        let high: [UInt8]?
+
+        func contains(_ key: [UInt8]) -> Bool { !ByteOrder.isLess(key, low) && high.map { ByteOrder.isLess(key, $0) } ?? true }
+
+        func intersection(_ other: Gap) -> Gap? {
+            let from = ByteOrder.isLess(low, other.low) ? other.low : low
+            guard let to = Gap.least(high, other.high) else { return Gap(low: from, high: nil) }
+            return ByteOrder.isLess(from, to) ? Gap(low: from, high: to) : nil
+        }
+
+        private static func least(_ left: [UInt8]?, _ right: [UInt8]?) -> [UInt8]? {
+            guard let left, let right else { return left ?? right }
+            return ByteOrder.isLess(left, right) ? left : right
+        }
+    }
+
+    private let scan: SalvageScan
+    private let store: SalvageStore
+    private(set) var items: [ItemKey: Found] = [:]
+    private(set) var lost: [(key: ItemKey, reason: String)] = []
+    private(set) var hasGaps = false
+    private var removed: Set<Bytes16> = []
+    /// Ranges that an older state covers, and until when that state knew of every change.
+    private var covered: [(gap: Gap, clock: UInt64)] = []
+    private var open: [Gap] = []
+
+    init(_ scan: SalvageScan, _ store: SalvageStore) {
+        self.scan = scan
+        self.store = store
+        let states = scan.commits.sorted { $0.commit.generation > $1.commit.generation }
+        open = [Gap(low: [], high: nil)]
+        for (index, state) in states.enumerated() where !open.isEmpty {
+            look(state.commit, isNewest: index == 0)
+            if index == 0 { hasGaps = !open.isEmpty }
+        }
+        if states.isEmpty { hasGaps = true }
+        guard hasGaps else { return }
+        takeLooseLeaves()
+        takeRecords()
+    }
+
+    // MARK: states, the newest first
+
+    /// Takes what a state's tree names within the ranges that are still open; those whose pages are damaged stay open.
+    private mutating func look(_ commit: Commit, isNewest: Bool) {
+        let gaps = open
+        open = []
+        for gap in gaps {
+            guard let root = commit.root else {
+                covered.append((gap, commit.clock))
+                continue
+            }
+            walk(root.ref, root.level, Gap(low: [], high: nil), within: gap, commit, isNewest: isNewest)
+        }
+    }
+
+    private mutating func walk(_ ref: ObjectRef, _ level: UInt8, _ range: Gap, within gap: Gap, _ commit: Commit, isNewest: Bool) {
+        guard let part = range.intersection(gap) else { return }
+        do throws(VaultError) {
+            let page = try store.pages.page(ref, level: level)
+            if page.layout.isLeaf {
+                if !isNewest { covered.append((part, commit.clock)) }
+                return take(page, within: part, isUncertain: !isNewest)
+            }
+            for index in 0..<page.count {
+                let low = index == 0 ? range.low : page.key(index)
+                let high = index + 1 < page.count ? page.key(index + 1) : range.high
+                walk(try page.child(index), level - 1, Gap(low: low, high: high), within: gap, commit, isNewest: isNewest)
+            }
+        } catch { open.append(part) }
+    }
+
+    private mutating func take(_ page: Page, within part: Gap, isUncertain: Bool) {
+        for index in 0..<page.count {
+            let bytes = page.key(index)
+            guard part.contains(bytes) else { continue }
+            if bytes.first == Format.tombstoneTag {
+                if let id = Bytes16(Array(bytes.dropFirst())) { removed.insert(id) }
+                continue
+            }
+            takeItem(bytes, page, index, isUncertain: isUncertain)
+        }
+    }
+
+    private mutating func takeItem(_ bytes: [UInt8], _ page: Page, _ index: Int, isUncertain: Bool) {
+        let key: ItemKey
+        do throws(VaultError) { key = try ItemKey(bytes) } catch { return }
+        do throws(VaultError) {
+            let item = try ItemCodec.item(key, try ItemCodec.decode(page, index), store.view, at: page.offset)
+            if let known = items[key]?.item, known.revision >= item.revision { return }
+            items[key] = Found(key: key, item: item, record: scan.records[item.id.bytes], isUncertain: isUncertain)
+        } catch { lost.append((key, error.detail)) }
+    }
+
+    // MARK: what no state names
+
+    /// Leaves whose states are lost.
+    private mutating func takeLooseLeaves() {
+        for ref in scan.leaves where !open.isEmpty {
+            do throws(VaultError) {
+                let page = try store.pages.load(ref, level: 0)
+                for gap in open { take(page, within: gap, isUncertain: true) }
+            } catch { continue }
+        }
+    }
+
+    /// Items that were added or changed after the state that covers their range; and all that are in no state's range.
+    private mutating func takeRecords() {
+        for found in items.values where found.isUncertain {
+            guard let id = found.item?.id.bytes, removed.contains(id) || isMoved(found) else { continue }
+            items[found.key] = nil
+        }
+        let named = Set(items.values.compactMap { $0.item?.id.bytes })
+        for (id, record) in scan.records where !named.contains(id) && !removed.contains(id) {
+            do throws(VaultError) {
+                let key = try store.key(of: record)
+                guard items[key] == nil, isUnknown(key.bytes, record.identity.revision) else { continue }
+                items[key] = Found(key: key, item: nil, record: record, isUncertain: true)
+            } catch { continue }
+        }
+    }
+
+    /// Whether the item has another key by now.
+    private func isMoved(_ found: Found) -> Bool {
+        guard let item = found.item, let record = found.record, record.identity.revision > item.entry.recordRevision else { return false }
+        do throws(VaultError) { return try store.key(of: record) != found.key } catch { return false }
+    }
+
+    private func isUnknown(_ key: [UInt8], _ revision: UInt64) -> Bool {
+        if let state = covered.first(where: { $0.gap.contains(key) }) { return revision > state.clock }
+        return open.contains { $0.contains(key) }
+    }
+}
