@@ -423,13 +423,14 @@ class Vault:
             body = self.unseal_placed("commit", offset, frame[:384])
         except Refused:
             return None
+        if derive(self.reader_key, "vaultfmt-1 commit reader", self.id + frame[:384]) != frame[384:416]:
+            return None
         return Commit(self, offset, frame, body)
 
-    def check_commit(self, commit):
-        covered, stored = self.id + commit.frame[:384], commit.frame[384:]
-        require(derive(self.reader_key, "vaultfmt-1 commit reader", covered) == stored[:32], "a reader MAC (R-5.9)")
+    def check_owner(self, commit):
         if self.owner_key:
-            require(derive(self.owner_key, "vaultfmt-1 commit owner", covered) == stored[32:], "an owner MAC (R-5.9)")
+            mac = derive(self.owner_key, "vaultfmt-1 commit owner", self.id + commit.frame[:384])
+            require(mac == commit.frame[416:], "an owner MAC (R-5.9)")
 
     def has_digest(self, commit):
         try:
@@ -456,14 +457,14 @@ class Vault:
             require(before and newest.follows(before) and self.is_complete(before), "two incomplete generations")
             self.commit, self.incomplete = before, newest.generation
         self.tail = len(self.data) - newest.end
-        self.check_commit(self.commit)
+        self.check_owner(self.commit)
         require(self.commit.header_hash == hashed(self.data[:self.header_length]), "another header (R-5.11)")
 
     def check_past(self):
         """Every commit in the file, what each appended, and the history before the first."""
         commit, count = self.commit, 1
         while True:
-            self.check_commit(commit)
+            self.check_owner(commit)
             require(self.has_digest(commit), f"what generation {commit.generation} appended")
             if not commit.previous:
                 break
