@@ -44,7 +44,13 @@ extension Array where Element == UInt8 {
     }
 
     package mutating func append(zeros count: Int) {
-        if count > 0 { append(contentsOf: repeatElement(0, count: count)) }
+        // From an array, which is copied as memory; a repeated element is not.
+        var rest = count
+        while rest > 0 {
+            let part = Swift.min(rest, zeroBytes.count)
+            append(contentsOf: zeroBytes[..<part])
+            rest -= part
+        }
     }
 
     package mutating func append(_ bytes: Span<UInt8>) {
@@ -52,6 +58,8 @@ extension Array where Element == UInt8 {
         for index in bytes.indices { append(bytes[index]) }
     }
 }
+
+private let zeroBytes = [UInt8](repeating: 0, count: 4096)
 
 /// How many bytes numbers take.
 package enum VarintSize {

@@ -37,7 +37,7 @@ package final class Appender {
             throw VaultError(.limitExceeded, "the vault would be larger than 2^48 bytes")
         }
         let from = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: length))
+        buffer.append(zeros: length)
         let head = FrameHead(type, length: length).encoded
         let hash = buffer.withUnsafeMutableBytes { buffer in
             let frame = UnsafeMutableRawBufferPointer(rebasing: buffer[from...])

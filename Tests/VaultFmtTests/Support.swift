@@ -18,6 +18,15 @@ struct Numbers: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
+    /// Bytes that repeat after a while: quicker to make.
+    mutating func pattern(_ count: Int) -> [UInt8] {
+        let part = bytes(min(count, 24))
+        var out: [UInt8] = []
+        out.reserveCapacity(count)
+        while out.count < count { out.append(contentsOf: part.prefix(count - out.count)) }
+        return out
+    }
+
     mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
 }
 
