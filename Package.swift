@@ -6,12 +6,15 @@ let isStrict = Context.environment["VAULTFMT_STRICT"] != nil
 let strict: [SwiftSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 let strictC: [CSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 
+// The build that Tools/faults checks, and no product: bugs that an environment variable plants.
+let faults: [SwiftSetting] = Context.environment["VAULTFMT_PLANTED_FAULTS"] != nil ? [.define("PLANTED_FAULTS")] : []
+
 let settings: [SwiftSetting] =
     [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
-    ] + strict
+    ] + strict + faults
 
 let package = Package(
     name: "vaultfmt",
@@ -33,10 +36,13 @@ let package = Package(
         .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
         .target(name: "CVaultShim", cSettings: strictC),
 
-        .target(name: "VaultBytes", swiftSettings: settings),
-        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "CUtf8proc"], swiftSettings: settings),
-        .target(name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim"], swiftSettings: settings),
-        .target(name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore"], swiftSettings: settings),
+        .target(name: "VaultFaults", swiftSettings: settings),
+        .target(name: "VaultBytes", dependencies: ["VaultFaults"], swiftSettings: settings),
+        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "CUtf8proc", "VaultFaults"], swiftSettings: settings),
+        .target(
+            name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim", "VaultFaults"], swiftSettings: settings),
+        .target(
+            name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore", "VaultFaults"], swiftSettings: settings),
         .executableTarget(
             name: "VaultCommand",
             dependencies: [
