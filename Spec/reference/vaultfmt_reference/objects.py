@@ -140,7 +140,7 @@ class Page:
     children: list[Reference]
 
     def encode(self) -> bytes:
-        prefix = commonprefix(self.keys)
+        prefix = commonprefix(self.keys or [b""])
         out = u8(self.level) + varint(len(self.keys)) + counted(prefix)
         rests = [counted(key[len(prefix) :]) for key in self.keys]
         if self.level == 0:
@@ -168,7 +168,7 @@ class Page:
                 values.append(cursor.counted(Limit.PAGE, "a value"))
         cursor.padding(pad_step(cursor.position))
         ascending(keys, "a page's keys")
-        require(prefix == commonprefix(keys), "a page's prefix (R-5.4)")
+        require(prefix == commonprefix(keys or [b""]), "a page's prefix (R-5.4)")
         return cls(level, keys, values, children)
 
 
