@@ -20,6 +20,7 @@ enum Main {
     private static func run(_ arguments: [String]) throws {
         switch (arguments.first, arguments.count) {
         case ("check", _): try CheckCommand.run(Array(arguments.dropFirst()))
+        case ("generate", 2): try GenerateCommand.run(arguments[1])
         default:
             complain(usage)
             exit(64)
