@@ -130,6 +130,11 @@ class Keyring:
 # Section 5.2
 
 
+def common(keys: list[bytes]) -> bytes:
+    """The longest prefix of all of them (R-5.4); it is enough to compare the first in order with the last."""
+    return commonprefix([min(keys), max(keys)]) or b"" if keys else b""
+
+
 @dataclass(frozen=True)
 class Page:
     """Of a leaf, a value for each key; of an inner page, a child before each separator and one after the last."""
@@ -140,14 +145,14 @@ class Page:
     children: list[Reference]
 
     def encode(self) -> bytes:
-        prefix = commonprefix(self.keys or [b""])
+        prefix = common(self.keys)
         out = u8(self.level) + varint(len(self.keys)) + counted(prefix)
         rests = [counted(key[len(prefix) :]) for key in self.keys]
         if self.level == 0:
-            out += b"".join(rest + counted(value) for rest, value in zip(rests, self.values))
+            out += b"".join(rest + counted(value) for rest, value in zip(rests, self.values, strict=True))
         else:
             children = [varint(child.offset) + varint(child.length) + child.hash for child in self.children]
-            out += children[0] + b"".join(rest + child for rest, child in zip(rests, children[1:]))
+            out += children[0] + b"".join(rest + child for rest, child in zip(rests, children[1:], strict=True))
         return out.ljust(pad_step(len(out)), b"\0")
 
     @classmethod
@@ -168,7 +173,7 @@ class Page:
                 values.append(cursor.counted(Limit.PAGE, "a value"))
         cursor.padding(pad_step(cursor.position))
         ascending(keys, "a page's keys")
-        require(prefix == commonprefix(keys or [b""]), "a page's prefix (R-5.4)")
+        require(prefix == common(keys), "a page's prefix (R-5.4)")
         return cls(level, keys, values, children)
 
 
@@ -339,7 +344,11 @@ class Commit:
         counts = [cursor.number(8) for _ in range(3)]
         cursor.reserved(24)
         cursor.finish()
-        commit = cls(generation, own, start, previous, clock, flags, root, level, *others, *hashes, *counts)
+        keyring, history = others
+        header, chain, digest = hashes
+        commit = cls(
+            generation, own, start, previous, clock, flags, root, level, keyring, history, header, chain, digest, *counts,
+        )  # fmt: skip
         commit.check(offset, header_length)
         return commit
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .codec import ALIGNMENT, Limit, Refused, require, str8, u32
+from .codec import ALIGNMENT, Attributes, Limit, Refused, require, str8, u32
 from .crypto import Factors, Keys, Policy, derive, hashed, is_same, object_data, unseal
 from .header import FULL, Header, Slot, decode_grants, decode_owner_part, header_macs
 from .objects import (
-    Attributes, Commit, Entry, History, Keyring, Page, Reference, Tombstone, chained, commit_mac, decode_record, link,
+    Commit, Entry, History, Keyring, Page, Reference, Tombstone, chained, commit_mac, decode_record, link,
 )
 
 COMMIT_HEAD = b"vCMT" + u32(Limit.COMMIT)
@@ -37,11 +37,11 @@ class State:
 class Reader:
     """A vault that was opened (section 7.1). `Refused` says why it was not."""
 
-    def __init__(self, data: bytes, factors: Factors, device: tuple[bytes, bytes] | None = None, policy: Policy = Policy()) -> None:
+    def __init__(self, data: bytes, factors: Factors, device: tuple[bytes, bytes] | None = None, policy: Policy | None = None) -> None:
         self.data, self.device = data, device
         self.header = Header.decode(data)
         self.vault = self.header.vault
-        self.keys = self.open_slot(factors, policy)
+        self.keys = self.open_slot(factors, policy or Policy())
         macs = header_macs(self.keys, self.header.raw[:-64])
         require(is_same(macs, self.header.raw[-64:][: len(macs)]), "the header's MACs (R-3.3)", "authentication-failed")
         self.find_state()
@@ -203,9 +203,9 @@ class Reader:
     def subtree(self, reference: Reference, level: int, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, bytes, Reference]]:
         page = self.page(reference, level)
         require(all(low <= key and (high is None or key < high) for key in page.keys), "a key outside of its range (R-5.6)")
-        for key, value in zip(page.keys, page.values):
+        for key, value in zip(page.keys, page.values, strict=True) if level == 0 else []:
             yield key, value, reference
-        for child, first, last in zip(page.children, [low, *page.keys], [*page.keys, high]):
+        for child, first, last in zip(page.children, [low, *page.keys], [*page.keys, high], strict=True) if level > 0 else []:
             child.check(256, Limit.PAGE, 256, reference.offset, "a page")
             yield from self.subtree(child, level - 1, first, last)
 
