@@ -21,6 +21,8 @@ enum GenerateCommand {
         }
         var collection = Collection()
         try collection.addFeatures(bases)
+        try collection.addHeaders(bases)
+        try collection.addSlots(bases)
         return collection.vectors
     }
 
