@@ -62,6 +62,15 @@ let package = Package(
         .testTarget(
             name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultFmt", "CTestSupport"], swiftSettings: settings),
 
+        // What Tools/harness runs: crashes, faults, kills and whatever else a test of one process cannot show.
+        .executableTarget(
+            name: "harness",
+            dependencies: [
+                "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "VaultFaults", "CTestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Harness", swiftSettings: settings),
+
         // The README's example, which a test builds and runs.
         .executableTarget(name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/ReadmeExample", swiftSettings: strict),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeExample"], swiftSettings: strict),
