@@ -116,8 +116,13 @@ public struct ItemCursor: Sendable {
     private let prefix: [UInt8]
     private let takesAll: Bool
     private var position: Position
+    /// how many items the commit counts, and how many have come; only of who goes through all of them.
+    private let counted: UInt64
+    private var count: UInt64 = 0
 
-    init(query: Query, view: KeyringView, tree: TreeReader) {
+    /// `items` is what the commit counts.
+    init(query: Query, view: KeyringView, tree: TreeReader, items: UInt64) {
+        counted = items
         self.query = query
         self.view = view
         prefix = query.keyPrefix
@@ -131,7 +136,11 @@ public struct ItemCursor: Sendable {
             let key = page.key(index)
             guard key.starts(with: prefix), let first = key.first, first < Format.tombstoneTag else { break }
             let item = try ItemCodec.item(try ItemKey(key), try ItemCodec.decode(page, index), view, at: page.offset)
+            count += 1
             if takesAll || query.matches(item) { return item }
+        }
+        if takesAll, count != counted {
+            throw VaultError(.structureInvalid, "the newest commit counts \(counted) items, the index has \(count)")
         }
         position = .ended
         return nil
