@@ -90,12 +90,12 @@ public struct Query: Sendable {
         var out: [UInt8] = []
         if itemClass ?? .genericPassword == .genericPassword, let service {
             out.append(ItemClass.genericPassword.rawValue)
-            KeyFields.append(service.utf8, to: &out)
-            if let account { KeyFields.append(account.utf8, to: &out) }
+            KeyFields.append(service, to: &out)
+            if let account { KeyFields.append(account, to: &out) }
         } else if itemClass ?? .internetPassword == .internetPassword, let server {
             out.append(ItemClass.internetPassword.rawValue)
-            KeyFields.append(server.utf8, to: &out)
-            if let `protocol` { KeyFields.append(`protocol`.utf8, to: &out) }
+            KeyFields.append(server, to: &out)
+            if let `protocol` { KeyFields.append(`protocol`, to: &out) }
         } else if let itemClass {
             out.append(itemClass.rawValue)
         }
@@ -116,8 +116,13 @@ public struct ItemCursor: Sendable {
     private let prefix: [UInt8]
     private let takesAll: Bool
     private var position: Position
+    /// how many items the commit counts, and how many have come; only of who goes through all of them.
+    private let counted: UInt64
+    private var count: UInt64 = 0
 
-    init(query: Query, view: KeyringView, tree: TreeReader) {
+    /// `items` is what the commit counts.
+    init(query: Query, view: KeyringView, tree: TreeReader, items: UInt64) {
+        counted = items
         self.query = query
         self.view = view
         prefix = query.keyPrefix
@@ -131,7 +136,11 @@ public struct ItemCursor: Sendable {
             let key = page.key(index)
             guard key.starts(with: prefix), let first = key.first, first < Format.tombstoneTag else { break }
             let item = try ItemCodec.item(try ItemKey(key), try ItemCodec.decode(page, index), view, at: page.offset)
+            count += 1
             if takesAll || query.matches(item) { return item }
+        }
+        if takesAll, count != counted {
+            throw VaultError(.structureInvalid, "the newest commit counts \(counted) items, the index has \(count)")
         }
         position = .ended
         return nil

@@ -8,9 +8,13 @@ enum GenerateCommand {
         let directory = URL(fileURLWithPath: folder, isDirectory: true)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try removeOld(directory, "vector", Set(vectors.map(\.name)))
+        var wrong: [String] = []
         for vector in vectors {
-            try Data(try vector.encode()).write(to: directory.appendingPathComponent(vector.name + ".vector"))
+            do {
+                try Data(try vector.encode()).write(to: directory.appendingPathComponent(vector.name + ".vector"))
+            } catch let error as ForgeError { wrong.append(error.description) }
         }
+        guard wrong.isEmpty else { throw ForgeError(wrong.joined(separator: "\n")) }
         print("\(vectors.count) vectors")
     }
 
@@ -21,6 +25,9 @@ enum GenerateCommand {
         }
         var collection = Collection()
         try collection.addFeatures(bases)
+        try collection.addHeaders(bases)
+        try collection.addSlots(bases)
+        try collection.addCommits(bases)
         return collection.vectors
     }
 

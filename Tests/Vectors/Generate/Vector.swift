@@ -18,6 +18,7 @@ struct Vector {
         guard reading.verdict == expect else {
             throw ForgeError("\(name): expected \(expect.rawValue), read \(reading.verdict.rawValue)")
         }
+        guard comment.utf8.allSatisfy({ (32..<127).contains($0) }) else { throw ForgeError("\(name): a comment is ASCII") }
         var lines = [("vector", name), ("spec", spec), ("expect", expect.rawValue)] + request.lines
         if !reading.dump.isEmpty {
             lines.append(("content", SHA256.hex(Array(reading.dump.map { $0 + "\n" }.joined().utf8))))
