@@ -134,7 +134,9 @@ public struct ItemCursor: Sendable {
     public mutating func next() throws(VaultError) -> Item? {
         while let (page, index) = try nextEntry() {
             let key = page.key(index)
-            guard key.starts(with: prefix), let first = key.first, first < Format.tombstoneTag else { break }
+            guard key.starts(with: prefix) else { break }
+            // what is neither an item nor a tombstone, which end the listing, is nobody's to pass over.
+            if key.first == Format.tombstoneTag { break }
             let item = try ItemCodec.item(try ItemKey(key), try ItemCodec.decode(page, index), view, at: page.offset)
             count += 1
             if takesAll || query.matches(item) { return item }
