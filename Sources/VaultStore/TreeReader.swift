@@ -44,8 +44,8 @@ struct TreeBounds: Sendable {
     }
 
     func check(_ leaf: Page) throws(VaultError) {
-        if let low, leaf.compareKey(0, low.page.key(low.index)) < 0 { throw outside(leaf) }
-        if let high, leaf.compareKey(leaf.count - 1, high.page.key(high.index)) >= 0 { throw outside(leaf) }
+        if let low, leaf.compareKey(0, to: low.page, low.index) < 0 { throw outside(leaf) }
+        if let high, leaf.compareKey(leaf.count - 1, to: high.page, high.index) >= 0 { throw outside(leaf) }
     }
 
     private func outside(_ leaf: Page) -> VaultError {
