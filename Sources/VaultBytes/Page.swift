@@ -51,6 +51,7 @@ package struct PageLayout: Sendable {
             }
         }
         entries = all
+        try checkKinds(bytes, cursor)
         guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else {
             throw cursor.error("a page is longer than it needs to be")
         }
@@ -70,6 +71,13 @@ package struct PageLayout: Sendable {
             throw cursor.error("a child that does not end before its parent")
         }
         return Entry(rest: rest, value: start..<cursor.position)
+    }
+
+    /// at the ends: a reader of entries meets what is between.
+    private func checkKinds(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) {
+        guard isLeaf, let last = entries.last else { return }
+        let first = prefix.isEmpty ? last.rest.first : prefix.lowerBound
+        guard let first, bytes[first] <= Format.tombstoneTag else { throw cursor.error("a leaf's entry is of an unknown kind") }
     }
 
     /// nothing that all keys share is left out of the prefix.

@@ -221,3 +221,19 @@ enum ItemCodec {
         return Item(key, decoded, compartment)
     }
 }
+
+/// Leaf values of removed items (specification, section 6.4).
+package enum TombstoneCodec {
+    ///
+    package static func decode(_ page: Page, _ index: Int, _ keyring: Keyring) throws(VaultError) -> TombstoneEntry {
+        let bytes = page.bytes
+        let entry = try decoding { () throws(FormatError) in
+            var cursor = page.cursor(index)
+            return try TombstoneEntry(bytes.span, &cursor)
+        }
+        guard page.key(index).count == 1 + Format.idSize, entry.device <= keyring.devices.count else {
+            throw VaultError(.structureInvalid, "a tombstone's key or device is not possible", at: page.offset)
+        }
+        return entry
+    }
+}

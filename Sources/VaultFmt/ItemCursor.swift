@@ -17,9 +17,13 @@ public struct ItemCursor: Sendable {
     private var failure: VaultError?
     private static let mostLeaves = 64
 
-    init(query: Query, view: KeyringView, tree: TreeReader) {
-        reader = LeafReader(source: tree.source, view: view, query: query)
-        self.tree = tree
+    /// how many items the commit counts, and how many have come; only of who goes through all of them.
+    private var missing: UInt64?
+
+    init(_ core: VaultCore, _ query: Query) {
+        reader = LeafReader(source: core.store.pages, view: core.view, query: query)
+        tree = core.store.tree
+        missing = query.isUnrestricted ? core.store.state.commit.items : nil
     }
 
     /// The next matching item, or nil after the last. Throws what reading a page can throw: `authenticationFailed`, `structureInvalid`, `io`.
@@ -30,12 +34,21 @@ public struct ItemCursor: Sendable {
             further = []
             guard items.isEmpty else { break }
             if let failure { throw failure }
-            guard !hasEnded else { return nil }
+            guard !hasEnded else {
+                guard (missing ?? 0) == 0 else { throw Self.miscounted }
+                return nil
+            }
             try readOn()
+        }
+        if let missing {
+            guard missing > 0 else { throw Self.miscounted }
+            self.missing = missing - 1
         }
         defer { index += 1 }
         return items[index]
     }
+
+    static let miscounted = VaultError(.structureInvalid, "the newest commit counts other items than the index has")
 
     private mutating func readOn() throws(VaultError) {
         let next = try nextLeaves()

@@ -17,11 +17,16 @@ extension Vault {
     public func forEachSecret(
         matching query: Query = Query(), _ body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) {
-        let (leafReader, reader, tree) = try withCore { (core) throws(VaultError) in
+        let (leafReader, reader, tree, items) = try withCore { (core) throws(VaultError) in
             (
                 LeafReader(source: core.store.pages, view: core.view, query: query),
-                ScanReader(file: core.store.file, sealing: core.store.sealing), core.store.tree
+                ScanReader(file: core.store.file, sealing: core.store.sealing), core.store.tree, core.store.state.commit.items
             )
+        }
+        var count: UInt64 = 0
+        let counting = { (item: Item, secret: ScannedSecret) throws(VaultError) in
+            count += 1
+            try body(item, secret)
         }
         var leaves = try tree.leaves(from: leafReader.prefix)
         let first = ScanPart(leafReader, reader)
@@ -31,7 +36,7 @@ extension Vault {
         while true {
             let next = try leaves.next(window)
             window = min(window * 4, 64)
-            guard !next.isEmpty else { return }
+            guard !next.isEmpty else { break }
             let middle = next.count - next.count / 2
             // Anew for each batch: `body` may have locked the vault.
             try keys.renew(self)
@@ -43,8 +48,11 @@ extension Vault {
             } else {
                 SecondThread.run({ first.read() }, alongside: { second.read() })
             }
-            for part in [first, second] where try part.give(&keys, self, to: body) { return }
+            let isLast = try first.give(&keys, self, to: counting)
+            if try isLast || second.give(&keys, self, to: counting) { break }
         }
+        //
+        guard !query.isUnrestricted || count == items else { throw ItemCursor.miscounted }
     }
 
     fileprivate func compartmentKey(_ number: UInt32) throws(VaultError) -> Result<SecretBox, VaultError> {

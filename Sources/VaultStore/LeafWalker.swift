@@ -29,7 +29,7 @@ package struct LeafWalker: Sendable {
         while page.layout.level > 1 {
             let index = page.childIndex(for: key)
             path.append(Level(page: page, index: index))
-            page = try source.page(try page.child(index), level: page.layout.level - 1)
+            page = try inner(try page.child(index), page.layout.level - 1)
         }
         path.append(Level(page: page, index: page.childIndex(for: key)))
     }
@@ -52,6 +52,12 @@ package struct LeafWalker: Sendable {
         return out
     }
 
+    private func inner(_ ref: ObjectRef, _ level: UInt8) throws(VaultError) -> Page {
+        let page = try source.page(ref, level: level)
+        try bounds.check(page)
+        return page
+    }
+
     private var bounds: TreeBounds {
         var bounds = TreeBounds()
         for level in path { bounds.enter(level.page, level.index) }
@@ -67,10 +73,10 @@ package struct LeafWalker: Sendable {
                 continue
             }
             path[path.count - 1].index += 1
-            var page = try source.page(try last.page.child(last.index + 1), level: last.page.layout.level - 1)
+            var page = try inner(try last.page.child(last.index + 1), last.page.layout.level - 1)
             while page.layout.level > 1 {
                 path.append(Level(page: page, index: 0))
-                page = try source.page(try page.child(0), level: page.layout.level - 1)
+                page = try inner(try page.child(0), page.layout.level - 1)
             }
             path.append(Level(page: page, index: 0))
             return

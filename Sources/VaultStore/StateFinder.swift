@@ -133,6 +133,12 @@ package struct StateFinder {
         guard commit.previous != 0 || commit.start == headerLength else {
             throw VaultError(.structureInvalid, "the first commit does not begin after the header", at: offset)
         }
+        let refs = [commit.root?.ref, commit.keyring, commit.history]
+        guard commit.start >= headerLength, commit.previous == 0 || commit.previous >= headerLength,
+            refs.allSatisfy({ $0.map { $0.offset >= headerLength } ?? true })
+        else {
+            throw VaultError(.structureInvalid, "a commit refers to what is in the header", at: offset)
+        }
         return (frame, CommittedState(commit: commit, body: body, vault: vault))
     }
 

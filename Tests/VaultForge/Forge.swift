@@ -89,6 +89,14 @@ package struct Forge {
         return object.id
     }
 
+    /// Adds a frame as it is before another.
+    package mutating func insert(frame: [UInt8], _ type: FrameType, before other: ForgedObject.ID) {
+        var object = ForgedObject(id: nextID, type: type, origin: nil, nonce: [], body: [])
+        object.opaque = frame
+        objects.insert(object, at: position(other))
+        nextID += 1
+    }
+
     package mutating func remove(_ id: ForgedObject.ID) { objects.remove(at: position(id)) }
 
     package mutating func onBody(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8], ForgeLayout) throws -> Void) {
@@ -109,6 +117,11 @@ package struct Forge {
 
     package mutating func onWritten(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8]) throws -> Void) {
         self[id].editWritten.append(edit)
+    }
+
+    /// Changes the zeros before a commit.
+    package mutating func onPadding(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8]) throws -> Void) {
+        self[id].editPadding.append(edit)
     }
 
     /// Changes what a commit says.

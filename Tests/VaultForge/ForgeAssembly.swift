@@ -185,7 +185,7 @@ private struct Assembly {
         var recipe = try recipe(object, length: length)
         for edit in object.editRecipe { try edit(&recipe, layout) }
         let sealed = Plain.seal(body, key: recipe.key, nonce: recipe.nonce, bound: recipe.bound)
-        var frame = recipe.head + sealed[..<Format.nonceSize]
+        var frame = recipe.clearHead + sealed[..<Format.nonceSize]
         if let locator = recipe.locator { frame += Self.locator(locator, recipe) }
         frame += sealed[Format.nonceSize...]
         if object.type == .commit {
@@ -204,15 +204,15 @@ private struct Assembly {
             x.append(u64: layout.offset)
             return SealRecipe(
                 key: keys.index, nonce: object.nonce, label: "vaultfmt-1 \(object.type.name)", vault: keys.vault.bytes, x: x, head: head,
-                reader: keys.reader, owner: keys.owner)
+                clearHead: head, reader: keys.reader, owner: keys.owner)
         }
         guard let name = object.identity, let key = keys.compartments[name.compartment] else { throw ForgeError("a record without a key") }
         x.append(name.item)
         x.append(u32: name.compartment)
         x.append(u64: name.revision)
         return SealRecipe(
-            key: key, nonce: object.nonce, label: "vaultfmt-1 record", vault: keys.vault.bytes, x: x, head: head, locator: name,
-            locatorKey: keys.locator)
+            key: key, nonce: object.nonce, label: "vaultfmt-1 record", vault: keys.vault.bytes, x: x, head: head,
+            clearHead: head, locator: name, locatorKey: keys.locator)
     }
 
     /// The 28 bytes, encrypted as a whole record's are.
