@@ -51,7 +51,6 @@ package struct PageLayout: Sendable {
             }
         }
         entries = all
-        try checkKinds(bytes, cursor)
         guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else {
             throw cursor.error("a page is longer than it needs to be")
         }
@@ -66,18 +65,12 @@ package struct PageLayout: Sendable {
         let offset = try cursor.varint(bytes)
         let length = try cursor.count(bytes, most: Format.Limit.pageFrame, "a child's length")
         _ = try cursor.take(Format.hashSize, "a child's hash")
-        guard length >= Format.pageStep, length % Format.pageStep == 0, offset <= Format.Limit.fileSize, offset + UInt64(length) <= own
+        guard length >= Format.pageStep, length % Format.pageStep == 0, offset >= UInt64(Format.headerStep),
+            offset <= Format.Limit.fileSize, offset + UInt64(length) <= own
         else {
-            throw cursor.error("a child that does not end before its parent")
+            throw cursor.error("a child that does not lie between the header and its parent")
         }
         return Entry(rest: rest, value: start..<cursor.position)
-    }
-
-    /// at the ends: a reader of entries meets what is between.
-    private func checkKinds(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) {
-        guard isLeaf, let last = entries.last else { return }
-        let first = prefix.isEmpty ? last.rest.first : prefix.lowerBound
-        guard let first, bytes[first] <= Format.tombstoneTag else { throw cursor.error("a leaf's entry is of an unknown kind") }
     }
 
     /// nothing that all keys share is left out of the prefix.

@@ -231,7 +231,8 @@ package enum TombstoneCodec {
             var cursor = page.cursor(index)
             return try TombstoneEntry(bytes.span, &cursor)
         }
-        guard page.key(index).count == 1 + Format.idSize, entry.device <= keyring.devices.count else {
+        let key = page.key(index)
+        guard key.first == Format.tombstoneTag, key.count == 1 + Format.idSize, entry.device <= keyring.devices.count else {
             throw VaultError(.structureInvalid, "a tombstone's key or device is not possible", at: page.offset)
         }
         return entry

@@ -104,7 +104,8 @@ struct LeafReader: Sendable {
         var lookup = CompartmentLookup(view)
         for index in page.lowerBound(prefix).index..<page.count {
             let key = page.key(index)
-            guard key.starts(with: prefix), let first = key.first, first < Format.tombstoneTag else { return true }
+            // what is neither an item nor a tombstone, which end the listing, is nobody's to pass over.
+            guard key.starts(with: prefix), key.first != Format.tombstoneTag else { return true }
             let item = try ItemCodec.item(try ItemKey(key), try ItemCodec.decode(page, index), &lookup, at: page.offset)
             if takesAll || query.matches(item) { items.append(item) }
         }

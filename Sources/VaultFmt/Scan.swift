@@ -24,10 +24,6 @@ extension Vault {
             )
         }
         var count: UInt64 = 0
-        let counting = { (item: Item, secret: ScannedSecret) throws(VaultError) in
-            count += 1
-            try body(item, secret)
-        }
         var leaves = try tree.leaves(from: leafReader.prefix)
         let first = ScanPart(leafReader, reader)
         let second = ScanPart(leafReader, reader)
@@ -48,8 +44,8 @@ extension Vault {
             } else {
                 SecondThread.run({ first.read() }, alongside: { second.read() })
             }
-            let isLast = try first.give(&keys, self, to: counting)
-            if try isLast || second.give(&keys, self, to: counting) { break }
+            let isLast = try first.give(&keys, &count, self, to: body)
+            if try isLast || second.give(&keys, &count, self, to: body) { break }
         }
         //
         guard !query.isUnrestricted || count == items else { throw ItemCursor.miscounted }
@@ -182,13 +178,14 @@ final class ScanPart: Sendable {
     /// Calls `body` with all items of the leaves; true if there are no further ones. Both threads have ended: nobody else asks for the state, but `body`
     /// must be called without holding it, as it may do anything.
     func give(
-        _ keys: inout ScanKeys, _ vault: Vault, to body: (Item, ScannedSecret) throws(VaultError) -> Void
+        _ keys: inout ScanKeys, _ count: inout UInt64, _ vault: Vault, to body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) -> Bool {
         while true {
             let (items, next, results, whole, memory) = state.withLock { state in
                 (state.items, state.next, state.results, state.whole, state.memory.withUnsafeBytes { $0 })
             }
             for (index, result) in zip(next - results.count..<next, results) {
+                count += 1
                 try Self.give(whole[index] ?? items[index], result, memory, to: body)
             }
             guard next < items.count else { break }

@@ -95,9 +95,9 @@ package enum FrameReader {
             throw VaultError(
                 .authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered", at: ref.offset)
         }
-        let head = try decoding { () throws(FormatError) in try FrameHead(frame.span, at: ref.offset) }
-        guard head == FrameHead(type, length: ref.length) else {
-            throw VaultError(.structureInvalid, "a \(head.type.name) where a \(type.name) should be", at: ref.offset)
+        let head = FrameHead(type, length: ref.length).encoded.littleEndian
+        guard withUnsafeBytes(of: head, { frame.starts(with: $0) }) else {
+            throw VaultError(.structureInvalid, "something else where a \(type.name) of \(ref.length) bytes should be", at: ref.offset)
         }
     }
 }

@@ -172,6 +172,22 @@ package struct PageEntry {
         }
     }
 
+    /// A leaf's or inner page's value: both begin with offset, length and hash.
+    package static func withReference(_ value: [UInt8], _ change: (ObjectRef) throws -> ObjectRef) throws -> [UInt8] {
+        var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
+        let offset: UInt64
+        let length: UInt64
+        let hash: Bytes32
+        do {
+            offset = try cursor.varint(value.span)
+            length = try cursor.varint(value.span)
+            hash = try cursor.bytes32(value.span)
+        } catch { return value }
+        guard let size = Int(exactly: length) else { return value }
+        let ref = try change(ObjectRef(offset: offset, length: size, hash: hash))
+        return PageBuilder.child(ref) + value[cursor.position...]
+    }
+
     package static func encode(_ entries: [PageEntry], level: UInt8) -> [UInt8] {
         var page = PageBuilder(level: level)
         for entry in entries { page.append(entry.key, entry.value) }

@@ -105,25 +105,9 @@ private struct Assembly {
         do { entries = try PageEntry.all(body, at: origin) } catch { return body }
         let isLeaf = body[0] == 0
         for index in entries.indices where !isLeaf || entries[index].key.first != Format.tombstoneTag {
-            entries[index].value = try Self.withReference(entries[index].value) { try moved($0) }
+            entries[index].value = try PageEntry.withReference(entries[index].value) { try moved($0) }
         }
         return PageEntry.encode(entries, level: body[0])
-    }
-
-    /// A leaf's or inner page's value: both begin with offset, length and hash.
-    static func withReference(_ value: [UInt8], _ change: (ObjectRef) throws -> ObjectRef) throws -> [UInt8] {
-        var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
-        let offset: UInt64
-        let length: UInt64
-        let hash: Bytes32
-        do {
-            offset = try cursor.varint(value.span)
-            length = try cursor.varint(value.span)
-            hash = try cursor.bytes32(value.span)
-        } catch { return value }
-        guard let size = Int(exactly: length) else { return value }
-        let ref = try change(ObjectRef(offset: offset, length: size, hash: hash))
-        return PageBuilder.child(ref) + value[cursor.position...]
     }
 
     private func updatedCommit(_ object: ForgedObject, at origin: UInt64) throws -> [UInt8] {

@@ -28,6 +28,10 @@ enum GenerateCommand {
         try collection.addHeaders(bases)
         try collection.addSlots(bases)
         try collection.addCommits(bases)
+        try collection.addPages(bases)
+        try collection.addKeyrings(bases)
+        try collection.addItems(bases)
+        try collection.addRecovery(bases)
         return collection.vectors
     }
 

@@ -17,8 +17,8 @@ final class Workshop {
     /// A new vault, with the raw key that all of them have.
     static func make(_ seed: String, device: Bool = false, _ body: (Vault, Workshop) throws -> Void = { _, _ in }) throws -> Base {
         let workshop = Workshop(seed)
-        let vault = try workshop.create(device: device)
-        try body(vault, workshop)
+        // Closed before the file is looked at: a writer's reserve goes with it.
+        do { try body(try workshop.create(device: device), workshop) }
         var request = CheckRequest.raw(Base.key)
         if device { request.device = (Base.device.bytes, Base.deviceSecret) }
         return Base(file: workshop.file, request: request)
@@ -28,7 +28,7 @@ final class Workshop {
     static func change(_ base: Base, _ seed: String, _ body: (Vault, Workshop) throws -> Void) throws -> Base {
         let workshop = Workshop(seed)
         workshop.fileSystem.put(path, base.file)
-        try body(try workshop.open(device: base.request.device != nil), workshop)
+        do { try body(try workshop.open(device: base.request.device != nil), workshop) }
         return Base(file: workshop.file, request: base.request)
     }
 
