@@ -445,7 +445,9 @@ class Vault:
 
     def find_state(self):
         newest = None
-        offset = (len(self.data) - 448) // 64 * 64
+        content = (len(self.data.rstrip(b"\0")) + 63) // 64 * 64
+        end = content if len(self.data) - 262_144 <= content <= len(self.data) else len(self.data)
+        offset = (end - 448) // 64 * 64
         while newest is None:
             require(offset >= self.header_length, "no commit is left")
             newest = self.commit_at(offset)
@@ -456,7 +458,7 @@ class Vault:
             before = self.commit_at(newest.previous) if newest.previous else None
             require(before and newest.follows(before) and self.is_complete(before), "two incomplete generations")
             self.commit, self.incomplete = before, newest.generation
-        self.tail = len(self.data) - newest.end
+        self.tail = 0 if end == newest.end else len(self.data) - newest.end
         self.check_owner(self.commit)
         require(self.commit.header_hash == hashed(self.data[:self.header_length]), "another header (R-5.11)")
 
