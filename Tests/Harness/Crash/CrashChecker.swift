@@ -43,7 +43,7 @@ struct CrashChecker {
         var hasher = Hasher()
         hasher.combine(keys)
         let image = files[Workload.name]
-        image?.withUnsafeBytes { hasher.combine(bytes: $0) }
+        image?.withUnsafeBytes { [end = image?.contentCount ?? 0] in hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[..<end])) }
         hasher.combine(image?.count ?? -1)
         let hash = hasher.finalize()
         let isNew = known[hash] == nil

@@ -30,6 +30,11 @@ struct CrashStates {
             guard case .write(let offset, let bytes) = change else { return 0 }
             return (offset + bytes.count + 511) / 512 - offset / 512
         }
+
+        var isZeros: Bool {
+            guard case .write(_, let bytes) = change else { return false }
+            return bytes.contentCount == 0
+        }
     }
 
     private var files: [Int: [UInt8]]
@@ -142,7 +147,7 @@ struct CrashStates {
             fates[index] = .dropped
             if pending.count > 1 { try body(state(fates, allNames)) }
             guard index == pending.count - 1 else { continue }
-            for fate in tears(pending[index].sectors) where share == 1 || numbers.chance(share) {
+            for fate in tears(pending[index]) where share == 1 || numbers.chance(share) {
                 fates[index] = fate
                 try body(state(fates, allNames))
             }
@@ -160,16 +165,20 @@ struct CrashStates {
         return out
     }
 
-    /// Torn at each sector from either side; each sector missing, as zeros or garbage.
-    private func tears(_ sectors: Int) -> [Fate] {
+    /// Torn at each sector from either side; each sector missing, as zeros or garbage. Of many sectors, some.
+    private mutating func tears(_ one: Pending) -> [Fate] {
+        let sectors = one.sectors
         guard sectors > 0 else { return [] }
+        var places = Array(0..<sectors)
+        let most = one.isZeros ? 8 : 80
+        if sectors > most { places = (0..<most).map { _ in numbers.below(sectors) } }
         var out: [Fate] = [.torn({ _ in false }, .zeros), .torn({ _ in false }, .garbage)]
-        for cut in 1..<max(sectors, 2) where cut < sectors {
+        for cut in places where cut > 0 {
             for fill in Fill.allCases { out.append(.torn({ $0 < cut }, fill)) }
             for fill in Fill.allCases { out.append(.torn({ $0 >= cut }, fill)) }
         }
         if sectors > 1 {
-            for sector in 0..<sectors { for fill in Fill.allCases { out.append(.torn({ $0 != sector }, fill)) } }
+            for sector in places { for fill in Fill.allCases { out.append(.torn({ $0 != sector }, fill)) } }
         }
         return out
     }
@@ -200,6 +209,16 @@ struct CrashStates {
 }
 
 extension [UInt8] {
+    /// Its length without the zeros at its end.
+    var contentCount: Int {
+        withUnsafeBytes { bytes in
+            var end = bytes.count
+            while end >= 8, bytes.loadUnaligned(fromByteOffset: end - 8, as: UInt64.self) == 0 { end -= 8 }
+            while end > 0, bytes[end - 1] == 0 { end -= 1 }
+            return end
+        }
+    }
+
     fileprivate func holds(_ bytes: ArraySlice<UInt8>, at offset: Int) -> Bool {
         offset + bytes.count <= count && self[offset..<offset + bytes.count] == bytes
     }

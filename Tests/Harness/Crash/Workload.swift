@@ -204,7 +204,7 @@ final class Workload {
     private func fill(_ model: Model, _ count: Int) throws -> (Model, Int, (Vault) throws -> Void) {
         var next = model
         for _ in 0..<count { next.items[newName()] = newValue(large: false) }
-        let items = next.items
+        let items = next.items.sorted { $0.key < $1.key }
         return (
             next, states[current].key,
             { vault in
