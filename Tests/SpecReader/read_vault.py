@@ -66,10 +66,9 @@ def unseal(key, nonce, bound, sealed, what):
     return out.raw[:len(sealed) - 16]
 
 
-def key_stream_xor(key, nonce, data):
-    out = ctypes.create_string_buffer(len(data))
-    sodium.crypto_stream_xchacha20_xor(out, data, ctypes.c_ulonglong(len(data)), nonce, key)
-    return out.raw
+def masked(key, nonce, locator):
+    """A record's locator from what stands in its frame (section 5.1)."""
+    return bytes(a ^ b for a, b in zip(locator, derive(key, "vaultfmt-1 locator mask", nonce)))
 
 
 def argon2id(password, salt, memory, passes, lanes):
@@ -618,7 +617,7 @@ class Vault:
         item_id, compartment, revision = identity
         frame = self.referred(reference, b"vREC")
         nonce = frame[8:32]
-        locator = key_stream_xor(derive(self.index_key, "vaultfmt-1 locator"), nonce, frame[32:60])
+        locator = masked(derive(self.index_key, "vaultfmt-1 locator"), nonce, frame[32:60])
         require(locator == item_id + u64(revision) + u32(compartment), "a record's locator")
         record_key = self.compartment_key(compartment)
         if record_key is None:
@@ -650,7 +649,7 @@ class Vault:
         kinds = {b"vPAG": "page", b"vKEY": "keyring", b"vHIS": "history", b"vCMT": "commit"}
         if frame[:4] in kinds:
             return self.unseal_placed(kinds[frame[:4]], offset, frame[:384] if frame[:4] == b"vCMT" else frame)
-        locator = key_stream_xor(derive(self.index_key, "vaultfmt-1 locator"), frame[8:32], frame[32:60])
+        locator = masked(derive(self.index_key, "vaultfmt-1 locator"), frame[8:32], frame[32:60])
         bound = str8("vaultfmt-1 record") + self.id + locator[:16] + locator[24:] + locator[16:24] + frame[:8]
         return unseal(self.compartment_key(int.from_bytes(locator[24:], "little")), frame[8:32], bound, frame[60:], "a record")
 

@@ -3,7 +3,7 @@ import Testing
 import VaultBytes
 @testable import VaultFmt
 
-/// Zeros after the newest commit.
+/// Zeros after the newest commit.
 @Suite("A reserve")
 struct ReserveTests {
     private func size(_ path: String) throws -> Int { try bytes(path).count }
