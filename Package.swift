@@ -73,6 +73,15 @@ let package = Package(
             name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultCommandMain", "VaultFmt", "CTestSupport"],
             swiftSettings: settings),
 
+        // What Tools/harness runs: crashes, faults, kills and whatever else a test of one process cannot show.
+        .executableTarget(
+            name: "harness",
+            dependencies: [
+                "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "VaultFaults", "CTestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Harness", swiftSettings: settings),
+
         // The README's example, which a test builds and runs.
         .executableTarget(name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/ReadmeExample", swiftSettings: strict),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeExample"], swiftSettings: strict),
