@@ -20,7 +20,7 @@ let package = Package(
     name: "vaultfmt",
     products: [
         .library(name: "VaultFmt", targets: ["VaultFmt"]),
-        .executable(name: "vaultfmt", targets: ["VaultCommand"]),
+        .executable(name: "vaultfmt", targets: ["VaultCommandMain"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -43,7 +43,8 @@ let package = Package(
             name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim", "VaultFaults"], swiftSettings: settings),
         .target(
             name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore", "VaultFaults"], swiftSettings: settings),
-        .executableTarget(
+        // A library, so that its parsers can be fuzzed; the program beside it only calls it.
+        .target(
             name: "VaultCommand",
             dependencies: [
                 "VaultFmt", "CVaultShim", "SwiftCSV",
@@ -53,14 +54,24 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
+        .executableTarget(name: "VaultCommandMain", dependencies: ["VaultCommand"], swiftSettings: settings),
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"], swiftSettings: strict),
 
+        // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
+        .target(
+            name: "Fuzzing", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "round-trip", dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Tests/RoundTrip", swiftSettings: settings),
+
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
-            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultFmt", "CTestSupport"], swiftSettings: settings),
+            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultCommandMain", "VaultFmt", "CTestSupport"],
+            swiftSettings: settings),
 
         // What Tools/harness runs: crashes, faults, kills and whatever else a test of one process cannot show.
         .executableTarget(

@@ -3,9 +3,9 @@ import Glibc
 import VaultFmt
 
 /// The entry point: hardens the process, runs the command, and turns whatever fails into one line and an exit code.
-@main
-enum Main {
-    static func main() {
+package enum Main {
+    /// Does what the process's arguments say, and ends it.
+    package static func run() {
         ProcessGuard.start()
         let arguments = ArgumentSpelling.normalized(Array(CommandLine.arguments.dropFirst()))
         guard ArgumentSpelling.areText else {
