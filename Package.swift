@@ -60,7 +60,8 @@ let package = Package(
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
-            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultFmt", "CTestSupport"], swiftSettings: settings),
+            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultFmt", "CTestSupport"], exclude: ["Programs/git_server.py"],
+            swiftSettings: settings),
 
         // The README's example, which a test builds and runs.
         .executableTarget(name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/ReadmeExample", swiftSettings: strict),
