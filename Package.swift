@@ -63,9 +63,28 @@ let package = Package(
             name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultFmt", "CTestSupport"], exclude: ["Programs/git_server.py"],
             swiftSettings: settings),
 
+        // What Tools/harness runs: crashes, faults, kills and whatever else a test of one process cannot show.
+        .executableTarget(
+            name: "harness",
+            dependencies: [
+                "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "VaultFaults", "CTestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Harness", swiftSettings: settings),
+
         // The README's example, which a test builds and runs.
         .executableTarget(name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/ReadmeExample", swiftSettings: strict),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeExample"], swiftSettings: strict),
+
+        // Makes, takes apart and alters vaults, for vectors, harness and fuzzing.
+        .target(
+            name: "VaultForge", dependencies: ["VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore"], path: "Tests/VaultForge",
+            swiftSettings: settings),
+
+        // Makes the conformance vectors, and answers the runner for this implementation (Spec/vectors/README.md).
+        .executableTarget(
+            name: "vectors", dependencies: ["VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore"], path: "Tests/Vectors",
+            swiftSettings: settings),
 
         // They run Tests/SpecReader, which was written from the specification alone.
         .testTarget(name: "SpecTests", dependencies: ["VaultFmt"], swiftSettings: strict),

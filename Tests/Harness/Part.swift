@@ -1,0 +1,15 @@
+/// Something that the harness checks, by name.
+struct Part: Sendable {
+    let name: String
+    /// One line.
+    let about: String
+    let run: @Sendable (PartRun) throws -> Void
+
+    /// In the order in which they run. Each stands in a file of its own.
+    static let all: [Part] = []
+}
+
+/// What a part starts as processes of their own: `harness --role NAME ARGUMENT…`. A role returns its exit code.
+enum Role {
+    static let all: [String: @Sendable ([String]) -> Int32] = [:]
+}
