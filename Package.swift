@@ -113,6 +113,7 @@ let package = Package(
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
             name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultCommandMain", "VaultFmt", "CTestSupport"],
+            exclude: ["Programs/git_server.py"],
             swiftSettings: settings),
 
         // What Tools/harness runs: crashes, faults, kills and whatever else a test of one process cannot show.
