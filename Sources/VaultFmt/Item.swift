@@ -1,4 +1,5 @@
 package import VaultBytes
+internal import VaultFaults
 
 /// An item without its secret: what listing and searching read.
 public struct Item: Sendable {
@@ -117,7 +118,7 @@ final class KeyringView: Sendable {
         guard let found = compartments[entry.compartment] else {
             throw VaultError(.structureInvalid, "an item's compartment does not exist", at: offset)
         }
-        guard found.encodedGroup.elementsEqual(key.encodedGroup) else {
+        guard found.encodedGroup.elementsEqual(key.encodedGroup) || PlantedFault.compartmentOfOtherGroup.isPlanted else {
             throw VaultError(.structureInvalid, "an item's compartment is of another group than its name", at: offset)
         }
         return found
@@ -196,7 +197,7 @@ enum ItemCodec {
 
     static func item(_ key: ItemKey, _ decoded: Decoded, _ view: KeyringView, at offset: UInt64) throws(VaultError) -> Item {
         let compartment = try view.compartment(of: decoded.entry, key, at: offset)
-        guard decoded.entry.device <= view.keyring.devices.count else {
+        guard decoded.entry.device <= view.keyring.devices.count || PlantedFault.deviceUnchecked.isPlanted else {
             throw VaultError(.structureInvalid, "an item's device does not exist", at: offset)
         }
         return Item(key, decoded, compartment)

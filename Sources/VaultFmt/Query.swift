@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultFaults
 
 /// Which items: every field that is set must match exactly; `pattern` may match in part.
 public struct Query: Sendable {
@@ -141,7 +142,7 @@ public struct ItemCursor: Sendable {
             count += 1
             if takesAll || query.matches(item) { return item }
         }
-        if takesAll, count != counted {
+        if takesAll, count != counted, !PlantedFault.itemCountUnchecked.isPlanted {
             throw VaultError(.structureInvalid, "the newest commit counts \(counted) items, the index has \(count)")
         }
         position = .ended

@@ -4,7 +4,9 @@ import VaultForge
 /// `random`: vaults of a seed as vectors, for an exchange with another implementation (Tools/exchange).
 enum RandomCommand {
     static func run(_ seed: String, _ count: String, _ folder: String) throws {
-        guard let seed = UInt64(seed), let count = Int(count), count > 0 else { throw ForgeError("random takes a seed, a count and a folder") }
+        guard let seed = UInt64(seed), let count = Int(count), count > 0 else {
+            throw ForgeError("random takes a seed, a count and a folder")
+        }
         for number in 0..<count {
             let name = "random-" + String(repeating: "0", count: max(0, 5 - "\(number)".count)) + "\(number)"
             var vault = try RandomVault(seed, number)

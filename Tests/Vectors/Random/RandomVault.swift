@@ -125,7 +125,8 @@ struct RandomVault {
         let isFull = chance.isIn(percent: 40)
         let granted = groups.shuffled(using: &chance).prefix(chance.number(0...groups.count))
         let slot = try vault.addSlot(
-            try request.factors(), cost: chance.cost(), name: chance.text(0, 3), grantedGroups: isFull ? nil : Array(Set(granted)), allowWeak: true)
+            try request.factors(), cost: chance.cost(), name: chance.text(0, 3), grantedGroups: isFull ? nil : Array(Set(granted)),
+            allowWeak: true)
         ways.append(Way(request: request, slot: slot, isFull: isFull))
     }
 
