@@ -113,14 +113,29 @@ final class KeyringView: Sendable {
 
     func compartment(_ number: UInt32) -> Compartment? { compartments[number] }
 
+}
+
+/// Looks up the compartments of many items, which are mostly the same one's.
+struct CompartmentLookup {
+    let view: KeyringView
+    private var last: KeyringView.Compartment?
+
+    init(_ view: KeyringView) { self.view = view }
+
     ///
-    func compartment(of entry: ItemEntry, _ key: ItemKey, at offset: UInt64) throws(VaultError) -> Compartment {
-        guard let found = compartments[entry.compartment] else {
+    mutating func compartment(of entry: ItemEntry, _ key: ItemKey, at offset: UInt64) throws(VaultError) -> KeyringView.Compartment {
+        if let last, last.info.number == entry.compartment, key.isInGroup(last.encodedGroup) { return last }
+        guard let found = view.compartment(entry.compartment) else {
             throw VaultError(.structureInvalid, "an item's compartment does not exist", at: offset)
         }
+<<<<<<< HEAD
         guard found.encodedGroup.elementsEqual(key.encodedGroup) || PlantedFault.compartmentOfOtherGroup.isPlanted else {
+=======
+        guard key.isInGroup(found.encodedGroup) else {
+>>>>>>> origin/main
             throw VaultError(.structureInvalid, "an item's compartment is of another group than its name", at: offset)
         }
+        last = found
         return found
     }
 }
@@ -196,8 +211,21 @@ enum ItemCodec {
     }
 
     static func item(_ key: ItemKey, _ decoded: Decoded, _ view: KeyringView, at offset: UInt64) throws(VaultError) -> Item {
+<<<<<<< HEAD
         let compartment = try view.compartment(of: decoded.entry, key, at: offset)
         guard decoded.entry.device <= view.keyring.devices.count || PlantedFault.deviceUnchecked.isPlanted else {
+=======
+        var lookup = CompartmentLookup(view)
+        return try item(key, decoded, &lookup, at: offset)
+    }
+
+    static func item(
+        _ key: ItemKey, _ decoded: Decoded, _ lookup: inout CompartmentLookup, at offset: UInt64
+    ) throws(VaultError) -> Item {
+        let view = lookup.view
+        let compartment = try lookup.compartment(of: decoded.entry, key, at: offset)
+        guard decoded.entry.device <= view.keyring.devices.count else {
+>>>>>>> origin/main
             throw VaultError(.structureInvalid, "an item's device does not exist", at: offset)
         }
         return Item(key, decoded, compartment)

@@ -103,6 +103,7 @@ public struct Query: Sendable {
         return out
     }
 }
+<<<<<<< HEAD
 
 /// Goes through items in the order of their keys, a page at a time, as they were when the cursor was made.
 public struct ItemCursor: Sendable {
@@ -162,3 +163,5 @@ public struct ItemCursor: Sendable {
         return try cursor.next()
     }
 }
+=======
+>>>>>>> origin/main

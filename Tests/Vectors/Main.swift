@@ -6,7 +6,7 @@ enum Main {
     static let usage = """
         usage: vectors check [OPTION VALUE]… FILE     reads a vault (Spec/vectors/README.md); without arguments, requests from standard input
                vectors generate DIR                   writes all vectors, the same bytes each time
-               vectors random SEED COUNT DIR          writes random vaults as vectors, the same of a seed
+               vectors random SEED FIRST COUNT DIR    writes random vaults as vectors, from number FIRST on; the same of a seed
         """
 
     static func main() {
@@ -21,7 +21,7 @@ enum Main {
     private static func run(_ arguments: [String]) throws {
         switch (arguments.first, arguments.count) {
         case ("check", _): try CheckCommand.run(Array(arguments.dropFirst()))
-        case ("random", 4): try RandomCommand.run(arguments[1], arguments[2], arguments[3])
+        case ("random", _): try RandomCommand.run(Array(arguments.dropFirst()))
         case ("generate", 2): try GenerateCommand.run(arguments[1])
         default:
             complain(usage)

@@ -1,13 +1,20 @@
-"""python3 -m vaultfmt_reference check …: the command of Spec/vectors/README.md."""
+"""The command of Spec/vectors/README.md, and random vaults for Tools/exchange."""
 
 import argparse
 import shlex
 import sys
+from pathlib import Path
 
 from .codec import Refused
 from .crypto import Factors, Policy
 from .dump import check
+from .example import example
+from .exchange import make
 from .reader import Reader
+
+USAGE = """usage: run check [OPTION VALUE]… FILE       reads a vault; without arguments, requests from standard input
+       run random SEED FIRST COUNT DIR  writes random vaults as vectors, from number FIRST on
+       run example RAW-KEY FILE         prints a vault like the one in Spec/example.md"""
 
 
 def options() -> argparse.ArgumentParser:
@@ -43,13 +50,21 @@ def answer(arguments: list[str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
-    if arguments[:1] != ["check"]:
-        sys.exit("usage: python3 -m vaultfmt_reference check [OPTION]… FILE")
-    if arguments[1:]:
-        print(*answer(arguments[1:]), sep="\n")
-        return
-    for line in sys.stdin:
-        print(*answer(shlex.split(line)), ".", sep="\n", flush=True)
+    match arguments:
+        case ["check"]:
+            for line in sys.stdin:
+                print(*answer(shlex.split(line)), ".", sep="\n", flush=True)
+        case ["check", *rest]:
+            print(*answer(rest), sep="\n")
+        case ["random", seed, first, count, folder]:
+            for number in range(int(first), int(first) + int(count)):
+                make(seed, Path(folder), number)
+        case ["example", raw_key, path]:
+            with open(path, "rb") as file:
+                data = file.read()
+            example(Reader(data, Factors(raw_key=bytes.fromhex(raw_key))), data)
+        case _:
+            sys.exit(USAGE)
 
 
 if __name__ == "__main__":

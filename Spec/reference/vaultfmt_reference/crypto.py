@@ -32,12 +32,12 @@ def is_same(left: bytes, right: bytes) -> bool:
 
 
 def seal(key: bytes, nonce: bytes, bound: bytes, plain: bytes) -> bytes:
-    return crypto_aead_xchacha20poly1305_ietf_encrypt(plain, bound, nonce, key)
+    return bytes(crypto_aead_xchacha20poly1305_ietf_encrypt(plain, bound, nonce, key))
 
 
 def unseal(key: bytes, nonce: bytes, bound: bytes, sealed: bytes, what: str) -> bytes:
     try:
-        return crypto_aead_xchacha20poly1305_ietf_decrypt(sealed, bound, nonce, key)
+        return bytes(crypto_aead_xchacha20poly1305_ietf_decrypt(sealed, bound, nonce, key))
     except CryptoError:
         raise Refused("authentication-failed", f"{what} does not authenticate") from None
 
@@ -144,7 +144,7 @@ class Keys:
     def locator(self, nonce: bytes, locator: bytes) -> bytes:
         """Hides a record's locator, or shows it (section 5.1)."""
         mask = derive(derive(self.index, "vaultfmt-1 locator"), "vaultfmt-1 locator mask", nonce)
-        return bytes(left ^ right for left, right in zip(locator, mask))
+        return bytes(left ^ right for left, right in zip(locator, mask[: len(locator)], strict=True))
 
     def seal_at(self, kind: str, tag: bytes, offset: int, nonce: bytes, body: bytes, extra: int = 0) -> bytes:
         """The frame of a page, keyring, history or commit; of a commit without its MACs, which are the extra bytes."""

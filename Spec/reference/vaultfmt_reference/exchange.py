@@ -20,7 +20,7 @@ class Maker:
     def __init__(self, seed: str) -> None:
         self.pick = Random(seed)
 
-    def bytes(self, *sizes: int) -> bytes:
+    def random(self, *sizes: int) -> bytes:
         return self.pick.randbytes(self.pick.choice(sizes))
 
     def text(self) -> bytes:
@@ -32,10 +32,10 @@ class Maker:
 
     def factors(self) -> tuple[Factors, Stretching, Unlocks]:
         passphrase = "".join(self.pick.choice(LETTERS) for _ in range(self.pick.randint(1, 12))).encode()
-        ways: list[Unlocks] = [[("raw-key", self.bytes(32).hex())]] * 3
+        ways: list[Unlocks] = [[("raw-key", self.random(32).hex())]] * 3
         ways.append([("passphrase", passphrase.hex())])
-        ways.append([("key-file", key_file(self.bytes(32)).hex())])
-        ways.append([("key-file", self.bytes(1, 31, 32, 1000).hex())])
+        ways.append([("key-file", key_file(self.random(32)).hex())])
+        ways.append([("key-file", self.random(1, 31, 32, 1000).hex())])
         ways += [ways[3] + ways[4], ways[3] + ways[5]]
         way = self.pick.choice(ways)
         given = {name: bytes.fromhex(value) for name, value in way}
@@ -50,7 +50,7 @@ class Maker:
             if kind == "n32":
                 fields.append(self.pick.choice([0, 1, 443, 0xFFFF_FFFF]))
             else:
-                fields.append(self.text() if kind == "text" else self.bytes(0, 1, 20, 70).replace(b"\xff", b"\0"))
+                fields.append(self.text() if kind == "text" else self.random(0, 1, 20, 70).replace(b"\xff", b"\0"))
         if self.pick.random() < 0.01:
             fields[-1] = b"k" * 4096 if CLASSES[number][-1] != "n32" else 0
         return encode_key(number, fields, group, self.pick.random() < 0.3)
@@ -58,9 +58,9 @@ class Maker:
     def attributes(self) -> dict[bytes, bytes]:
         names = [b"label", b"comment", b"description", b"sealed:totp", b"sealed:", b"n" * 255, "größe".encode()]
         chosen = self.pick.sample(names, self.pick.choice([0, 0, 1, 2, 3, 7]))
-        found = {name: self.bytes(0, 1, 20, 100, 255, 256, 257, 3000) for name in chosen}
+        found = {name: self.random(0, 1, 20, 100, 255, 256, 257, 3000) for name in chosen}
         if self.pick.random() < 0.01:
-            found = {b"%03d" % number: self.bytes(0, 3) for number in range(64)}
+            found = {b"%03d" % number: self.random(0, 3) for number in range(64)}
         return found
 
     def time(self) -> int:
@@ -68,7 +68,7 @@ class Maker:
 
     def vault(self) -> tuple[NewVault, list[Unlocks]]:
         groups = list({self.pick.choice([b"", b"work", "grüße".encode(), self.text()]) for _ in range(self.pick.randint(1, 4))})
-        devices = {self.bytes(16): self.bytes(32) for _ in self.some(3)}
+        devices = {self.random(16): self.random(32) for _ in self.some(3)}
         new = NewVault([], groups=groups, devices=[*devices][:2], device_secrets=devices, clock=self.pick.randrange(1 << 30, 1 << 64))
         unlocks = []
         for number in range(self.pick.choice([1, 1, 1, 2, 3])):
@@ -76,29 +76,29 @@ class Maker:
             grants = self.pick.sample(groups, self.pick.randint(0, len(groups))) if number > 0 and self.pick.random() < 0.7 else None
             new.slots.append(NewSlot(factors, stretching, self.text()[:63].decode("utf-8", "ignore").encode(), grants))
             unlocks.append(way)
-        new.header_extensions = [Extension(b"example.org/%d" % number, self.bytes(0, 5, 4096)) for number in self.some(2)]
-        new.keyring_extensions = [Extension(b"example.org/%d" % number, self.bytes(0, 5, 300)) for number in self.some(2)]
+        new.header_extensions = [Extension(b"example.org/%d" % number, self.random(0, 5, 4096)) for number in self.some(2)]
+        new.keyring_extensions = [Extension(b"example.org/%d" % number, self.random(0, 5, 300)) for number in self.some(2)]
         items = {}
         for _ in range(self.pick.choice([0, 1, 2, 5, 5, 20, 20, 60, 60, 400])):
             item = self.item(groups, devices, new)
             items[item.key] = item
         new.items = list(items.values())
         for _ in range(self.pick.choice([0, 0, 1, 3, 100])):
-            new.tombstones.append(Tombstone(self.bytes(16), self.pick.randrange(new.clock), self.pick.randint(0, len(new.devices))))
+            new.tombstones.append(Tombstone(self.random(16), self.pick.randrange(new.clock), self.pick.randint(0, len(new.devices))))
         if self.pick.random() < 0.5:
-            links = [self.bytes(32) for _ in range(self.pick.choice([1, 2, 7, 125, 126]))]
+            links = [self.random(32) for _ in range(self.pick.choice([1, 2, 7, 125, 126]))]
             first = self.pick.choice([1, 2, 1000, 1 << 40])
-            new.history, new.chain_before = History(first, links), bytes(32) if first == 1 else self.bytes(32)
+            new.history, new.chain_before = History(first, links), bytes(32) if first == 1 else self.random(32)
         return new, unlocks
 
     def item(self, groups: list[bytes], devices: dict[bytes, bytes], new: NewVault) -> NewItem:
         accessibility = self.pick.randint(1, 7 if devices else 3)
         device = self.pick.choice(list(devices)) if accessibility >= 4 else bytes(16)
-        secret = self.bytes(0, 1, 16, 64, 100, 500, 2000) if self.pick.random() < 0.998 else self.bytes(1 << 20)
-        revisions = [self.pick.randrange(new.clock) for _ in range(2)]
+        secret = self.random(0, 1, 16, 64, 100, 500, 2000) if self.pick.random() < 0.998 else self.random(1 << 20)
+        revisions = (self.pick.randrange(new.clock), self.pick.randrange(new.clock))
         made_by = self.pick.randint(0, len(new.devices))
-        attributes, times = self.attributes(), (self.time(), self.time())
-        return NewItem(self.key(self.pick.choice(groups)), secret, attributes, accessibility, device, self.bytes(16), *revisions, made_by, *times)
+        key, attributes, times = self.key(self.pick.choice(groups)), self.attributes(), (self.time(), self.time())
+        return NewItem(key, secret, attributes, accessibility, device, self.random(16), *revisions, made_by, *times)
 
 
 def make(seed: str, folder: Path, number: int) -> None:

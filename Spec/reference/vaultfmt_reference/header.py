@@ -119,7 +119,7 @@ def encode_grants(index: bytes, reader: bytes, grants: dict[int, bytes]) -> byte
 
 def decode_grants(vault: bytes, payload: bytes) -> Keys:
     cursor = Cursor(payload)
-    index, reader, grants = cursor.take(32), cursor.take(32), {}
+    index, reader, grants = cursor.take(32), cursor.take(32), dict[int, bytes]()
     for _ in range(at_most(cursor.number(1), Limit.GRANTS, "the groups granted to a slot")):
         number = cursor.number(4)
         require(number > max(grants, default=0), "a slot's groups are out of order")

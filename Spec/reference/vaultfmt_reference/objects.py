@@ -11,6 +11,15 @@ from .codec import (
 from .crypto import derive, hashed
 
 
+# By type: the least and the greatest length, and what it is a multiple of (section 8).
+LENGTHS = {
+    b"vREC": (Limit.RECORD_LEAST, Limit.RECORD, 1),
+    b"vPAG": (STEP, Limit.PAGE, STEP),
+    b"vKEY": (STEP, Limit.KEYRING, STEP),
+    b"vHIS": (STEP, Limit.HISTORY, STEP),
+}
+
+
 @dataclass(frozen=True)
 class Reference:
     """Where a frame is, how long, and its hash."""
@@ -27,11 +36,12 @@ class Reference:
     def is_absent(self) -> bool:
         return self == Reference()
 
-    def check(self, least: int, greatest: int, step: int, before: int, what: str) -> None:
-        """R-2.2, R-5.5, R-6.5, R-5.10."""
-        at_most(self.length, greatest, f"the length of {what}")
-        require(self.length >= least and self.length % step == 0, f"the length of {what}")
-        require(self.end <= before, f"{what} ends after what names it")
+    def check(self, tag: bytes, after: int, before: int) -> None:
+        """R-2.2 and R-2.3: before it is read, between the end of the header and what names it."""
+        least, greatest, step = LENGTHS[tag]
+        at_most(self.length, greatest, f"the length of a {tag.decode()}")
+        require(self.length >= least and self.length % step == 0, f"the length of a {tag.decode()}")
+        require(after <= self.offset and self.end <= before, f"a {tag.decode()} is not before what names it")
 
 
 # Section 5.3
@@ -130,6 +140,11 @@ class Keyring:
 # Section 5.2
 
 
+def common(keys: list[bytes]) -> bytes:
+    """The longest prefix of all of them (R-5.4); it is enough to compare the first in order with the last."""
+    return commonprefix([min(keys), max(keys)]) or b"" if keys else b""
+
+
 @dataclass(frozen=True)
 class Page:
     """Of a leaf, a value for each key; of an inner page, a child before each separator and one after the last."""
@@ -140,14 +155,14 @@ class Page:
     children: list[Reference]
 
     def encode(self) -> bytes:
-        prefix = commonprefix(self.keys or [b""])
+        prefix = common(self.keys)
         out = u8(self.level) + varint(len(self.keys)) + counted(prefix)
         rests = [counted(key[len(prefix) :]) for key in self.keys]
         if self.level == 0:
-            out += b"".join(rest + counted(value) for rest, value in zip(rests, self.values))
+            out += b"".join(rest + counted(value) for rest, value in zip(rests, self.values, strict=True))
         else:
             children = [varint(child.offset) + varint(child.length) + child.hash for child in self.children]
-            out += children[0] + b"".join(rest + child for rest, child in zip(rests, children[1:]))
+            out += children[0] + b"".join(rest + child for rest, child in zip(rests, children[1:], strict=True))
         return out.ljust(pad_step(len(out)), b"\0")
 
     @classmethod
@@ -168,7 +183,7 @@ class Page:
                 values.append(cursor.counted(Limit.PAGE, "a value"))
         cursor.padding(pad_step(cursor.position))
         ascending(keys, "a page's keys")
-        require(prefix == commonprefix(keys or [b""]), "a page's prefix (R-5.4)")
+        require(prefix == common(keys), "a page's prefix (R-5.4)")
         return cls(level, keys, values, children)
 
 
@@ -206,7 +221,7 @@ class Entry:
         return out + encode_attributes(self.attributes, in_record=False)
 
     @classmethod
-    def decode(cls, key: bytes, value: bytes, page: Reference, keyring: Keyring) -> Self:
+    def decode(cls, key: bytes, value: bytes, keyring: Keyring) -> Self:
         name = check_key(key)
         cursor = Cursor(value)
         record = Reference(cursor.varint(), cursor.varint(), cursor.take(32))
@@ -214,7 +229,6 @@ class Entry:
         compartment, created, modified, large = cursor.varint(), cursor.zigzag(), cursor.zigzag(), cursor.varint()
         attributes = decode_attributes(cursor, in_record=False)
         cursor.finish()
-        record.check(Limit.RECORD_LEAST, Limit.RECORD, 1, page.offset, "a record")
         check_attributes(len(attributes) + large, attributes)
         require(device <= len(keyring.devices), "an item's device is not in the list")
         require(compartment in keyring.compartments, "an item's compartment does not exist (R-6.4)")
@@ -339,7 +353,11 @@ class Commit:
         counts = [cursor.number(8) for _ in range(3)]
         cursor.reserved(24)
         cursor.finish()
-        commit = cls(generation, own, start, previous, clock, flags, root, level, *others, *hashes, *counts)
+        keyring, history = others
+        header, chain, digest = hashes
+        commit = cls(
+            generation, own, start, previous, clock, flags, root, level, keyring, history, header, chain, digest, *counts,
+        )  # fmt: skip
         commit.check(offset, header_length)
         return commit
 
@@ -350,16 +368,16 @@ class Commit:
         at_most(self.generation, Limit.GENERATION, "a generation")
         require(self.offset == offset, "a commit's own offset")
         require(self.start == (self.previous + Limit.COMMIT if self.previous else header_length), "a commit's start")
-        require(self.start <= offset, "a commit's start")
+        require(self.start <= offset and (self.previous == 0 or self.previous >= header_length), "a commit's start")
         require(self.flags == 1 or offset - self.start <= Limit.SMALL_COMMIT + 64, "a large commit that was not synced (R-5.12)")
         require(self.generation > 1 or (self.previous == 0 and not any(self.chain_before)), "a generation before the first")
         require(max(self.items, self.tombstones, self.live) <= self.end, "a commit's counts")
         at_most(self.level, Limit.LEVEL, "the height of the tree")
         if not self.root.is_absent or self.level:
-            self.root.check(STEP, Limit.PAGE, STEP, offset, "the root")
-        self.keyring.check(STEP, Limit.KEYRING, STEP, offset, "the keyring")
+            self.root.check(b"vPAG", header_length, offset)
+        self.keyring.check(b"vKEY", header_length, offset)
         if not self.history.is_absent:
-            self.history.check(STEP, Limit.HISTORY, STEP, offset, "the history")
+            self.history.check(b"vHIS", header_length, offset)
 
     def follows(self, before: "Commit", chain: bytes) -> bool:
         return before.generation + 1 == self.generation and chain == self.chain_before and before.end == self.start

@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .codec import ALIGNMENT, Limit, Refused, require, str8, u32
+from .codec import ALIGNMENT, Attributes, Limit, Refused, require, str8, u32
 from .crypto import Factors, Keys, Policy, derive, hashed, is_same, object_data, unseal
 from .header import FULL, Header, Slot, decode_grants, decode_owner_part, header_macs
 from .objects import (
-    Attributes, Commit, Entry, History, Keyring, Page, Reference, Tombstone, chained, commit_mac, decode_record, link,
+    LENGTHS, Commit, Entry, History, Keyring, Page, Reference, Tombstone, chained, commit_mac, decode_record, link,
 )
 
 COMMIT_HEAD = b"vCMT" + u32(Limit.COMMIT)
-APPENDED = {b"vREC": (Limit.RECORD_LEAST, Limit.RECORD, 1), b"vPAG": (256, Limit.PAGE, 256)}
-APPENDED |= {b"vKEY": (256, Limit.KEYRING, 256), b"vHIS": (256, Limit.HISTORY, 256)}
 
 
 @dataclass
@@ -37,11 +35,11 @@ class State:
 class Reader:
     """A vault that was opened (section 7.1). `Refused` says why it was not."""
 
-    def __init__(self, data: bytes, factors: Factors, device: tuple[bytes, bytes] | None = None, policy: Policy = Policy()) -> None:
+    def __init__(self, data: bytes, factors: Factors, device: tuple[bytes, bytes] | None = None, policy: Policy | None = None) -> None:
         self.data, self.device = data, device
         self.header = Header.decode(data)
         self.vault = self.header.vault
-        self.keys = self.open_slot(factors, policy)
+        self.keys = self.open_slot(factors, policy or Policy())
         macs = header_macs(self.keys, self.header.raw[:-64])
         require(is_same(macs, self.header.raw[-64:][: len(macs)]), "the header's MACs (R-3.3)", "authentication-failed")
         self.find_state()
@@ -91,7 +89,8 @@ class Reader:
             before = self.commit_at(newest.commit.previous) if newest.commit.previous else None
             if before is None:
                 raise Refused("authentication-failed", "the newest generation is incomplete, and there is none before it")
-            require(newest.commit.follows(before.commit, before.chain), "two generations do not follow each other")
+            is_next = newest.commit.follows(before.commit, before.chain)
+            require(is_next, "the generation before is not the one that is named", "authentication-failed")
             self.check_served(before)
             require(self.is_complete(before.commit), "two generations are incomplete", "authentication-failed")
             self.state = before
@@ -142,8 +141,8 @@ class Reader:
         at = commit.start
         while commit.offset - at >= ALIGNMENT or any(self.data[at : commit.offset]):
             tag, length = self.data[at : at + 4], int.from_bytes(self.data[at + 4 : at + 8], "little")
-            require(tag in APPENDED, f"no object at {at} (R-2.1)")
-            Reference(at, length).check(*APPENDED[tag], commit.offset, "an object")
+            require(tag in LENGTHS, f"no object at {at} (R-2.1)")
+            Reference(at, length).check(tag, commit.start, commit.offset)
             yield at, self.data[at : at + length]
             at += length
 
@@ -203,10 +202,10 @@ class Reader:
     def subtree(self, reference: Reference, level: int, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, bytes, Reference]]:
         page = self.page(reference, level)
         require(all(low <= key and (high is None or key < high) for key in page.keys), "a key outside of its range (R-5.6)")
-        for key, value in zip(page.keys, page.values):
+        for key, value in zip(page.keys, page.values, strict=True) if level == 0 else []:
             yield key, value, reference
-        for child, first, last in zip(page.children, [low, *page.keys], [*page.keys, high]):
-            child.check(256, Limit.PAGE, 256, reference.offset, "a page")
+        for child, first, last in zip(page.children, [low, *page.keys], [*page.keys, high], strict=True) if level > 0 else []:
+            child.check(b"vPAG", len(self.header.raw), reference.offset)
             yield from self.subtree(child, level - 1, first, last)
 
     def walk(self) -> Iterator[Item | Tombstone]:
@@ -218,7 +217,8 @@ class Reader:
                 yield Tombstone.decode(key, value, self.keyring)
                 continue
             items += 1
-            entry = Entry.decode(key, value, page, self.keyring)
+            entry = Entry.decode(key, value, self.keyring)
+            entry.record.check(b"vREC", len(self.header.raw), page.offset)
             try:
                 yield self.item(key, entry)
             except Refused as refused:

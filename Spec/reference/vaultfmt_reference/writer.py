@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from os.path import commonprefix
 from typing import TypeVar
 
@@ -36,7 +37,7 @@ class NewItem:
 @dataclass
 class NewSlot:
     factors: Factors
-    stretching: Stretching = Stretching()
+    stretching: Stretching = field(default_factory=Stretching)
     name: bytes = b""
     # The names of the groups that a scoped slot grants; None for a full one.
     grants: list[bytes] | None = None
@@ -132,8 +133,8 @@ class Writer:
         sealed = self.wrap(wrapping_key, str8("vaultfmt-1 slot") + vault + slot.clear, payload)
         owner = encode_owner_part(new.name, bytes(32) if kind == FULL else wrapping_key)
         owner = self.wrap(self.keys.slot_owner, str8("vaultfmt-1 slot owner") + vault + slot.clear, owner)
-        parts = {"nonce": sealed[:NONCE], "payload": sealed[NONCE:], "owner_nonce": owner[:NONCE], "owner_part": owner[NONCE:]}
-        return replace(slot, **parts)
+        slot = replace(slot, nonce=sealed[:NONCE], payload=sealed[NONCE:])
+        return replace(slot, owner_nonce=owner[:NONCE], owner_part=owner[NONCE:])
 
     # Sections 5.1 and 5.2
 
@@ -169,10 +170,10 @@ class Writer:
     def tree(self, entries: dict[bytes, bytes]) -> tuple[Reference, int]:
         """Writes it from the leaves up; gives the root and its level."""
         groups = runs(sorted(entries.items()), leaf, least=1)
-        firsts = [b"", *(separator(left[-1][0], right[0][0]) for left, right in zip(groups, groups[1:]))]
+        firsts = [b"", *(separator(left[-1][0], right[0][0]) for left, right in pairwise(groups))]
         pages, level = [leaf(group) for group in groups], 0
         while len(pages) > 0:
-            nodes = [(first, self.append_at("page", b"vPAG", page.encode())) for first, page in zip(firsts, pages)]
+            nodes = [(first, self.append_at("page", b"vPAG", page.encode())) for first, page in zip(firsts, pages, strict=True)]
             if len(nodes) == 1:
                 return nodes[0][1], level
             level += 1
@@ -197,8 +198,8 @@ class Writer:
             header_hash, chain, hashed(str8("vaultfmt-1 digest") + self.hashes), len(self.new.items), len(self.new.tombstones), live,
         )  # fmt: skip
         sealed = self.keys.seal_at("commit", b"vCMT", offset, self.random(NONCE), commit.encode(), extra=64)
-        macs = [commit_mac(key, which, self.keys.vault, sealed) for which, key in (("reader", self.keys.reader), ("owner", self.keys.owner))]
-        return bytes(self.out) + sealed + b"".join(macs)
+        reader = commit_mac(self.keys.reader, "reader", self.keys.vault, sealed)
+        return bytes(self.out) + sealed + reader + commit_mac(self.keys.owner, "owner", self.keys.vault, sealed)
 
     def past(self) -> tuple[Reference, int, bytes]:
         """The history, the generation that follows it, and the chain value of the one before that."""

@@ -3,15 +3,17 @@ import VaultForge
 
 /// `random`: vaults of a seed as vectors, for an exchange with another implementation (Tools/exchange).
 enum RandomCommand {
-    static func run(_ seed: String, _ count: String, _ folder: String) throws {
-        guard let seed = UInt64(seed), let count = Int(count), count > 0 else {
-            throw ForgeError("random takes a seed, a count and a folder")
+    static func run(_ arguments: [String]) throws {
+        guard arguments.count == 4, let seed = UInt64(arguments[0]), let first = Int(arguments[1]), let count = Int(arguments[2]) else {
+            throw ForgeError("random takes a seed, the number of the first vault, how many, and a folder")
         }
-        for number in 0..<count {
-            let name = "random-" + String(repeating: "0", count: max(0, 5 - "\(number)".count)) + "\(number)"
+        let folder = URL(fileURLWithPath: arguments[3], isDirectory: true)
+        for number in first..<first + count {
+            let digits = "\(number)"
+            let name = "random-" + String(repeating: "0", count: max(0, 5 - digits.count)) + digits
             var vault = try RandomVault(seed, number)
             let vector = try vault.vector(name, "vault \(number) of seed \(seed), by the library")
-            try Data(try vector.encode()).write(to: URL(fileURLWithPath: folder).appendingPathComponent(name + ".vector"))
+            try Data(try vector.encode()).write(to: folder.appendingPathComponent(name + ".vector"))
         }
     }
 }
