@@ -1,5 +1,4 @@
 internal import VaultBytes
-internal import VaultFaults
 
 /// Which items: every field that is set must match exactly; `pattern` may match in part.
 public struct Query: Sendable {
@@ -103,65 +102,3 @@ public struct Query: Sendable {
         return out
     }
 }
-<<<<<<< HEAD
-
-/// Goes through items in the order of their keys, a page at a time, as they were when the cursor was made.
-public struct ItemCursor: Sendable {
-    private enum Position: Sendable {
-        case notStarted(TreeReader)
-        case inTree(TreeCursor)
-        case ended
-    }
-
-    private let query: Query
-    private let view: KeyringView
-    private let prefix: [UInt8]
-    private let takesAll: Bool
-    private var position: Position
-    /// how many items the commit counts, and how many have come; only of who goes through all of them.
-    private let counted: UInt64
-    private var count: UInt64 = 0
-
-    /// `items` is what the commit counts.
-    init(query: Query, view: KeyringView, tree: TreeReader, items: UInt64) {
-        counted = items
-        self.query = query
-        self.view = view
-        prefix = query.keyPrefix
-        takesAll = query.isUnrestricted
-        position = .notStarted(tree)
-    }
-
-    /// The next matching item, or nil after the last. Throws what reading a page can throw: `authenticationFailed`, `structureInvalid`, `io`.
-    public mutating func next() throws(VaultError) -> Item? {
-        while let (page, index) = try nextEntry() {
-            let key = page.key(index)
-            guard key.starts(with: prefix) else { break }
-            // what is neither an item nor a tombstone, which end the listing, is nobody's to pass over.
-            if key.first == Format.tombstoneTag { break }
-            let item = try ItemCodec.item(try ItemKey(key), try ItemCodec.decode(page, index), view, at: page.offset)
-            count += 1
-            if takesAll || query.matches(item) { return item }
-        }
-        if takesAll, count != counted, !PlantedFault.itemCountUnchecked.isPlanted {
-            throw VaultError(.structureInvalid, "the newest commit counts \(counted) items, the index has \(count)")
-        }
-        position = .ended
-        return nil
-    }
-
-    private mutating func nextEntry() throws(VaultError) -> (page: Page, index: Int)? {
-        switch position {
-        case .ended: return nil
-        case .notStarted(let tree): position = .inTree(try tree.cursor(from: prefix))
-        case .inTree: break
-        }
-        guard case .inTree(var cursor) = position else { return nil }
-        // Moved out while it changes, so that its path is not copied.
-        position = .ended
-        defer { position = .inTree(cursor) }
-        return try cursor.next()
-    }
-}
-=======
->>>>>>> origin/main

@@ -47,15 +47,9 @@ struct TreeBounds: Sendable {
 
     func check(_ page: Page) throws(VaultError) {
         let first = page.layout.isLeaf ? 0 : 1
-<<<<<<< HEAD
         guard first < page.count, !PlantedFault.treeBoundsUnchecked.isPlanted else { return }
-        if let low, page.compareKey(first, low.page.key(low.index)) < 0 { throw outside(page) }
-        if let high, page.compareKey(page.count - 1, high.page.key(high.index)) >= 0 { throw outside(page) }
-=======
-        guard first < page.count else { return }
         if let low, page.compareKey(first, to: low.page, low.index) < 0 { throw outside(page) }
         if let high, page.compareKey(page.count - 1, to: high.page, high.index) >= 0 { throw outside(page) }
->>>>>>> origin/main
     }
 
     private func outside(_ page: Page) -> VaultError {

@@ -86,7 +86,8 @@ struct RandomVault {
             do {
                 for _ in 0..<count {
                     // What another device's item refuses is left as it was.
-                    do { try Self.step(transaction, &chance, &keys, groups) } catch let error as VaultError where error.code == .deviceBound {}
+                    do { try Self.step(transaction, &chance, &keys, groups) } catch let error as VaultError where error.code == .deviceBound
+                    {}
                 }
             } catch let error as VaultError { throw error } catch { throw VaultError(.invalidArgument, "\(error)") }
             return (chance, keys)
