@@ -13,5 +13,6 @@ struct Part: Sendable {
 enum Role {
     static let all: [String: @Sendable ([String]) -> Int32] = [
         "writer": KillRoles.writer, "reader": KillRoles.reader, "files": FileCases.role,
+        "change": ChangedVault.role,
     ]
 }

@@ -110,6 +110,7 @@ struct FullDisk {
     private func same(_ model: Model, _ key: Int) throws {
         let again = try Vault.open(path, factors: try Keys.factors(key))
         guard try Model(reading: again) == model else { throw Wrong("another handle reads something else") }
+        guard again.tail == .clean else { throw Wrong("another handle sees a tail: \(again.tail)") }
     }
 
     /// Fills the file system until so many pages are free.

@@ -189,8 +189,8 @@ enum FileCases {
     private static func expectation(_ one: FileCase, isRoot: Bool) -> VaultError.Code? {
         switch one.operation {
         case .set: return nil
-        // A link that leads nowhere is made to lead somewhere.
-        case .create: return one.isReadOnly && !isRoot ? .io : nil
+        // A link that leads nowhere is an existing file.
+        case .create: return one.isReadOnly && !isRoot ? .io : one.link == .none ? nil : .fileExists
         case .compact, .changeKey:
             if one.isHardLinked { return .cannotReplace }
             if isRoot { return nil }
