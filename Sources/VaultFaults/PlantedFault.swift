@@ -9,6 +9,7 @@
 package enum PlantedFault: String, CaseIterable, Sendable {
     /// The header's reader MAC is computed and not compared.
     case headerReaderMACUnchecked
+
     // For the harness (Tools/faults harness).
 
     /// A commit is acknowledged before its bytes are synced.
