@@ -8,12 +8,18 @@ enum VerifyCommand {
     static func run(_ folder: String) throws -> Bool {
         let directory = URL(fileURLWithPath: folder, isDirectory: true)
         var vaults: [String: [UInt8]] = [:]
-        var failed: [String] = []
+        var isRight = true
+        func fail(_ name: String) {
+            isRight = false
+            // At once: a planted fault may end the program.
+            print(name)
+            flush()
+        }
         for url in try files(directory, "vector") {
             let file = try VectorFile(try Array(Data(contentsOf: url)))
             let name = url.deletingPathExtension().lastPathComponent
             vaults[name] = file.vault
-            if try !isRight(file) { failed.append(name) }
+            if try !Self.isRight(file) { fail(name) }
         }
         var operations: [(String, VectorFile)] = []
         for url in try files(directory.appendingPathComponent("ops", isDirectory: true), "ops") {
@@ -21,9 +27,8 @@ enum VerifyCommand {
         }
         // A base may be another one's result: what is committed, not what is made now.
         for (name, file) in operations { vaults[name] = file.vault }
-        for (name, file) in operations where try !isMade(name, file, vaults) { failed.append("ops/" + name) }
-        for name in failed { print(name) }
-        return failed.isEmpty
+        for (name, file) in operations where try !isMade(name, file, vaults) { fail("ops/" + name) }
+        return isRight
     }
 
     private static func files(_ directory: URL, _ type: String) throws -> [URL] {
