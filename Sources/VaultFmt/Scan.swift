@@ -44,8 +44,8 @@ extension Vault {
             } else {
                 SecondThread.run({ first.read() }, alongside: { second.read() })
             }
-            let isLast = try first.give(&keys, &count, self, to: body)
-            if try isLast || second.give(&keys, &count, self, to: body) { break }
+            if try first.give(&keys, &count, self, to: body) { break }
+            if try second.give(&keys, &count, self, to: body) { break }
         }
         //
         guard !query.isUnrestricted || count == items else { throw ItemCursor.miscounted }
