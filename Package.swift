@@ -26,7 +26,7 @@ let package = Package(
         .library(name: "KeychainAccess", targets: ["KeychainAccess"]),
         .library(name: "SecItem", targets: ["SecItem"]),
         .library(name: "KeychainStores", targets: ["KeychainStores"]),
-        .executable(name: "vaultfmt", targets: ["VaultCommand"]),
+        .executable(name: "vaultfmt", targets: ["VaultCommandMain"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -59,7 +59,8 @@ let package = Package(
             name: "KeychainStores",
             dependencies: ["KeychainAccess", "SecItem", .product(name: "Logging", package: "swift-log")], swiftSettings: settings),
 
-        .executableTarget(
+        // A library, so that its parsers can be fuzzed; the program beside it only calls it.
+        .target(
             name: "VaultCommand",
             dependencies: [
                 "VaultFmt", "CVaultShim", "SwiftCSV",
@@ -69,10 +70,19 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
+        .executableTarget(name: "VaultCommandMain", dependencies: ["VaultCommand"], swiftSettings: settings),
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"], swiftSettings: strict),
+
+        // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
+        .target(
+            name: "Fuzzing", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "round-trip", dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Tests/RoundTrip", swiftSettings: settings),
 
         // The snippets of programs written for Apple's Keychain (Tests/Seeds), in the Swift that they are in, and a program that runs them.
         .target(name: "SeedUser", dependencies: ["KeychainAccess"], path: "Tests/Seeds/User", swiftSettings: swift5),
@@ -102,7 +112,9 @@ let package = Package(
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
-            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultFmt", "CTestSupport"], swiftSettings: settings),
+            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultCommandMain", "VaultFmt", "CTestSupport"],
+            exclude: ["Programs/git_server.py"],
+            swiftSettings: settings),
 
         // What Tools/harness runs: crashes, faults, kills and whatever else a test of one process cannot show.
         .executableTarget(
@@ -124,10 +136,14 @@ let package = Package(
 
         // Makes the conformance vectors, and answers the runner for this implementation (Spec/vectors/README.md).
         .executableTarget(
-            name: "vectors", dependencies: ["VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore"], path: "Tests/Vectors",
+            name: "vectors",
+            dependencies: [
+                "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Vectors",
             swiftSettings: settings),
 
-        // They run Tests/SpecReader, which was written from the specification alone.
-        .testTarget(name: "SpecTests", dependencies: ["VaultFmt"], swiftSettings: strict),
+        // They compare the library with Spec/reference, which was written from the specification alone.
+        .testTarget(name: "SpecTests", dependencies: ["VaultFmt", "vectors"], swiftSettings: strict),
     ]
 )

@@ -1,14 +1,20 @@
 /// The fields of an item key: order-preserving, and with one encoding (section 6.1).
 package enum KeyFields {
     /// Each `00` becomes `00 FF`; `00 00` ends the field.
-    package static func append(_ field: some Sequence<UInt8>, to out: inout [UInt8]) {
-        for byte in field {
-            out.append(byte)
-            if byte == 0 { out.append(0xFF) }
+    package static func append(_ field: [UInt8], to out: inout [UInt8]) {
+        if field.contains(0) {
+            for byte in field {
+                out.append(byte)
+                if byte == 0 { out.append(0xFF) }
+            }
+        } else {
+            out.append(contentsOf: field)
         }
         out.append(0)
         out.append(0)
     }
+
+    package static func append(_ text: String, to out: inout [UInt8]) { append(Array(text.utf8), to: &out) }
 
     /// Reads a field; at most 4096 bytes.
     package static func field(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> [UInt8] {
@@ -33,8 +39,12 @@ package enum KeyFields {
     package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor, isText: Bool) throws(FormatError) {
         let start = cursor
         var escapes = 0
+        var seen: UInt64 = 0
         while true {
-            if try cursor.u8(bytes) != 0 { continue }
+            seen |= cursor.skipNonzero(bytes)
+            let byte = try cursor.u8(bytes)
+            seen |= UInt64(byte & 0x80)
+            if byte != 0 { continue }
             let next = try cursor.u8(bytes)
             if next == 0 { break }
             guard next == 0xFF else { throw cursor.error("an item key's field is wrongly escaped") }
@@ -43,7 +53,7 @@ package enum KeyFields {
         guard cursor.position - start.position - 2 - escapes <= Format.Limit.field else {
             throw cursor.limit("an item key's field has more than \(Format.Limit.field) bytes")
         }
-        guard isText else { return }
+        guard isText, seen != 0 || escapes > 0 else { return }
         if escapes == 0 { return try cursor.checkText(bytes, start.position..<cursor.position - 2) }
         var again = start
         _ = try text(bytes, &again)

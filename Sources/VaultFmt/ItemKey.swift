@@ -18,7 +18,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         guard group.utf8.count <= Format.Limit.field else {
             throw VaultError(.limitExceeded, "the access group has \(group.utf8.count) bytes; at most \(Format.Limit.field) are possible")
         }
-        KeyFields.append(group.utf8, to: &out)
+        KeyFields.append(group, to: &out)
         out.append(synchronizable ? 1 : 0)
         guard out.count <= Format.Limit.itemKey else {
             throw VaultError(.limitExceeded, "the item's names take \(out.count) bytes; at most \(Format.Limit.itemKey) are possible")
@@ -103,10 +103,15 @@ public struct ItemKey: Hashable, Comparable, Sendable {
 
     var encodedGroup: ArraySlice<UInt8> { bytes[groupStart..<bytes.count - 1] }
 
+    /// Whether the group is the one whose name is encoded so.
+    func isInGroup(_ encoded: [UInt8]) -> Bool {
+        ByteOrder.compare(bytes.span, groupStart..<bytes.count - 1, encoded.span, 0..<encoded.count) == 0
+    }
+
     /// A group's name as it stands in keys.
     static func encodedGroup(_ name: String) -> [UInt8] {
         var out: [UInt8] = []
-        KeyFields.append(name.utf8, to: &out)
+        KeyFields.append(name, to: &out)
         return out
     }
 

@@ -90,63 +90,15 @@ public struct Query: Sendable {
         var out: [UInt8] = []
         if itemClass ?? .genericPassword == .genericPassword, let service {
             out.append(ItemClass.genericPassword.rawValue)
-            KeyFields.append(service.utf8, to: &out)
-            if let account { KeyFields.append(account.utf8, to: &out) }
+            KeyFields.append(service, to: &out)
+            if let account { KeyFields.append(account, to: &out) }
         } else if itemClass ?? .internetPassword == .internetPassword, let server {
             out.append(ItemClass.internetPassword.rawValue)
-            KeyFields.append(server.utf8, to: &out)
-            if let `protocol` { KeyFields.append(`protocol`.utf8, to: &out) }
+            KeyFields.append(server, to: &out)
+            if let `protocol` { KeyFields.append(`protocol`, to: &out) }
         } else if let itemClass {
             out.append(itemClass.rawValue)
         }
         return out
-    }
-}
-
-/// Goes through items in the order of their keys, a page at a time, as they were when the cursor was made.
-public struct ItemCursor: Sendable {
-    private enum Position: Sendable {
-        case notStarted(TreeReader)
-        case inTree(TreeCursor)
-        case ended
-    }
-
-    private let query: Query
-    private let view: KeyringView
-    private let prefix: [UInt8]
-    private let takesAll: Bool
-    private var position: Position
-
-    init(query: Query, view: KeyringView, tree: TreeReader) {
-        self.query = query
-        self.view = view
-        prefix = query.keyPrefix
-        takesAll = query.isUnrestricted
-        position = .notStarted(tree)
-    }
-
-    /// The next matching item, or nil after the last. Throws what reading a page can throw: `authenticationFailed`, `structureInvalid`, `io`.
-    public mutating func next() throws(VaultError) -> Item? {
-        while let (page, index) = try nextEntry() {
-            let key = page.key(index)
-            guard key.starts(with: prefix), let first = key.first, first < Format.tombstoneTag else { break }
-            let item = try ItemCodec.item(try ItemKey(key), try ItemCodec.decode(page, index), view, at: page.offset)
-            if takesAll || query.matches(item) { return item }
-        }
-        position = .ended
-        return nil
-    }
-
-    private mutating func nextEntry() throws(VaultError) -> (page: Page, index: Int)? {
-        switch position {
-        case .ended: return nil
-        case .notStarted(let tree): position = .inTree(try tree.cursor(from: prefix))
-        case .inTree: break
-        }
-        guard case .inTree(var cursor) = position else { return nil }
-        // Moved out while it changes, so that its path is not copied.
-        position = .ended
-        defer { position = .inTree(cursor) }
-        return try cursor.next()
     }
 }

@@ -242,6 +242,7 @@ public final class Transaction {
             throw VaultError(.limitExceeded, "a vault knows at most \(Format.Limit.devices) devices")
         }
         keyring.devices.append(core.deviceID)
+        view = KeyringView(keyring)
         return keyring.devices.count
     }
 
