@@ -21,6 +21,8 @@ let package = Package(
     products: [
         .library(name: "VaultFmt", targets: ["VaultFmt"]),
         .executable(name: "vaultfmt", targets: ["VaultCommand"]),
+        // What Tools/c/install makes the shared library of.
+        .library(name: "vaultfmt-c", type: .static, targets: ["VaultC"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -43,6 +45,9 @@ let package = Package(
             name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim", "VaultFaults"], swiftSettings: settings),
         .target(
             name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore", "VaultFaults"], swiftSettings: settings),
+        // The C interface: the header is the contract, in CVaultFmt; VaultC implements it.
+        .target(name: "CVaultFmt", cSettings: strictC),
+        .target(name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt"], swiftSettings: settings),
         .executableTarget(
             name: "VaultCommand",
             dependencies: [
@@ -57,6 +62,9 @@ let package = Package(
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"], swiftSettings: strict),
+
+        // The rest of the C interface is tested from C: Tests/C.
+        .testTarget(name: "VaultCTests", dependencies: ["VaultC", "CVaultFmt", "VaultFmt"], swiftSettings: strict),
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
