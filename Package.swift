@@ -68,7 +68,8 @@ let package = Package(
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
-            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultFmt", "CTestSupport"], swiftSettings: settings),
+            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultFmt", "CTestSupport"], exclude: ["Programs/git_server.py"],
+            swiftSettings: settings),
 
         // What Tools/harness runs: crashes, faults, kills and whatever else a test of one process cannot show.
         .executableTarget(

@@ -70,6 +70,33 @@ public func vaultfmt_unlock(
     }
 }
 
+// MARK: unlocking once
+
+@c @implementation
+public func vaultfmt_keep_open(_ vault: OpaquePointer?, _ seconds: UInt32) -> vaultfmt_status {
+    status { () throws(VaultError) in try Handle.vault(vault).vault.keepOpen(seconds: seconds) }
+}
+
+@c @implementation
+public func vaultfmt_open_kept(
+    _ path: UnsafePointer<CChar>?, _ options: UnsafePointer<vaultfmt_open_options>?, _ vault: UnsafeMutablePointer<OpaquePointer?>?
+) -> vaultfmt_status {
+    vault?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(vault, "vault")
+        let options = try Input.openOptions(options)
+        guard let opened = try Vault.openKept(try Input.string(path, "path"), options: options) else {
+            throw VaultError(.noSlotOpens, "the vault is not kept open")
+        }
+        out.pointee = Handle.owning(VaultHandle(opened))
+    }
+}
+
+@c @implementation
+public func vaultfmt_end_keeping(_ path: UnsafePointer<CChar>?) -> vaultfmt_status {
+    status { () throws(VaultError) in _ = try Vault.endKeeping(try Input.string(path, "path")) }
+}
+
 // MARK: state
 
 @c @implementation

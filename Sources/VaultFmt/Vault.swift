@@ -80,11 +80,14 @@ public final class Vault: Sendable {
         _ path: String, factors: borrowing Factors, options: consuming OpenOptions, place: Store.Place
     ) throws(VaultError) -> Vault {
         let store = try Store.open(path, writable: options.writable, factors: factors.keys, limits: options.limits, place: place)
+        return try Vault(opened: store, options: options)
+    }
+
+    convenience init(opened store: Store, options: consuming OpenOptions) throws(VaultError) {
         let anchor = options.anchor
         let wait = options.lockWait
-        let vault = Vault(VaultCore(store, device: options.takeDevice(), lockWait: wait))
-        if let anchor { try vault.require(anchor) }
-        return vault
+        self.init(VaultCore(store, device: options.takeDevice(), lockWait: wait))
+        if let anchor { try require(anchor) }
     }
 
     /// Throws if the vault has not come from this state.

@@ -41,12 +41,19 @@ package enum SlotOpener {
             if let cost = slot.cost { try limits.spend(cost, &spent) }
             let key = try slotKey(slot, header.id, factors)
             guard Bytes32(words: key.commitment()) == slot.commitment else { continue }
-            var opened = try open(slot, header, wrappingKey: key.wrappingKey())
-            if checkingHeader { try HeaderSeal.check(header, bytes, opened.keys) }
-            opened.grants = try opened.keys.isOwner ? Grants() : grants(slot, header.id, wrappingKey: opened.wrappingKey)
-            return opened
+            return try open(slot, header, bytes, wrappingKey: key.wrappingKey(), checkingHeader: checkingHeader)
         }
         throw VaultError(.noSlotOpens, refusal(header, factors.kinds, tried: !candidates.isEmpty))
+    }
+
+    /// Opens a slot with its wrapping key, and checks the header with what it opens.
+    package static func open(
+        _ slot: Slot, _ header: Header, _ bytes: [UInt8], wrappingKey: consuming Secret, checkingHeader: Bool = true
+    ) throws(VaultError) -> OpenedSlot {
+        var opened = try open(slot, header, wrappingKey: wrappingKey)
+        if checkingHeader { try HeaderSeal.check(header, bytes, opened.keys) }
+        opened.grants = try opened.keys.isOwner ? Grants() : grants(slot, header.id, wrappingKey: opened.wrappingKey)
+        return opened
     }
 
     /// Opens a slot with its wrapping key, and checks nothing else yet.

@@ -126,6 +126,29 @@ void test_slots(void) {
     rotated();
 }
 
+/* Where there is no kernel keyring, that is what is said. */
+static void kept_open(void) {
+    vaultfmt_vault *vault = open_to_write("locking.vault");
+    vaultfmt_vault *second = (vaultfmt_vault *)1;
+    const char *path = file_in_folder("locking.vault");
+    vaultfmt_status status = vaultfmt_keep_open(vault, 60);
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_keep_open(vault, 0));
+    if (status == VAULTFMT_NO_KERNEL_KEYRING) {
+        EXPECT(VAULTFMT_NO_KERNEL_KEYRING, vaultfmt_open_kept(path, NULL, &second));
+        CHECK(second == NULL);
+        fputs("no kernel keyring here: keeping a vault open was not tested\n", stderr);
+    } else {
+        EXPECT(VAULTFMT_OK, status);
+        EXPECT(VAULTFMT_OK, vaultfmt_open_kept(path, NULL, &second));
+        CHECK(has_secret(second, "s", "early", "wiped"));
+        vaultfmt_close(second);
+        EXPECT(VAULTFMT_OK, vaultfmt_end_keeping(path));
+        EXPECT(VAULTFMT_NO_SLOT_OPENS, vaultfmt_open_kept(path, NULL, &second));
+        EXPECT(VAULTFMT_OK, vaultfmt_end_keeping(path));
+    }
+    vaultfmt_close(vault);
+}
+
 void test_locking(void) {
     uint8_t device[VAULTFMT_DEVICE_SIZE];
     vaultfmt_factors factors = raw_key();
@@ -170,4 +193,5 @@ void test_locking(void) {
     CHECK(item->is_device_bound == 1 && memcmp(item->device, device, 16) == 0);
     vaultfmt_item_free(item);
     vaultfmt_close(vault);
+    kept_open();
 }

@@ -69,7 +69,8 @@ enum {
     VAULTFMT_PASSPHRASE_INVALID = 29,   /* empty, too long or not UTF-8 */
     VAULTFMT_WEAK_KDF = 30,             /* below the floor of what a key derivation must cost */
     VAULTFMT_INVALID_ARGUMENT = 31,
-    VAULTFMT_OUT_OF_MEMORY = 32         /* the key derivation's memory could not be had */
+    VAULTFMT_OUT_OF_MEMORY = 32,        /* the key derivation's memory could not be had */
+    VAULTFMT_NO_KERNEL_KEYRING = 33     /* the system has no kernel keyring, or does not lend it */
 };
 
 /* A status as a word, "no-such-item"; "unknown" for a number that is none. Static. Any thread. */
@@ -192,6 +193,21 @@ vaultfmt_status vaultfmt_lock(vaultfmt_vault *vault);
 /* Unlocks it with the factors of any of its slots, and moves to the newest state. Of the options, only the limits count; without them,
    the defaults. Returns what opening returns. Any thread. */
 vaultfmt_status vaultfmt_unlock(vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_open_options *options);
+
+/* ---- Unlocking once ----
+ *
+ * What opens a vault can be kept in the user's keyring in the Linux kernel: in no file, never swapped out, wiped when its time is up, and there for every
+ * process of the same user. `vaultfmt unlock` and `vaultfmt lock` do the same. VAULTFMT_NO_KERNEL_KEYRING where there is none, as in most containers.
+ */
+
+/* Keeps a vault open for so many seconds, 1 at least. VAULTFMT_LOCKED. Any thread. */
+vaultfmt_status vaultfmt_keep_open(vaultfmt_vault *vault, uint32_t seconds);
+
+/* Opens a vault that is kept open; VAULTFMT_NO_SLOT_OPENS if it is not. Without options, the defaults. As vaultfmt_open otherwise. Any thread. */
+vaultfmt_status vaultfmt_open_kept(const char *path, const vaultfmt_open_options *options, vaultfmt_vault **vault);
+
+/* Ends it for the vault in a file; handles that are open stay so. VAULTFMT_OK also if it was not kept open. Any thread. */
+vaultfmt_status vaultfmt_end_keeping(const char *path);
 
 /* ---- State ---- */
 
