@@ -82,10 +82,17 @@ package struct Cursor: Sendable {
         return Bytes32(words: (a, b, c, try u64(bytes)))
     }
 
-    /// Steps over bytes that are not zero, eight at a time; some may be left before the next zero.
+    /// Steps over bytes that are not zero, eight at a time; some may be left before the next zero. Says which high bits it met.
     @inline(__always)
-    mutating func skipNonzero(_ bytes: Span<UInt8>) {
-        while position + 8 <= end, !Words.hasZero(Words.load(bytes, position)) { position += 8 }
+    mutating func skipNonzero(_ bytes: Span<UInt8>) -> UInt64 {
+        var seen: UInt64 = 0
+        while position + 8 <= end {
+            let word = Words.load(bytes, position)
+            if Words.hasZero(word) { break }
+            seen |= word
+            position += 8
+        }
+        return seen & Words.highBits
     }
 
     /// Reads a varint.
@@ -97,6 +104,20 @@ package struct Cursor: Sendable {
     }
 
     private mutating func longVarint(_ bytes: Span<UInt8>, first: UInt8) throws(FormatError) -> UInt64 {
+        // Eight bytes at once, where there are so many and the number ends within them.
+        if position + 7 <= end, position >= 1 {
+            let word = Words.load(bytes, position - 1)
+            let stops = ~word & Words.highBits
+            if stops != 0 {
+                let count = stops.trailingZeroBitCount / 8 + 1
+                guard count == 1 || word >> UInt64(8 * (count - 1)) & 0x7F != 0 else {
+                    position += count - 1
+                    throw error("a varint is longer than it needs to be")
+                }
+                position += count - 1
+                return Words.groups(word, count)
+            }
+        }
         var value = UInt64(first & 0x7F)
         for shift in stride(from: UInt64(7), through: 56, by: 7) {
             let byte = try u8(bytes)
@@ -159,7 +180,7 @@ package struct Cursor: Sendable {
         if index < range.upperBound { _ = try text(bytes, range) }
     }
 
-    package func copy(_ bytes: Span<UInt8>, _ range: Range<Int>) -> [UInt8] { [UInt8](copying: bytes, range) }
+    package func copy(_ bytes: Span<UInt8>, _ range: Range<Int>) -> [UInt8] { ByteCopy.of(bytes, range) }
 }
 
 /// Eight bytes at a time, where a loop over bytes would take most of the time.
@@ -169,6 +190,15 @@ enum Words {
     @inline(__always)
     static func load(_ bytes: Span<UInt8>, _ at: Int) -> UInt64 {
         UInt64(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self))
+    }
+
+    /// The groups of seven bits in the first `count` bytes.
+    @inline(__always)
+    static func groups(_ word: UInt64, _ count: Int) -> UInt64 {
+        let bits = count == 8 ? word : word & ((1 << UInt64(8 * count)) - 1)
+        let pairs = (bits & 0x007F_007F_007F_007F) | (bits & 0x7F00_7F00_7F00_7F00) >> 1
+        let fours = (pairs & 0x0000_3FFF_0000_3FFF) | (pairs & 0x3FFF_0000_3FFF_0000) >> 2
+        return (fours & 0x0FFF_FFFF) | (fours & 0x0FFF_FFFF_0000_0000) >> 4
     }
 
     /// Whether one of the bytes is zero.

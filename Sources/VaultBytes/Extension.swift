@@ -14,7 +14,8 @@ package struct Extension: Equatable, Sendable {
         let flags = try cursor.u8(bytes)
         guard flags <= 1 else { throw cursor.error("an extension has unknown flags") }
         let length = Int(try cursor.u8(bytes))
-        guard (1...Format.Limit.extensionName).contains(length) else { throw cursor.error("an extension's name has \(length) bytes") }
+        guard length >= 1 else { throw cursor.error("an extension without a name") }
+        guard length <= Format.Limit.extensionName else { throw cursor.limit("an extension's name has \(length) bytes") }
         let range = try cursor.take(length, "an extension's name")
         for index in range {
             guard (33...126).contains(bytes[index]) else {
@@ -24,7 +25,7 @@ package struct Extension: Equatable, Sendable {
         name = try cursor.text(bytes, range)
         isCritical = flags == 1
         let size = Int(try cursor.u16(bytes))
-        guard size <= Format.Limit.extensionValue else { throw cursor.error("an extension's value has \(size) bytes") }
+        guard size <= Format.Limit.extensionValue else { throw cursor.limit("an extension's value has \(size) bytes") }
         value = cursor.copy(bytes, try cursor.take(size, "an extension's value"))
     }
 

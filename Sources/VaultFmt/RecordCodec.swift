@@ -59,6 +59,14 @@ enum RecordCodec {
 
     /// Where an item's secret is in its body, and the item with all its attributes; checks that the body belongs to the item.
     static func take(_ body: Span<UInt8>, _ item: Item) throws(VaultError) -> (secret: Range<Int>, item: Item) {
+        let (secret, large) = try parts(body, item)
+        return (secret, try Item(item, adding: large))
+    }
+
+    /// Where an item's secret is in its body, and its large attributes; checks that the body belongs to the item.
+    static func parts(
+        _ body: Span<UInt8>, _ item: Item
+    ) throws(VaultError) -> (secret: Range<Int>, attributes: [AttributeList.Entry]) {
         let offset = item.entry.record.offset
         let layout: RecordLayout
         let large: [AttributeList.Entry]
@@ -73,7 +81,7 @@ enum RecordCodec {
             throw VaultError(
                 .structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
         }
-        return (layout.secret, try Item(item, adding: large))
+        return (layout.secret, large)
     }
 
     /// The large attributes.

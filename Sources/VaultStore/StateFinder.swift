@@ -1,3 +1,4 @@
+internal import Glibc
 package import VaultBytes
 internal import VaultCrypto
 
@@ -111,16 +112,13 @@ package struct StateFinder {
 
     /// Whether a state's commit is still the newest: its frame is there as it was, and nothing after it but zeros.
     package func isNewest(_ commit: Commit, _ frame: [UInt8]) throws(VaultError) -> Bool {
-        let size = try file.size()
-        guard size >= commit.end, size - commit.end <= Format.Limit.reserve else { return false }
-        let next = Int(min(size - commit.end, UInt64(Format.commitAlignment)))
-        let bytes: [UInt8]
-        do throws(VaultError) { bytes = try file.bytes(Format.commitSize + next, at: commit.offset) } catch {
-            // A reserve may have been cut off meanwhile.
-            guard try file.size() < size else { throw error }
-            return false
+        try withUnsafeTemporaryAllocation(byteCount: frame.count + Format.commitAlignment, alignment: 8) { (buffer) throws(VaultError) in
+            let count = try file.readAvailable(into: buffer, at: commit.offset)
+            guard count >= frame.count else { return false }
+            guard let read = buffer.baseAddress.map({ UnsafeRawPointer($0) }) else { return false }
+            let isSame = frame.withUnsafeBytes { memcmp($0.baseAddress ?? read, read, frame.count) == 0 }
+            return isSame && buffer[frame.count..<count].allSatisfy { $0 == 0 }
         }
-        return bytes.starts(with: frame) && bytes[Format.commitSize...].allSatisfy { $0 == 0 }
     }
 
     /// The commit at an offset, if one opens there.
@@ -134,6 +132,12 @@ package struct StateFinder {
         let commit = try decoding { () throws(FormatError) in try Commit(body.span, at: offset) }
         guard commit.previous != 0 || commit.start == headerLength else {
             throw VaultError(.structureInvalid, "the first commit does not begin after the header", at: offset)
+        }
+        let refs = [commit.root?.ref, commit.keyring, commit.history]
+        guard commit.start >= headerLength, commit.previous == 0 || commit.previous >= headerLength,
+            refs.allSatisfy({ $0.map { $0.offset >= headerLength } ?? true })
+        else {
+            throw VaultError(.structureInvalid, "a commit refers to what is in the header", at: offset)
         }
         return (frame, CommittedState(commit: commit, body: body, vault: vault))
     }
