@@ -32,7 +32,7 @@ def test_a_vault_is_a_mapping(vault: Vault) -> None:
     assert len(vault) == 0 and list(vault) == []
 
 
-@pytest.mark.parametrize("text", ODD + ["nul\0inside"], ids=ascii)
+@pytest.mark.parametrize("text", [*ODD, "nul\x00inside"], ids=ascii)
 def test_names_and_secrets_of_any_characters(vault: Vault, text: str) -> None:
     vault[text, text] = text.encode()
     assert vault[text, text] == text.encode()

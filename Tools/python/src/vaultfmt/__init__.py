@@ -33,7 +33,7 @@ from .values import (
     inspect,
     library_version,
 )
-from .vault import Vault, create, open, open_kept
+from .vault import Vault, create, end_keeping, open, open_kept
 
 __version__ = library_version()
 
@@ -58,6 +58,7 @@ __all__ = [
     "Vault",
     "Verdict",
     "create",
+    "end_keeping",
     "format_version",
     "generate_device",
     "generate_key_file",

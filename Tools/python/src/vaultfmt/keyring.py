@@ -49,7 +49,7 @@ class VaultKeyring(KeyringBackend):
         self._guard = threading.Lock()
 
     @properties.classproperty  # type: ignore[misc]
-    def priority(cls) -> float:  # noqa: N805
+    def priority(cls) -> float:
         """Above backends that keep passwords in plaintext, and below a desktop's own."""
         path = os.environ.get("KEYRING_PROPERTY_VAULT") or local.default_path()
         if not os.path.exists(path):

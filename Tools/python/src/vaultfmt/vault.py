@@ -97,6 +97,11 @@ def open_kept(
         return Vault(out[0], path)
 
 
+def end_keeping(path: Path) -> None:
+    """Ends what `vaultfmt unlock` or `Vault.keep_open` began, for the vault in a file; nothing if it was not kept open."""
+    check(lib.vaultfmt_end_keeping(path_bytes(path)))
+
+
 def _open_options(
     arguments: Arguments, writable: bool, limits: Limits | None, device: BytesLike | None, anchor: str | None, wait: float
 ) -> Any:
