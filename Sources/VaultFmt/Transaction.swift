@@ -43,7 +43,7 @@ public final class Transaction {
     /// All matching items as they were when the transaction began, in the order of their keys.
     package func items(matching query: Query = Query()) throws(VaultError) -> ItemCursor {
         try requireOpen()
-        return ItemCursor(query: query, view: core.view, tree: core.store.tree)
+        return ItemCursor(core, query)
     }
 
     private func open(_ item: Item) throws(VaultError) -> OpenedItem {
