@@ -7,8 +7,8 @@
         print(vault["example.org", "ann"])
 
 A vault is a mapping of keys (`GenericPassword` and the other classes; a pair is a service and an account) to secrets, which are bytes.
-Beyond that, `item`, `search`, `add`, `set`, `change`, `move` and `remove` know attributes, dates and filters, and `transaction` makes changes that become
-durable together. Every error is a `VaultError`, with a class of its own for each status.
+Beyond that, `item`, `search`, `add`, `set`, `change`, `move` and `remove` know attributes, dates and filters, and `transaction` makes
+changes that become durable together. Every error is a `VaultError`, with a class of its own for each status.
 
 Python's bytes and strings are ordinary memory that nobody wipes. `Vault.open` lends a secret in memory that is.
 """

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from types import MappingProxyType
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar
 
 from ._library import Arguments, ffi, lib, to_bytes, to_text
 from .errors import error
@@ -79,7 +79,7 @@ class Identity(_Key):
     serial_number: bytes
 
 
-ItemKey = Union[GenericPassword, InternetPassword, Certificate, KeyItem, Identity]
+ItemKey = GenericPassword | InternetPassword | Certificate | KeyItem | Identity
 _CLASSES: dict[int, Callable[..., ItemKey]] = {
     kind.item_class: kind for kind in (GenericPassword, InternetPassword, Certificate, KeyItem, Identity)
 }
@@ -119,8 +119,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 class Item:
     """An item without its secret: what listing and searching read.
 
-    Times are milliseconds since 1970-01-01T00:00:00Z. `attributes` of an item that was found hold those that stand in the index; `sealed_attributes` says
-    how many more there are. `encoded_key` is the key as it stands in the index: its order is the order of items.
+    Times are milliseconds since 1970-01-01T00:00:00Z. `attributes` of an item that was found hold those that stand in the index;
+    `sealed_attributes` says how many more there are. `encoded_key` is the key as it stands in the index: its order is the order of items.
     """
 
     id: str

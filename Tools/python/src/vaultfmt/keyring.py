@@ -1,7 +1,8 @@
 """A backend of the `keyring` package that keeps passwords in a vault.
 
-It is found by itself once a vault is there: `VAULTFMT_VAULT`, or the command's default vault. It is opened as `vaultfmt.local` does: with the factors in
-the environment, or with what `vaultfmt unlock` keeps. A password is the generic password of the service and the user name, whatever characters those are made of.
+It is found by itself once a vault is there: `VAULTFMT_VAULT`, or the command's default vault. It is opened as `vaultfmt.local` does: with
+the factors in the environment, or with what `vaultfmt unlock` keeps. A password is the generic password of the service and the user name,
+whatever characters those are made of.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class VaultKeyring(KeyringBackend):
         self._with_vault(write)
 
     def _with_vault(self, body: Callable[[Vault], Result]) -> Result:
-        """Runs `body` on the newest state of the vault, which stays open for as long as the process lives: the key derivation is run once."""
+        """Runs `body` on the newest state of the vault, which stays open while the process lives: the key derivation runs once."""
         try:
             with self._guard:
                 return body(self._newest())

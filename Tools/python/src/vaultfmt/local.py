@@ -1,11 +1,11 @@
-"""A vault as the `vaultfmt` command opens it on this machine: the same default place, environment variables, device file and memory of states.
+"""A vault as the `vaultfmt` command opens it on this machine: same default place, environment, device file and memory of states.
 
     from vaultfmt import local
 
     with local.open(writable=True) as vault: ...
 
-The vault is `VAULTFMT_VAULT`, or `vaultfmt/default.vault` in `XDG_DATA_HOME`. It is opened with `VAULTFMT_PASSPHRASE`, `VAULTFMT_PASSPHRASE_FILE` and
-`VAULTFMT_KEY_FILE`; where none is set, with what `vaultfmt unlock` keeps. Nothing is ever asked.
+The vault is `VAULTFMT_VAULT`, or `vaultfmt/default.vault` in `XDG_DATA_HOME`. It is opened with `VAULTFMT_PASSPHRASE`,
+`VAULTFMT_PASSPHRASE_FILE` and `VAULTFMT_KEY_FILE`; where none is set, with what `vaultfmt unlock` keeps. Nothing is ever asked.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _state_folder() -> Path:
 def open(path: str | os.PathLike[str] | None = None, *, writable: bool = False, wait: float = 10.0) -> Vault:
     """Opens a vault with what the environment gives, else with what `vaultfmt unlock` keeps.
 
-    What is opened is compared with what this machine remembers of the vault (RolledBack, Forked), and remembered, again when it is closed. Raises
-    NoSlotOpens where nothing opens it.
+    What is opened is compared with what this machine remembers of the vault (RolledBack, Forked), and remembered, again when it is closed.
+    Raises NoSlotOpens where nothing opens it.
     """
     path = default_path() if path is None else os.fspath(path)
     if not os.path.lexists(path):

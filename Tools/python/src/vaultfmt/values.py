@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import enum
 import os
-from typing import Any, Union
+from typing import Any
 
 from ._library import Arguments, check, ffi, lib, path_bytes, to_text
 
-BytesLike = Union[bytes, bytearray, memoryview]
+BytesLike = bytes | bytearray | memoryview
 
 
 class Accessibility(enum.IntEnum):

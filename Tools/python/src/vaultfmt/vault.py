@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypedDict, Union
+from typing import Any, TypedDict
 
 from ._library import Arguments, check, ffi, lib, path_bytes, to_text
 from .errors import NoSuchItem, VaultError
 from .items import GenericPassword, Item, ItemKey, OpenedItem, _Key, item, key_structure
 from .values import Accessibility, BytesLike, Factors, KDFCost, Limits, Report, Slot, Statistics, Tail, Verdict, slot
 
-Path = Union[str, bytes, "os.PathLike[str]"]
-KeyLike = Union[ItemKey, str, tuple[str, str]]
+Path = str | bytes | os.PathLike[str]
+KeyLike = ItemKey | str | tuple[str, str]
 _UNSET = -(2**63)
 
 
@@ -77,7 +77,7 @@ def open(
     anchor: str | None = None,
     wait: float = 10.0,
 ) -> Vault:
-    """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack or Forked unless it has come from that state."""
+    """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack or Forked unless it came from that state."""
     with Arguments() as arguments:
         options = _open_options(arguments, writable, limits, device, anchor, wait)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
@@ -89,7 +89,7 @@ def open(
 def open_kept(
     path: Path, *, writable: bool = False, device: BytesLike | None = None, anchor: str | None = None, wait: float = 10.0
 ) -> Vault:
-    """Opens a vault that `vaultfmt unlock` or `Vault.keep_open` keeps open. Raises NoSlotOpens if it is not, NoKernelKeyring where there is none."""
+    """Opens a vault that `vaultfmt unlock` or `Vault.keep_open` keeps open. Raises NoSlotOpens if it is not, NoKernelKeyring."""
     with Arguments() as arguments:
         options = _open_options(arguments, writable, None, device, anchor, wait)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
@@ -131,8 +131,8 @@ def _key(key: KeyLike) -> ItemKey:
 class Vault(MutableMapping[KeyLike, bytes]):
     """An open vault; a mapping of keys to secrets. Use it in a `with`, or close it: that wipes its keys.
 
-    Any number of threads may use it. It must not be used in a child process after a fork. A pair is the key of a generic password, of service
-    and account, and a string that of one without an account. Changes are durable when they return, but within a `transaction`.
+    Any number of threads may use it. It must not be used in a child process after a fork. A pair is the key of a generic password, of
+    service and account, and a string that of one without an account. Changes are durable when they return, but within a `transaction`.
     """
 
     def __init__(self, handle: Any, path: Path) -> None:
@@ -221,7 +221,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
                 lib.vaultfmt_item_free(out[0])
 
     def open(self, key: KeyLike) -> OpenedItem:
-        """The item with this key with its secret, in memory that is wiped: use it in a `with`. Raises NoSuchItem, Locked, NotPermitted, DeviceBound."""
+        """The item with its secret, in memory that is wiped: use it in a `with`. Raises NoSuchItem, Locked, NotPermitted, DeviceBound."""
         with Arguments() as arguments:
             out = arguments.keep(ffi.new("const vaultfmt_item **"))
             check(lib.vaultfmt_get(self._vault, key_structure(_key(key), arguments), out))
@@ -235,9 +235,9 @@ class Vault(MutableMapping[KeyLike, bytes]):
         return _Cursor(out[0])
 
     def each_secret(self, function: Callable[[Item, bytes | VaultError], object], **filters: Any) -> None:
-        """Calls a function with every item that matches and its secret, or with the error that kept it from being read: the fast way to read everything.
+        """Calls a function with every item that matches and its secret, or with the error that kept it from being read.
 
-        An error that the function raises ends it, and is raised.
+        It is the fast way to read everything. An error that the function raises ends it, and is raised.
         """
         failures: list[BaseException] = []
 
@@ -269,8 +269,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def set(self, key: KeyLike, secret: BytesLike, **details: Any) -> None:
         """Adds an item, or replaces its secret and the attributes that are named.
 
-        Details are `attributes`, a mapping of names to bytes or text, with None for those to be removed; `replace_attributes`, whether the others go;
-        `accessibility`; `created` and `modified`, in milliseconds since 1970.
+        Details are `attributes`, a mapping of names to bytes or text, with None for those to be removed; `replace_attributes`, whether the
+        others go; `accessibility`; `created` and `modified`, in milliseconds since 1970.
         """
         self._store(lib.vaultfmt_set, key, secret, details)
 
@@ -335,7 +335,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
             check(lib.vaultfmt_unlock(self._vault, Factors(passphrase, key_file, raw_key).structure(arguments), options))
 
     def keep_open(self, seconds: int) -> None:
-        """Keeps the vault open to all processes of this user for so long, in the kernel's keyring: `open_kept` opens it. Raises NoKernelKeyring."""
+        """Keeps the vault open to all processes of this user, in the kernel's keyring, for `open_kept`. Raises NoKernelKeyring."""
         check(lib.vaultfmt_keep_open(self._vault, seconds))
 
     def _info(self) -> Any:
@@ -435,8 +435,10 @@ class Vault(MutableMapping[KeyLike, bytes]):
         check(lib.vaultfmt_slot_remove(self._vault, ffi.new("uint8_t[16]", bytes.fromhex(slot_id))))
 
     def rotate(self, *kept: Factors) -> int:
-        """Re-encrypts everything under new keys. Slots that none of these factors opens are dropped. Gives how many items were copied as they are,
-        since they are of other devices."""
+        """Re-encrypts everything under new keys. Slots that none of these factors opens are dropped.
+
+        Gives how many items were copied as they are, since they are of other devices.
+        """
         with Arguments() as arguments:
             all_factors = arguments.keep(ffi.new("vaultfmt_factors[]", max(len(kept), 1)))
             for index, factors in enumerate(kept):
