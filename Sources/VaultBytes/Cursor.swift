@@ -1,3 +1,5 @@
+internal import VaultFaults
+
 /// The one way to read bytes of a file: a position that moves forward through a span and never past its end.
 ///
 /// The span is given with each call, since a type that stores one would need an experimental feature; a cursor is used with
@@ -123,7 +125,7 @@ package struct Cursor: Sendable {
             let byte = try u8(bytes)
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 {
-                guard byte != 0 else { throw error("a varint is longer than it needs to be") }
+                guard byte != 0 || PlantedFault.longVarints.isPlanted else { throw error("a varint is longer than it needs to be") }
                 return value
             }
         }
@@ -134,7 +136,9 @@ package struct Cursor: Sendable {
     @inline(__always)
     package mutating func count(_ bytes: Span<UInt8>, most: Int, _ what: StaticString) throws(FormatError) -> Int {
         let value = try varint(bytes)
-        guard value <= UInt64(most) else { throw limit("\(what): \(value), at most \(most)") }
+        guard value <= UInt64(most) + (PlantedFault.countLimitsRaised.isPlanted ? 1 : 0) else {
+            throw limit("\(what): \(value), at most \(most)")
+        }
         return Int(value)
     }
 
@@ -147,7 +151,9 @@ package struct Cursor: Sendable {
     package mutating func padding(_ bytes: Span<UInt8>, to stop: Int) throws(FormatError) {
         guard stop <= end else { throw error("padding reaches past the end") }
         while position < stop {
-            guard bytes[position] == 0 else { throw error("padding or a reserved byte is not zero") }
+            guard bytes[position] == 0 || PlantedFault.reservedUnchecked.isPlanted else {
+                throw error("padding or a reserved byte is not zero")
+            }
             position += 1
         }
     }
@@ -160,7 +166,7 @@ package struct Cursor: Sendable {
 
     ///
     package func finish() throws(FormatError) {
-        guard isAtEnd else { throw error("bytes are left over") }
+        guard isAtEnd || PlantedFault.leftOverBytes.isPlanted else { throw error("bytes are left over") }
     }
 
     ///
@@ -168,6 +174,7 @@ package struct Cursor: Sendable {
         do {
             return String(copying: try UTF8Span(validating: bytes.extracting(range)))
         } catch {
+            if PlantedFault.invalidText.isPlanted { return "\u{FFFD}" }
             throw self.error("text is not valid UTF-8")
         }
     }

@@ -1,4 +1,5 @@
 package import VaultBytes
+internal import VaultFaults
 
 /// An item without its secret: what listing and searching read.
 public struct Item: Sendable {
@@ -127,7 +128,7 @@ struct CompartmentLookup {
         guard let found = view.compartment(entry.compartment) else {
             throw VaultError(.structureInvalid, "an item's compartment does not exist", at: offset)
         }
-        guard key.isInGroup(found.encodedGroup) else {
+        guard key.isInGroup(found.encodedGroup) || PlantedFault.compartmentOfOtherGroup.isPlanted else {
             throw VaultError(.structureInvalid, "an item's compartment is of another group than its name", at: offset)
         }
         last = found
@@ -215,7 +216,7 @@ enum ItemCodec {
     ) throws(VaultError) -> Item {
         let view = lookup.view
         let compartment = try lookup.compartment(of: decoded.entry, key, at: offset)
-        guard decoded.entry.device <= view.keyring.devices.count else {
+        guard decoded.entry.device <= view.keyring.devices.count || PlantedFault.deviceUnchecked.isPlanted else {
             throw VaultError(.structureInvalid, "an item's device does not exist", at: offset)
         }
         return Item(key, decoded, compartment)

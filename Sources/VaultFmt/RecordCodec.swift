@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultFaults
 
 /// Seals and opens records (specification, section 5.1).
 enum RecordCodec {
@@ -74,10 +75,11 @@ enum RecordCodec {
             layout = try RecordLayout(body, at: offset)
             large = try attributes(body, layout, at: offset)
         } catch { throw VaultError(format: error) }
-        guard ByteOrder.compare(body, layout.key, item.key.bytes.span, 0..<item.key.bytes.count) == 0 else {
+        let isItems = ByteOrder.compare(body, layout.key, item.key.bytes.span, 0..<item.key.bytes.count) == 0
+        guard isItems || PlantedFault.recordOfOtherKey.isPlanted else {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
-        guard large.count == item.largeAttributes else {
+        guard large.count == item.largeAttributes || PlantedFault.recordAttributesUncounted.isPlanted else {
             throw VaultError(
                 .structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
         }

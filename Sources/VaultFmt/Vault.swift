@@ -39,7 +39,7 @@ public final class Vault: Sendable {
 
     /// Creates a vault with one full slot, and opens it for changing.
     ///
-    /// An existing file is never overwritten (`fileExists`). Throws `weakKDF` for a cost below the floor unless that is allowed, `kdfLimit` for one that readers
+    /// An existing file is never overwritten, nor a symbolic link that leads nowhere (`fileExists`). Throws `weakKDF` for a cost below the floor unless that is allowed, `kdfLimit` for one that readers
     /// would refuse, `noSpace` and `io`.
     public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init()) throws(VaultError)
         -> Vault

@@ -209,22 +209,6 @@ struct TransactionTests {
         #expect(try vault.text(key) == "x")
     }
 
-    @Test("sees its own changes where they are a device's first ones")
-    func firstOfDevice() throws {
-        let folder = try Folder()
-        let path = folder.file("a.vault")
-        let key = try password("s")
-        try Fast.create(path).put(key, "old")
-        let vault = try Fast.open(path, device: Device.random())
-        let label = try vault.transaction { (transaction) throws(VaultError) in
-            try transaction.update(key, attributes: setting(["label": "one"]))
-            try transaction.update(key, attributes: setting(["comment": "two"]))
-            return try transaction.item(key)?.attributes.label
-        }
-        #expect(label == "one")
-        #expect(try vault.verify().isSound)
-    }
-
     @Test("cannot be used after its end")
     func escaped() throws {
         let folder = try Folder()

@@ -15,13 +15,32 @@ enum GenerateCommand {
             } catch let error as ForgeError { wrong.append(error.description) }
         }
         guard wrong.isEmpty else { throw ForgeError(wrong.joined(separator: "\n")) }
-        print("\(vectors.count) vectors")
+        let operations = try OperationsVectors.all()
+        try writeOperations(operations, vectors, directory.appendingPathComponent("ops", isDirectory: true))
+        print("\(vectors.count) vectors, \(operations.count) of writing")
+    }
+
+    /// Each starts from a vector, or from the result of one before it.
+    private static func writeOperations(_ operations: [OperationsVector], _ vectors: [Vector], _ directory: URL) throws {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try removeOld(directory, "ops", Set(operations.map(\.name)))
+        var files = Dictionary(uniqueKeysWithValues: vectors.map { ($0.name, $0.file) })
+        for vector in operations {
+            guard files[vector.name] == nil, vector.base == "-" || files[vector.base] != nil else {
+                throw ForgeError("\(vector.name): its name is taken, or its base is not there")
+            }
+            let result = try vector.result(files[vector.base])
+            files[vector.name] = result
+            try Data(vector.encode(result)).write(to: directory.appendingPathComponent(vector.name + ".ops"))
+        }
     }
 
     static func all() throws -> [Vector] {
         let bases = try Bases()
         for base in [bases.empty, bases.one, bases.grown, bases.tree, bases.scoped, bases.device, bases.attributes] {
-            guard try base.forge().assemble() == base.file else { throw ForgeError("a vault that was taken apart and not altered has changed") }
+            guard try base.forge().assemble() == base.file else {
+                throw ForgeError("a vault that was taken apart and not altered has changed")
+            }
         }
         var collection = Collection()
         try collection.addFeatures(bases)
@@ -31,6 +50,7 @@ enum GenerateCommand {
         try collection.addPages(bases)
         try collection.addKeyrings(bases)
         try collection.addItems(bases)
+        try collection.addRecords(bases)
         try collection.addRecovery(bases)
         return collection.vectors
     }

@@ -2,14 +2,12 @@ import VaultBytes
 import VaultFmt
 import VaultForge
 
-/// Items: keys, entries, attributes, records (sections 5.1 and 6).
+/// Items: keys, entries, attributes (section 6).
 extension Collection {
     mutating func addItems(_ bases: Bases) throws {
         try addItemKeys(bases)
         try addEntries(bases)
         try addAttributes(bases)
-        try addRecordSeals(bases)
-        try addRecordBodies(bases)
     }
 
     // MARK: keys
@@ -33,20 +31,38 @@ extension Collection {
             ("field-less", "R-6.1", "A class, and nothing else.", [1]),
             ("invalid-utf8", "R-1.4", "A service that is not UTF-8.", [1, 0xFF, 0, 0, 0x62, 0, 0] + group + [0]),
             ("surrogate", "R-1.4", "An account with an encoded surrogate.", [1, 0x61, 0, 0, 0xED, 0xA0, 0x80, 0, 0] + group + [0]),
-            ("escaped-utf8", "R-1.4", "A service that is UTF-8 with a zero byte only before it is unescaped.", [1, 0xC3, 0, 0xFF, 0xA9, 0, 0, 0x62, 0, 0] + group + [0]),
+            (
+                "escaped-utf8", "R-1.4", "A service that is UTF-8 with a zero byte only before it is unescaped.",
+                [1, 0xC3, 0, 0xFF, 0xA9, 0, 0, 0x62, 0, 0] + group + [0]
+            ),
             ("number-short", "R-6.1", "A certificate's type with two bytes.", [3, 0, 0]),
-            ("internet-short", "R-6.1", "An internet password with the fields of a generic one.", [2, 0x61, 0, 0, 0x62, 0, 0] + group + [0]),
+            (
+                "internet-short", "R-6.1", "An internet password with the fields of a generic one.",
+                [2, 0x61, 0, 0, 0x62, 0, 0] + group + [0]
+            ),
         ]
         for (name, spec, comment, bytes) in cases { try key(name, spec, .structureInvalid, bases, comment, bytes) }
-        try key("zero-bytes", "R-6.1", .success, bases, "A service with zero bytes, escaped.", [1, 0, 0xFF, 0x61, 0, 0xFF, 0, 0, 0x62, 0, 0] + group + [0])
+        try key(
+            "zero-bytes", "R-6.1", .success, bases, "A service with zero bytes, escaped.",
+            [1, 0, 0xFF, 0x61, 0, 0xFF, 0, 0, 0x62, 0, 0] + group + [0])
         try key("shortest", "R-6.1", .success, bases, "The shortest: a generic password with nothing.", [1, 0, 0, 0, 0, 0, 0, 0])
         try key("field-4096", "R-6.1", .success, bases, "A service of 4096 bytes.", [1] + [0x61].times(4096) + [0, 0, 0, 0] + group + [0])
-        try key("field-4097", "R-6.1, R-8.1", .limitExceeded, bases, "A service of 4097 bytes.", [1] + [0x61].times(4097) + [0, 0, 0, 0] + group + [0])
-        try key("bytes-4097", "R-6.1, R-8.1", .limitExceeded, bases, "A serial number of 4097 bytes.", [3, 0, 0, 0, 1, 0, 0] + [0x61].times(4097) + [0, 0] + group + [0])
-        try key("escaped-4096", "R-6.1", .success, bases, "A serial number of 4092 zero bytes, which escaped are twice as many.", [3, 0, 0, 0, 1, 0, 0] + [0, 0xFF].times(4089) + [0, 0] + group + [0])
-        try key("8192-bytes", "R-6.1, R-8.1", .success, bases, "A key of 8192 bytes in all.", [1] + [0x61].times(4096) + [0, 0] + [0x62].times(4088) + [0, 0] + group + [0])
+        try key(
+            "field-4097", "R-6.1, R-8.1", .limitExceeded, bases, "A service of 4097 bytes.",
+            [1] + [0x61].times(4097) + [0, 0, 0, 0] + group + [0])
+        try key(
+            "bytes-4097", "R-6.1, R-8.1", .limitExceeded, bases, "A serial number of 4097 bytes.",
+            [3, 0, 0, 0, 1, 0, 0] + [0x61].times(4097) + [0, 0] + group + [0])
+        try key(
+            "escaped-4096", "R-6.1", .success, bases, "A serial number of 4092 zero bytes, which escaped are twice as many.",
+            [3, 0, 0, 0, 1, 0, 0] + [0, 0xFF].times(4089) + [0, 0] + group + [0])
+        try key(
+            "8192-bytes", "R-6.1, R-8.1", .success, bases, "A key of 8192 bytes in all.",
+            [1] + [0x61].times(4096) + [0, 0] + [0x62].times(4088) + [0, 0] + group + [0])
         try forged("key-8193-bytes", "R-6.1, R-8.1", .limitExceeded, bases.one, "A key of 8193 bytes in all.") {
-            $0.onEntries(try $0.root()) { entries, _ in entries[0].key = [1] + [0x61].times(4096) + [0, 0] + [0x62].times(4089) + [0, 0] + group + [0] }
+            $0.onEntries(try $0.root()) { entries, _ in
+                entries[0].key = [1] + [0x61].times(4096) + [0, 0] + [0x62].times(4089) + [0, 0] + group + [0]
+            }
         }
     }
 
@@ -56,17 +72,51 @@ extension Collection {
         let entries: [(String, String, Verdict, String, (inout ItemEntry, UInt64) -> Void)] = [
             ("compartment", "R-6.4", .structureInvalid, "A compartment that does not exist.", { entry, _ in entry.compartment = 99 }),
             ("device", "R-6.8", .structureInvalid, "A device that is not in the list.", { entry, _ in entry.device = 1 }),
-            ("device-1025", "R-6.8, R-8.1", .structureInvalid, "A device's number beyond the least list's end.", { entry, _ in entry.device = 1024 }),
-            ("record-after-page", "R-6.5, R-2.3", .structureInvalid, "A record that ends after its page begins.", { entry, page in entry.record = ObjectRef(offset: page - 100, length: 204, hash: entry.record.hash) }),
-            ("record-in-header", "R-2.3", .structureInvalid, "A record in the header.", { entry, _ in entry.record = ObjectRef(offset: 1024, length: 204, hash: entry.record.hash) }),
-            ("record-203", "R-2.2", .structureInvalid, "A record of 203 bytes.", { entry, _ in entry.record = ObjectRef(offset: entry.record.offset, length: 203, hash: entry.record.hash) }),
-            ("record-20-mib", "R-8.1", .limitExceeded, "A record of more than 20 MiB.", { entry, _ in entry.record = ObjectRef(offset: entry.record.offset, length: 20 << 20 + 1, hash: entry.record.hash) }),
-            ("record-hash", "R-6.3", .authenticationFailed, "The record has another hash than its entry says.", { entry, _ in entry.record = ObjectRef(offset: entry.record.offset, length: 204, hash: .zero) }),
-            ("item-id", "R-4.1", .authenticationFailed, "Another item id than the record was sealed for.", { entry, _ in entry.id = Bytes16(high: 1, low: 1) }),
-            ("record-revision", "R-4.1", .authenticationFailed, "Another record revision than the record was sealed for.", { entry, _ in entry.recordRevision += 1 }),
+            (
+                "device-1025", "R-6.8, R-8.1", .structureInvalid, "A device's number beyond the least list's end.",
+                { entry, _ in entry.device = 1024 }
+            ),
+            (
+                "record-after-page", "R-6.5, R-2.3", .structureInvalid, "A record that ends after its page begins.",
+                { entry, page in entry.record = ObjectRef(offset: page - 100, length: 204, hash: entry.record.hash) }
+            ),
+            (
+                "record-in-header", "R-2.3", .structureInvalid, "A record in the header.",
+                { entry, _ in entry.record = ObjectRef(offset: 1024, length: 204, hash: entry.record.hash) }
+            ),
+            (
+                "record-203", "R-2.2", .structureInvalid, "A record of 203 bytes.",
+                { entry, _ in entry.record = ObjectRef(offset: entry.record.offset, length: 203, hash: entry.record.hash) }
+            ),
+            (
+                "record-20-mib", "R-8.1", .limitExceeded, "A record of more than 20 MiB.",
+                { entry, _ in entry.record = ObjectRef(offset: entry.record.offset, length: 20 << 20 + 1, hash: entry.record.hash) }
+            ),
+            (
+                "record-hash", "R-6.3", .authenticationFailed, "The record has another hash than its entry says.",
+                { entry, _ in entry.record = ObjectRef(offset: entry.record.offset, length: 204, hash: .zero) }
+            ),
+            (
+                "item-id", "R-4.1", .authenticationFailed, "Another item id than the record was sealed for.",
+                { entry, _ in entry.id = Bytes16(high: 1, low: 1) }
+            ),
+            (
+                "record-revision", "R-4.1", .authenticationFailed, "Another record revision than the record was sealed for.",
+                { entry, _ in entry.recordRevision += 1 }
+            ),
             ("revision", "R-6.3", .success, "Another revision: only the page says it.", { entry, _ in entry.revision += 1 }),
-            ("time-least", "R-8.1", .success, "The least time, made before 1970 as well.", { entry, _ in entry.created = -(1 << 62); entry.modified = -1 }),
-            ("time-greatest", "R-8.1", .success, "The greatest time.", { entry, _ in entry.created = 1 << 62 - 1; entry.modified = 0 }),
+            (
+                "time-least", "R-8.1", .success, "The least time, made before 1970 as well.",
+                { entry, _ in
+                    entry.created = -(1 << 62); entry.modified = -1
+                }
+            ),
+            (
+                "time-greatest", "R-8.1", .success, "The greatest time.",
+                { entry, _ in
+                    entry.created = 1 << 62 - 1; entry.modified = 0
+                }
+            ),
         ]
         for (name, spec, expect, comment, edit) in entries {
             try forged("entry-\(name)", spec, expect, bases.one, comment) {
@@ -78,7 +128,10 @@ extension Collection {
                 try all[0].edit { $0.compartment = $0.compartment == 1 ? 2 : 1 }
             }
         }
-        try forged("entry-records-swapped", "R-4.1", .authenticationFailed, bases.scoped, "Two items' records, hashes included, stand in each other's place.") {
+        try forged(
+            "entry-records-swapped", "R-4.1", .authenticationFailed, bases.scoped,
+            "Two items' records, hashes included, stand in each other's place."
+        ) {
             $0.onEntries(try $0.root()) { all, _ in
                 let (first, second) = (try all[0].entry().record, try all[1].entry().record)
                 try all[0].edit { $0.record = second }
@@ -88,7 +141,10 @@ extension Collection {
         let tails: [(String, String, Verdict, String, (inout [UInt8]) -> Void)] = [
             ("short", "R-2.2", .structureInvalid, "The attributes are missing.", { $0.removeLast(15) }),
             ("longer", "R-1.3", .structureInvalid, "A byte after the attributes.", { $0.append(0) }),
-            ("varint-long", "R-1.1", .structureInvalid, "The record's offset is written with a byte too much.", { $0.replaceSubrange(1..<2, with: [$0[1] | 0x80, 0]) }),
+            (
+                "varint-long", "R-1.1", .structureInvalid, "The record's offset is written with a byte too much.",
+                { $0.replaceSubrange(1..<2, with: [$0[1] | 0x80, 0]) }
+            ),
             ("large-count", "R-6.6", .structureInvalid, "It counts an attribute in the record, which has none.", { $0[$0.count - 16] = 1 }),
             ("large-count-65", "R-8.1", .limitExceeded, "It counts 65 attributes in the record.", { $0[$0.count - 16] = 65 }),
             ("large-count-64", "R-8.1", .limitExceeded, "64 attributes in the record, and one in the page.", { $0[$0.count - 16] = 64 }),
@@ -124,12 +180,21 @@ extension Collection {
             ("value-256", "R-6.2", .success, "A value of 256 bytes, the most in a page.", list([attribute(a, [7].times(256))])),
             ("value-257", "R-6.2", .structureInvalid, "A value of 257 bytes, which belongs into the record.", list([attribute(a, large)])),
             ("value-empty", "R-6.2", .success, "An empty value.", list([attribute(a, [])])),
-            ("sealed-in-page", "R-6.2", .structureInvalid, "A sealed: attribute, which belongs into the record.", list([attribute(Array("sealed:x".utf8), [1])])),
-            ("sealed-almost", "R-6.2", .success, "A name that begins almost like sealed ones.", list([attribute(Array("Sealed:x".utf8), [1]), attribute(Array("sealed".utf8), [1])])),
+            (
+                "sealed-in-page", "R-6.2", .structureInvalid, "A sealed: attribute, which belongs into the record.",
+                list([attribute(Array("sealed:x".utf8), [1])])
+            ),
+            (
+                "sealed-almost", "R-6.2", .success, "A name that begins almost like sealed ones.",
+                list([attribute(Array("Sealed:x".utf8), [1]), attribute(Array("sealed".utf8), [1])])
+            ),
             ("64", "R-8.1", .success, "64 attributes.", list(Array(all[..<64]))),
             ("65", "R-8.1", .limitExceeded, "65 attributes.", list(all)),
             ("past-end", "R-2.2", .structureInvalid, "A value that reaches past the end.", list([[1, 0x61, 9, 1]])),
-            ("not-normalised", "R-6.7", .success, "Two names that only normalising would make equal.", list([attribute([0x65, 0xCC, 0x81], [1]), attribute([0xC3, 0xA9], [2])])),
+            (
+                "not-normalised", "R-6.7", .success, "Two names that only normalising would make equal.",
+                list([attribute([0x65, 0xCC, 0x81], [1]), attribute([0xC3, 0xA9], [2])])
+            ),
         ]
         for (name, spec, expect, comment, bytes) in inPage {
             try forged("attribute-\(name)", spec, expect, bases.one, comment) {
@@ -138,16 +203,28 @@ extension Collection {
         }
         let inRecord: [(String, String, Verdict, String, UInt8, [UInt8])] = [
             ("order", "R-6.7", .structureInvalid, "Two out of order.", 2, list([attribute(b, large), attribute(a, large)])),
-            ("small", "R-6.2", .structureInvalid, "A value of 256 bytes, which belongs into the page.", 1, list([attribute(a, [7].times(256))])),
+            (
+                "small", "R-6.2", .structureInvalid, "A value of 256 bytes, which belongs into the page.", 1,
+                list([attribute(a, [7].times(256))])
+            ),
             ("sealed", "R-6.2", .success, "A sealed: attribute with an empty value.", 1, list([attribute(Array("sealed:".utf8), [])])),
-            ("twice-in-both", "R-6.7", .structureInvalid, "One that stands in the page too.", 1, list([attribute(Array("label".utf8), large)])),
+            (
+                "twice-in-both", "R-6.7", .structureInvalid, "One that stands in the page too.", 1,
+                list([attribute(Array("label".utf8), large)])
+            ),
             ("count", "R-6.6", .structureInvalid, "Two, and the page counts one.", 1, list([attribute(a, large), attribute(b, large)])),
             ("65", "R-8.1", .limitExceeded, "65 in the record.", 64, list(sealedNames)),
-            ("1-mib-more", "R-8.1", .limitExceeded, "A value of a byte more than 1 MiB, by its length only.", 1, [1, 1, 0x61, 0x81, 0x80, 0x40]),
+            (
+                "1-mib-more", "R-8.1", .limitExceeded, "A value of a byte more than 1 MiB, by its length only.", 1,
+                [1, 1, 0x61, 0x81, 0x80, 0x40]
+            ),
             ("sum", "R-8.1", .limitExceeded, "Two values that have a byte more than 1 MiB together.", 2, halves),
         ]
         for (name, spec, expect, comment, count, bytes) in inRecord {
-            try forged("attribute-record-\(name)", spec, expect, bases.one, "Attributes in the record: " + comment.prefix(1).lowercased() + comment.dropFirst()) { forge in
+            try forged(
+                "attribute-record-\(name)", spec, expect, bases.one,
+                "Attributes in the record: " + comment.prefix(1).lowercased() + comment.dropFirst()
+            ) { forge in
                 forge.onRecordParts(try forge.last(.record)) { $0.attributes = bytes }
                 forge.onCommit(try forge.last(.commit)) { commit, _ in commit.wasSyncedFirst = true }
                 forge.onEntries(try forge.root()) { all, _ in
@@ -155,135 +232,6 @@ extension Collection {
                     all[0].value[all[0].value.count - (count == 64 ? 2 : 16)] = count
                 }
             }
-        }
-    }
-
-    // MARK: records
-
-    private mutating func addRecordSeals(_ bases: Bases) throws {
-        try forged("record-tag", "R-1.6", .authenticationFailed, bases.one, "The record's tag is wrong; its entry names what stands there.") { $0.onSealed(try $0.last(.record)) { $0.flip(203) } }
-        try forged("record-hash", "R-6.3", .authenticationFailed, bases.one, "The record is not the one that its entry names; the digest is right.") { $0.onReferenced(try $0.last(.record)) { $0.flip(203) } }
-        try forged("record-nonce", "R-1.6", .authenticationFailed, bases.one, "The record's nonce is another one; its entry names what stands there.") { $0.onSealed(try $0.last(.record)) { $0.flip(9) } }
-        let recipes: [(String, String, (inout SealRecipe) -> Void)] = [
-            ("other-vault", "It was sealed for another vault.", { $0.vault[0] ^= 1 }),
-            ("other-item", "It was sealed for another item id.", { $0.x[0] ^= 1 }),
-            ("other-compartment", "It was sealed for another compartment.", { $0.x[16] ^= 2 }),
-            ("other-revision", "It was sealed for another revision.", { $0.x[20] ^= 1 }),
-            ("other-label", "It was sealed as a page.", { $0.label = "vaultfmt-1 page" }),
-            ("other-key", "It was sealed under another key.", { $0.key[0] ^= 1 }),
-            ("other-length", "It was sealed as a frame of another length.", { $0.head[4] ^= 1 }),
-            ("locator-order", "It was sealed with the fields in the order of the locator.", { $0.x = Array($0.x[..<16]) + $0.x[20...] + $0.x[16..<20] }),
-            ("without-vault", "It was sealed without the vault id.", { $0.vault = [] }),
-        ]
-        for (name, comment, edit) in recipes {
-            try forged("record-sealed-\(name)", "R-4.1", .authenticationFailed, bases.one, comment) { $0.onRecipe(try $0.last(.record)) { recipe, _ in edit(&recipe) } }
-        }
-        try forged("record-locator", "R-5.2", .success, bases.one, "The locator names another item: who comes from a page does not look at it.") {
-            $0.onRecipe(try $0.last(.record)) { recipe, _ in recipe.locator?.item = Bytes16(high: 5, low: 5) }
-        }
-        try forged("record-locator-garbage", "R-5.2", .success, bases.one, "The locator is random bytes.") { $0.onSealed(try $0.last(.record)) { $0.put([0xEE].times(28), at: 32) } }
-        try forged("record-is-keyring", "R-2.3", .structureInvalid, bases.one, "The entry names the keyring as the record.") { forge in
-            let keyring = try forge.last(.keyring)
-            let root = try forge.root()
-            // Behind the keyring, so that the reference itself is possible.
-            let page = forge[root]
-            forge.remove(root)
-            let commit = try forge.last(.commit)
-            forge.objects.insert(page, at: forge.objects.count - 1)
-            forge.onEntries(root) { all, layout in
-                let ref = try layout.ref(keyring)
-                try all[0].edit { $0.record = ref }
-            }
-            _ = commit
-        }
-        try forged("record-type", "R-2.3", .structureInvalid, bases.one, "The record's frame says that it is a page, and was sealed so.") {
-            $0.onRecipe(try $0.last(.record)) { recipe, _ in recipe.head.put(Array("vPAG".utf8), at: 0); recipe.clearHead = recipe.head }
-            $0.onCommit(try $0.last(.commit)) { commit, _ in commit.wasSyncedFirst = true }
-        }
-        try forged("record-length-in-frame", "R-2.3", .structureInvalid, bases.one, "The record's frame says 332 bytes.") {
-            $0.onRecipe(try $0.last(.record)) { recipe, _ in recipe.head.put(u32: 332, at: 4); recipe.clearHead = recipe.head }
-            $0.onCommit(try $0.last(.commit)) { commit, _ in commit.wasSyncedFirst = true }
-        }
-        try forged("record-replayed", "R-6.3", .authenticationFailed, bases.grown, "In place of the newest record of an item stands its first one; digests are right.") { forge in
-            let records = forge.all(.record)
-            let start = Int(forge[records[0]].origin ?? 0)
-            let old = Array(bases.grown.file[start..<start + 204])
-            forge.onReferenced(records[2]) { $0 = old }
-        }
-        try forged("record-replayed-named", "R-4.1", .authenticationFailed, bases.grown, "The entry names an item's first record with its newest revision.") { forge in
-            let records = forge.all(.record)
-            forge.onEntries(try forge.root()) { all, layout in
-                let ref = try layout.ref(records[0])
-                try all[0].edit { $0.record = ref }
-            }
-        }
-        try forged("record-of-other-vault", "R-4.1, R-6.3", .authenticationFailed, bases.grown, "In place of a record stands one of another vault, as long; digests and hash are right.") { forge in
-            let other = try bases.other.forge()
-            let start = Int(other[try other.first(.record)].origin ?? 0)
-            let frame = Array(bases.other.file[start..<start + 204])
-            forge.onSealed(forge.all(.record)[2]) { $0 = frame }
-        }
-        try forged("record-one-of-two", "R-1.6", .authenticationFailed, bases.scoped, "One record is damaged: the other item's secret is released all the same.") { $0.onReferenced(try $0.first(.record)) { $0.flip(100) } }
-        try forged("record-damaged-not-granted", "R-6.3", .success, bases.scoped, "A record of a group that is not granted is damaged: who may not open it need not notice.", request: .raw(Bases.scopedKey)) { forge in
-            let web = forge.objects.first { $0.type == .record && $0.identity?.compartment == 2 }?.id ?? 0
-            forge.onReferenced(web) { $0.flip(100) }
-        }
-    }
-
-    private mutating func addRecordBodies(_ bases: Bases) throws {
-        let parts: [(String, String, Verdict, String, (inout RecordParts) -> Void)] = [
-            ("other-key", "R-5.3", .structureInvalid, "It names another item.", { $0.key[1] = 0x66 }),
-            ("key-longer", "R-5.3", .structureInvalid, "Its key goes on after the item's.", { $0.key.append(0) }),
-            ("key-empty", "R-5.3", .structureInvalid, "Its key is empty.", { $0.key = [] }),
-            ("secret-empty", "R-5.3", .success, "An empty secret.", { $0.secret = [] }),
-            ("secret-zeros", "R-5.1", .success, "A secret that ends with zeros, as the padding does.", { $0.secret = [1, 0, 0] }),
-            ("secret-1024", "R-5.1", .success, "A body of 1024 bytes, filled to the last.", { $0.secret = [7].times(1024 - 22 - 1 - 2 - 1) }),
-            ("secret-1025", "R-5.1", .success, "A body of 1025 bytes, padded to 1088.", { $0.secret = [7].times(1024 - 22 - 1 - 2) }),
-            ("secret-5000", "R-5.1", .success, "A body of 5000 bytes, padded to 5120.", { $0.secret = [7].times(5000 - 22 - 1 - 2 - 1) }),
-            ("secret-128", "R-5.1", .success, "A body of 128 bytes, without padding.", { $0.secret = [7].times(128 - 22 - 1 - 1 - 1) }),
-            ("secret-129", "R-5.1", .success, "A body of 129 bytes, padded to 256.", { $0.secret = [7].times(128 - 22 - 1 - 1) }),
-        ]
-        for (name, spec, expect, comment, edit) in parts {
-            try forged("record-\(name)", spec, expect, bases.one, comment) { $0.onRecordParts(try $0.last(.record), edit) }
-        }
-        let bodies: [(String, String, Verdict, String, (inout [UInt8]) -> Void)] = [
-            ("padding", "R-1.2", .structureInvalid, "A byte of its padding is 1.", { $0[$0.count - 1] = 1 }),
-            ("padding-256", "R-5.1", .structureInvalid, "A body padded to 256 that needs 128.", { $0 += [0].times(128) }),
-            ("padding-129", "R-5.1", .structureInvalid, "A body of 129 bytes, which no padding gives.", { $0.append(0) }),
-            ("secret-past-end", "R-2.2", .structureInvalid, "A secret that reaches past the end.", { $0.replaceSubrange(23..<24, with: [0xFF, 0x01]); $0.removeLast() }),
-            ("secret-17-mib", "R-8.1", .limitExceeded, "A secret of more than 16 MiB, by its length.", { $0.replaceSubrange(23..<24, with: [0x81, 0x80, 0x80, 0x08]); $0.removeLast(3) }),
-            ("secret-2-62", "R-2.2, R-8.1", .limitExceeded, "A secret of 2^62 bytes, by its length.", { $0.replaceSubrange(23..<24, with: [0x80].times(8) + [0x40]); $0.removeLast(8) }),
-            ("key-8193", "R-8.1", .limitExceeded, "A key of 8193 bytes, by its length.", { $0.replaceSubrange(0..<1, with: [0x81, 0x40]); $0.removeLast() }),
-            ("varint-long", "R-1.1", .structureInvalid, "The secret's length is written with a byte too much.", { $0.replaceSubrange(23..<24, with: [$0[23] | 0x80, 0]); $0.removeLast() }),
-            ("varint-long-key", "R-1.1", .structureInvalid, "The key's length is written with a byte too much.", { $0.replaceSubrange(0..<1, with: [$0[0] | 0x80, 0]); $0.removeLast() }),
-        ]
-        for (name, spec, expect, comment, edit) in bodies {
-            // The body: length of the key, 22; the key; length of the secret, 6; the secret; 0; padding.
-            try forged("record-\(name)", spec, expect, bases.one, comment) { $0.onBody(try $0.last(.record)) { body, _ in edit(&body) } }
-        }
-    }
-}
-
-/// A record's body in parts; `attributes` is an encoded list.
-struct RecordParts {
-    var key: [UInt8]
-    var secret: [UInt8]
-    var attributes: [UInt8]
-}
-
-extension Forge {
-    /// Changes what a record holds, and pads it as it must be.
-    mutating func onRecordParts(_ id: ForgedObject.ID, _ edit: @escaping (inout RecordParts) -> Void) {
-        onBody(id) { body, layout in
-            let parts = try RecordLayout(body.span, at: layout.offset)
-            var record = RecordParts(key: Array(body[parts.key]), secret: Array(body[parts.secret]), attributes: Array(body[parts.attributes]))
-            edit(&record)
-            body = []
-            body.append(varint: UInt64(record.key.count))
-            body += record.key
-            body.append(varint: UInt64(record.secret.count))
-            body += record.secret + record.attributes
-            body.append(zeros: Padding.record(body.count) - body.count)
         }
     }
 }

@@ -11,10 +11,16 @@ extension Collection {
         let comment = "One slot whose payload opens under two keys, and commits to one of them"
         let single = try salamander(bases.empty, second, isPair: false)
         try vault("salamander-committed", "R-3.7", .success, single, comment + ": with that one.")
-        try vault("salamander-other", "R-3.7", .noSlotOpens, single, comment + ": with the other one, which must not get as far.", request: .raw(second))
+        try vault(
+            "salamander-other", "R-3.7", .noSlotOpens, single, comment + ": with the other one, which must not get as far.",
+            request: .raw(second))
         let pair = try salamander(bases.empty, second, isPair: true)
-        try vault("salamander-pair-first", "R-3.7", .success, pair, "Two slots, one payload: each opens it with its own key, to another vault key; the first one's is right.")
-        try vault("salamander-pair-second", "R-3.3, R-3.7", .authenticationFailed, pair, "The same with the second one's: the header's MACs tell.", request: .raw(second))
+        try vault(
+            "salamander-pair-first", "R-3.7", .success, pair,
+            "Two slots, one payload: each opens it with its own key, to another vault key; the first one's is right.")
+        try vault(
+            "salamander-pair-second", "R-3.3, R-3.7", .authenticationFailed, pair,
+            "The same with the second one's: the header's MACs tell.", request: .raw(second))
     }
 
     private func salamander(_ base: Base, _ second: [UInt8], isPair: Bool) throws -> Base {
@@ -99,7 +105,9 @@ enum Salamander {
             for carries in 0..<16 as Range<UInt64> {
                 let x = first.wanted(tag, carry: carries & 3)
                 let y = second.wanted(tag, carry: carries >> 2)
-                guard let c = ((x * b * b - y * a * a) * inverse).block, let d = ((a * a * a * y - b * b * b * x) * inverse).block else { continue }
+                guard let c = ((x * b * b - y * a * a) * inverse).block, let d = ((a * a * a * y - b * b * b * x) * inverse).block else {
+                    continue
+                }
                 return c + d + tag
             }
         }

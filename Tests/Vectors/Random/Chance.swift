@@ -26,7 +26,9 @@ struct Chance: RandomNumberGenerator {
 
     /// With what NFC composes, reorders and leaves, with zeros, and with what is awkward elsewhere.
     mutating func text(_ counts: Int...) -> String {
-        let pieces = ["a", "Z", "0", " ", "é", "e\u{301}", "\u{212B}", "\u{1E0B}\u{323}", "ﬁ", "\u{1112}\u{1161}\u{11AB}", "🔑", "\u{0}", "/", "b"]
+        let pieces = [
+            "a", "Z", "0", " ", "é", "e\u{301}", "\u{212B}", "\u{1E0B}\u{323}", "ﬁ", "\u{1112}\u{1161}\u{11AB}", "🔑", "\u{0}", "/", "b",
+        ]
         return (0..<one(of: counts)).map { _ in one(of: pieces) }.joined()
     }
 
@@ -34,14 +36,16 @@ struct Chance: RandomNumberGenerator {
         let isSynchronizable = isIn(percent: 30)
         let numbers: [UInt32] = [0, 1, 443, .max]
         switch number(1...5) {
-        case 1: return try .genericPassword(service: text(0, 1, 3, 20), account: text(0, 1, 8), group: group, synchronizable: isSynchronizable)
+        case 1:
+            return try .genericPassword(service: text(0, 1, 3, 20), account: text(0, 1, 8), group: group, synchronizable: isSynchronizable)
         case 2:
             return try .internetPassword(
                 server: text(1, 5), account: text(0, 1, 30), protocol: text(0, 5), port: one(of: numbers), path: text(0, 4),
                 securityDomain: text(0, 2), authenticationType: text(0, 2), group: group, synchronizable: isSynchronizable)
         case 3:
             return try .certificate(
-                type: one(of: numbers), issuer: bytes(0, 1, 60), serialNumber: bytes(0, 1, 20), group: group, synchronizable: isSynchronizable)
+                type: one(of: numbers), issuer: bytes(0, 1, 60), serialNumber: bytes(0, 1, 20), group: group,
+                synchronizable: isSynchronizable)
         case 4:
             return try .key(
                 keyClass: one(of: numbers), keyType: one(of: numbers), applicationLabel: bytes(0, 20), applicationTag: bytes(0, 1, 4),

@@ -86,7 +86,8 @@ struct RandomVault {
             do {
                 for _ in 0..<count {
                     // What another device's item refuses is left as it was.
-                    do { try Self.step(transaction, &chance, &keys, groups) } catch let error as VaultError where error.code == .deviceBound {}
+                    do { try Self.step(transaction, &chance, &keys, groups) } catch let error as VaultError where error.code == .deviceBound
+                    {}
                 }
             } catch let error as VaultError { throw error } catch { throw VaultError(.invalidArgument, "\(error)") }
             return (chance, keys)
@@ -128,7 +129,8 @@ struct RandomVault {
         let isFull = chance.isIn(percent: 40)
         let granted = groups.shuffled(using: &chance).prefix(chance.number(0...groups.count))
         let slot = try vault.addSlot(
-            try request.factors(), cost: chance.cost(), name: chance.text(0, 3), grantedGroups: isFull ? nil : Array(Set(granted)), allowWeak: true)
+            try request.factors(), cost: chance.cost(), name: chance.text(0, 3), grantedGroups: isFull ? nil : Array(Set(granted)),
+            allowWeak: true)
         ways.append(Way(request: request, slot: slot, isFull: isFull))
     }
 
