@@ -94,6 +94,16 @@ extension KeychainTests {
             #expect(try keychain.get("k") == "default")
         }
 
+        @Test("sees at once what somebody else changes in the vault")
+        func otherHandle() throws {
+            try keychain.set("1", key: "k")
+            let other = try openVault(used.path)
+            try other.set(.genericPassword(service: "s", account: "k"), secret: Secret(text: "2"))
+            #expect(try keychain.get("k") == "2")
+            try other.remove(.genericPassword(service: "s", account: "k"))
+            #expect(try keychain.get("k") == nil && keychain.allKeys().isEmpty)
+        }
+
         @Test("tells keys apart by their bytes, where Swift takes equivalent texts for one")
         func bytes() throws {
             keychain["\u{E9}"] = "composed"
