@@ -10,12 +10,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-# Names under which other programs start a command.
-ALIASES = {
-    "git-credential": "git-credential-vaultfmt",
-    "docker-credential": "docker-credential-vaultfmt",
-    "askpass": "vaultfmt-askpass",
-}
+# Names under which other programs start a command; vaultfmt-askpass is also the name of its page.
+ALIASES = {"git-credential": "git-credential-vaultfmt", "docker-credential": "docker-credential-vaultfmt"}
 
 
 def escaped(text: str) -> str:

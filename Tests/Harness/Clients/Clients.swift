@@ -2,7 +2,8 @@ internal import Glibc
 
 extension Part {
     /// What is quick stands in the tests of the command; here are the programs that take long to install.
-    static let clients = Part(name: "clients", about: "Real programs that take their secrets from a vault; with --long the package too") { run in
+    static let clients = Part(name: "clients", about: "Real programs that take their secrets from a vault; with --long the package too") {
+        run in
         guard let binary = getenv("VAULTFMT_RELEASE_BINARY") else { return run.skip("Tools/harness says where the command is") }
         let command = "Tests/Harness/Clients/run '\(String(cString: binary))' \(run.isLong ? "long" : "short")"
         guard let output = popen(command, "r") else { return run.fail("cannot start a shell") }
