@@ -43,16 +43,18 @@ public struct Inspection: Sendable {
 extension Vault {
     /// The slots as a file's header shows them without a key; nothing is authenticated, and nothing but the header is read. Throws `notAVault`,
     /// `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `noSuchFile`, `io`.
-    public static func slots(at path: String) throws(VaultError) -> [SlotInfo] {
-        let place = Store.Place()
+    public static func slots(at path: String) throws(VaultError) -> [SlotInfo] { try slots(at: path, place: Store.Place()) }
+
+    package static func slots(at path: String, place: Store.Place) throws(VaultError) -> [SlotInfo] {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         let (header, _) = try Store.readHeader(file)
         return header.slots.map { SlotInfo(unauthenticated: $0) }
     }
 
     /// Reads what a file shows without a key: header, slots and the sizes of objects. Throws `notAVault`, `unsupportedVersion`, `headerInvalid`, `noSuchFile`, `io`.
-    public static func inspect(_ path: String) throws(VaultError) -> Inspection {
-        let place = Store.Place()
+    public static func inspect(_ path: String) throws(VaultError) -> Inspection { try inspect(path, place: Store.Place()) }
+
+    package static func inspect(_ path: String, place: Store.Place) throws(VaultError) -> Inspection {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         let (header, _) = try Store.readHeader(file)
         let size = try file.size()

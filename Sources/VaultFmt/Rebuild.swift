@@ -62,7 +62,7 @@ enum Rebuild {
             while let (page, index) = try cursor.next() {
                 let key = page.key(index)
                 if key.first == Format.tombstoneTag {
-                    guard try tombstone(page, index).revision >= oldest else { continue }
+                    guard try TombstoneCodec.decode(page, index, core.store.keyring).revision >= oldest else { continue }
                     try tree.append(key, page.value(index))
                     counts.tombstones += 1
                     continue
@@ -90,14 +90,6 @@ enum Rebuild {
     private static func oldestTombstone(_ core: VaultCore) -> UInt64 {
         let now = UInt64(clamping: core.store.fileSystem.now())
         return (now > Format.tombstoneLifetime ? now - Format.tombstoneLifetime : 0) << 16
-    }
-
-    private static func tombstone(_ page: Page, _ index: Int) throws(VaultError) -> TombstoneEntry {
-        let bytes = page.bytes
-        return try decoding { () throws(FormatError) in
-            var cursor = page.cursor(index)
-            return try TombstoneEntry(bytes.span, &cursor)
-        }
     }
 }
 

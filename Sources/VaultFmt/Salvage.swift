@@ -25,12 +25,20 @@ extension Vault {
         options: consuming CreateOptions = .init(),
         limits: ReaderLimits = .init(), device: consuming Device? = nil
     ) throws(VaultError) -> SalvageReport {
+        try salvage(
+            path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits, device: device,
+            place: Store.Place())
+    }
+
+    package static func salvage(
+        _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors, options: consuming CreateOptions,
+        limits: ReaderLimits = .init(), device: consuming Device? = nil, place: Store.Place
+    ) throws(VaultError) -> SalvageReport {
         var report = SalvageReport()
-        let place = Store.Place()
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         let source = try SalvageSource(file, factors.keys, limits, device, &report)
         let items = try source.collect(&report)
-        let vault = try create(at: newPath, factors: newFactors, options: options)
+        let vault = try create(at: newPath, factors: newFactors, options: options, place: place)
         do throws(VaultError) {
             try vault.transaction { (transaction) throws(VaultError) in
                 for found in items { try source.copy(found, into: transaction, &report) }

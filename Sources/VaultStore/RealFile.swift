@@ -31,6 +31,21 @@ final class RealFile: FileHandle {
         }
     }
 
+    func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
+            if count > 0 {
+                done += count
+            } else if count == 0 {
+                break
+            } else if errno != EINTR {
+                throw SystemCall.error(errno, "read", path)
+            }
+        }
+        return done
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
         var done = 0
         while done < bytes.count {

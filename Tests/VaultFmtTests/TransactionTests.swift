@@ -43,6 +43,20 @@ struct TransactionTests {
         #expect(try other.verify().isSound)
     }
 
+    @Test("sees its own items also where it is the first to name its device")
+    func firstOfDevice() throws {
+        let folder = try Folder()
+        let vault = try Fast.create(folder.file("a.vault"), device: Device.random())
+        let key = try password("s")
+        try vault.transaction { (transaction) throws(VaultError) in
+            try transaction.add(key, secret: Secret(text: "1"), attributes: ["label": "one"])
+            let label = try transaction.item(key)?.attributes.label
+            #expect(label == "one")
+            try transaction.update(key, attributes: setting(["label": "uno"]))
+        }
+        #expect(try vault.item(key)?.attributes.label == "uno")
+    }
+
     @Test("reads the secrets that it has set itself: large attributes can be added to them, and they can be moved")
     func ownSecrets() throws {
         let folder = try Folder()

@@ -1,0 +1,71 @@
+package import VaultFmt
+
+/// Import and export without a command around them: for tests and fuzzing.
+package enum Interchange {
+    /// One item of a source, as it would be imported.
+    package struct Item: Equatable, Sendable {
+        package let key: ItemKey
+        package let secret: [UInt8]
+        package let attributes: Attributes
+        package let accessibility: Accessibility
+        package let created: Int64?
+        package let modified: Int64?
+    }
+
+    /// Reads a source that is in memory.
+    /// - Parameters:
+    ///   - format: `json`, `csv` or `pem`; nil to find out from the contents, as the command does.
+    ///   - refused: Gets the message where the source is refused; nil is returned then.
+    package static func items(in source: [UInt8], format: String?, refused: (String) -> Void) -> [Item]? {
+        var buffer = SecretBuffer(capacity: source.count)
+        buffer.append(contentsOf: source)
+        do throws(CommandFailure) {
+            var reader = SourceReader(buffer, at: 0)
+            switch try self.format(format, &reader) {
+            case .json:
+                var json = JSONImport(reader)
+                return try items(of: &json)
+            case .csv:
+                var csv = try CSVImport(reader)
+                return try items(of: &csv)
+            case .pem:
+                var pem = try PEMImport(reader)
+                return try items(of: &pem)
+            }
+        } catch {
+            refused(error.message)
+            return nil
+        }
+    }
+
+    private static func format(_ name: String?, _ reader: inout SourceReader) throws(CommandFailure) -> SourceFormat {
+        if let name, let format = SourceFormat(rawValue: name) { return format }
+        return try SourceFormat(detecting: &reader)
+    }
+
+    private static func items(of source: inout some ImportSource & ~Copyable) throws(CommandFailure) -> [Item] {
+        var all: [Item] = []
+        _ = try source.read { record throws(CommandFailure) in
+            all.append(
+                Item(
+                    key: record.key, secret: record.secret.withUnsafeBytes { Array($0) }, attributes: record.attributes,
+                    accessibility: record.accessibility, created: record.created, modified: record.modified))
+        }
+        return all
+    }
+
+    /// Writes the JSON export of a vault to a descriptor.
+    package static func writeJSON(of vault: Vault, to descriptor: Int32) throws(VaultError) {
+        do throws(CommandFailure) {
+            let output = Output(descriptor: descriptor, name: "the export")
+            var json = JSONExport(output)
+            try json.begin(vault)
+            var items = try attempt { () throws(VaultError) in try vault.items() }
+            while let item = try attempt({ () throws(VaultError) in try items.next() }) {
+                try json.write(try attempt { () throws(VaultError) in try vault.open(item) })
+            }
+            try json.end()
+            try output.flush()
+        } catch { throw VaultError(.io, error.message) }
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Glibc
+import VaultFmt
+
+/// The entry point: hardens the process, runs the command, and turns whatever fails into one line and an exit code.
+package enum Main {
+    /// Does what the process's arguments say, and ends it.
+    package static func run() {
+        ProcessGuard.start()
+        let arguments = ArgumentSpelling.normalized(ProgramNames.arguments(CommandLine.arguments))
+        guard ArgumentSpelling.areText else {
+            exit(
+                FailureReport.conclude(CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8"), arguments: []).rawValue)
+        }
+        do {
+            if let help = try Help.answer(to: arguments) { exit(FailureReport.answer(help).rawValue) }
+            var command = try Vaultfmt.parseAsRoot(arguments)
+            try command.run()
+        } catch {
+            exit(FailureReport.conclude(error, arguments: arguments).rawValue)
+        }
+    }
+}
+
+/// `vaultfmt`: the Keychain in a file.
+struct Vaultfmt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vaultfmt",
+        abstract: "Passwords, keys and certificates in one encrypted file.",
+        discussion: """
+            Items are named SERVICE [ACCOUNT]. The vault is --vault FILE, or VAULTFMT_VAULT, or the default vault.
+
+            Topics: 'vaultfmt help exit-codes', 'vaultfmt help environment'.
+
+            Examples:
+              vaultfmt create
+              vaultfmt set github.com alice
+            """,
+        version: "0.1.0",
+        groupedSubcommands: [
+            CommandGroup(name: "Item", subcommands: itemCommands),
+            CommandGroup(name: "Vault", subcommands: vaultCommands),
+            CommandGroup(name: "Program", subcommands: programCommands),
+            CommandGroup(name: "Other", subcommands: otherCommands),
+        ])
+
+    static let itemCommands: [any ParsableCommand.Type] = [
+        SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self,
+    ]
+    static let vaultCommands: [any ParsableCommand.Type] = [
+        Create.self, Unlock.self, Lock.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self,
+        Salvage.self,
+        AnchorCommand.self,
+    ]
+    static let programCommands: [any ParsableCommand.Type] = [
+        Read.self, RunProgram.self, Inject.self, Askpass.self, GitCredential.self, DockerCredential.self,
+    ]
+    static let otherCommands: [any ParsableCommand.Type] = [Generate.self, ClearClipboard.self]
+}

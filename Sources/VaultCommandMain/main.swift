@@ -1,0 +1,3 @@
+internal import VaultCommand
+
+Main.run()

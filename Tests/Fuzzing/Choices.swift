@@ -1,0 +1,58 @@
+/// Where a generator's decisions come from: a seed, or the bytes of a fuzzer's input.
+package protocol Choices {
+    /// A number from 0 to one below `end`, which is at least 1.
+    mutating func below(_ end: Int) -> Int
+    /// Whether nothing is left to decide with.
+    var areOver: Bool { get }
+}
+
+extension Choices {
+    /// True in one of so many cases.
+    mutating func chance(_ one: Int) -> Bool { below(one) == 1 % one }
+
+    mutating func pick<T>(_ all: [T]) -> T { all[below(all.count)] }
+}
+
+/// Decisions from a seed; the same ones each time.
+package struct SeededChoices: Choices, RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    package mutating func below(_ end: Int) -> Int { Int(next() >> 1) % max(end, 1) }
+
+    package var areOver: Bool { false }
+
+    package mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
+}
+
+/// Decisions from bytes, as many of them as a decision needs; zeros where they have run out.
+package struct ByteChoices: Choices {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+
+    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    package mutating func below(_ end: Int) -> Int {
+        var value = byte()
+        if end > 256 { value = value << 8 | byte() }
+        if end > 65_536 { value = value << 8 | byte() }
+        return value % max(end, 1)
+    }
+
+    private mutating func byte() -> Int {
+        guard position < bytes.count else { return 0 }
+        position += 1
+        return Int(bytes[position - 1])
+    }
+
+    package var areOver: Bool { position >= bytes.count }
+}

@@ -1,0 +1,30 @@
+internal import ArgumentParser
+internal import Fuzzing
+internal import Glibc
+
+/// Runs the generators alone: random operations against a model, each seed a sequence of its own; a failing one is made small and printed.
+@main
+struct RoundTrip: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "round-trip", abstract: "Does random operations to vaults in memory, and compares them with a plain model.")
+
+    @Option(help: "The first sequence's seed; each further one has the next number. Random if it is not given.")
+    var seed: UInt64?
+
+    @Option(help: "How many sequences.")
+    var count = 100
+
+    @Option(help: "How many changes each sequence makes.")
+    var changes = 300
+
+    func run() throws {
+        let first = seed ?? .random(in: 1...999_999_999)
+        print("round-trip --seed \(first) --count \(count) --changes \(changes)")
+        for number in 0..<UInt64(count) {
+            guard let failure = Generated.failure(seed: first &+ number, changes: changes) else { continue }
+            print("seed \(first &+ number): \(failure)")
+            throw ExitCode.failure
+        }
+        print("\(count) sequences of \(changes) changes: no difference")
+    }
+}
