@@ -54,7 +54,7 @@ package struct Sealing: Sendable {
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
         guard let start = frame.baseAddress else { return }
-        random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
+        if !PlantedFault.nonceReused.isPlanted { random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24)) }
         data(kind, offset, head).withUnsafeBytes { data in
             AEAD.seal(
                 body, into: UnsafeMutableRawBufferPointer(rebasing: frame[Self.bodyStart...]), nonce: start + Self.headSize, bound: data,
@@ -90,7 +90,7 @@ package struct Sealing: Sendable {
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
         guard let start = frame.baseAddress else { return }
-        random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
+        if !PlantedFault.nonceReused.isPlanted { random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24)) }
         let nonce = UnsafeRawPointer(start + Self.headSize)
         writeLocator(identity, at: start + Self.bodyStart, nonce: nonce, key: locatorKey)
         data(identity, head).withUnsafeBytes { data in

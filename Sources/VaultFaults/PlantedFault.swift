@@ -51,12 +51,12 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case leftOverBytes
     /// Text may be other than UTF-8.
     case invalidText
-    /// The KDF's memory is not checked against the policy.
-    case kdfMemoryUnlimited
+    /// A slot's KDF memory may be 1 KiB more than the policy says.
+    case kdfMemoryLimitRaised
     /// The KDF's passes are not checked against the policy.
     case kdfPassesUnlimited
-    /// The KDF's cost is not summed over the slots.
-    case kdfSumUnlimited
+    /// The sum over all slots may be 1 KiB × pass more than the policy says.
+    case kdfSumLimitRaised
     /// A slot may have no lanes, no passes and no memory.
     case kdfFiguresUnchecked
     /// Two slots may have one id.
@@ -120,6 +120,64 @@ package enum PlantedFault: String, CaseIterable, Sendable {
 
     /// A commit is acknowledged before its bytes are synced.
     case commitNotSynced
+    /// A commit is synced before it is written.
+    case commitSyncedTooEarly
+    /// What a large commit appended is not synced before the commit is written.
+    case largeBodyNotSyncedFirst
+    /// A writer goes on from a commit that another wrote without writing it again.
+    case takeoverSkipped
+    /// It writes it again and does not sync it.
+    case takeoverNotSynced
+    /// It writes all of it again but the last byte.
+    case takeoverOneByteShort
+    /// What a commit appended is not compared with its digest.
+    case commitDigestUnchecked
+    /// A commit counts that has lost its MACs.
+    case commitMACsUnchecked
+    /// A damaged tail is written over and not cut off.
+    case tailNotCut
+    /// An incomplete generation is cut off and not kept aside.
+    case incompleteNotKept
+    /// What a failed change has written stays.
+    case failedChangeNotCut
+    /// A failed sync is reported as a change that did not happen.
+    case unknownOutcomeDenied
+    /// A handle whose sync has failed writes on.
+    case poisonedHandleWrites
+    /// So does one whose new file's name could not be made durable.
+    case directoryFailureForgotten
+    /// After getting the lock, a writer does not look whether the file was replaced.
+    case lockNotRechecked
+    /// A writer does not move to the newest state before it writes.
+    case staleWriter
+    /// A writer takes no lock.
+    case lockNotTaken
+    /// A new file is renamed before it is synced.
+    case replacementNotSynced
+    /// After a rename, the directory is not synced.
+    case directoryNotSynced
+    /// The body copied behind a new header lacks its last byte.
+    case copyOneByteShort
+    /// What was written of a new file stays if that fails.
+    case temporaryNotRemoved
+    /// What an interrupted replacement left stays.
+    case staleTemporariesKept
+    /// A compaction forgets one item.
+    case compactionLosesItem
+    /// The nonce is the same each time.
+    case nonceReused
+    /// A write that did not write everything counts as whole.
+    case shortWriteAccepted
+    /// A read that did not read everything counts as whole.
+    case shortReadAccepted
+    /// An interrupted write or sync is an error.
+    case interruptedCallFails
+    /// A new file gets mode 0600 and not the mode of the old one.
+    case modeNotKept
+    /// A symbolic link is replaced, and not what it leads to.
+    case linkReplaced
+    /// A file with other names is replaced.
+    case hardLinksIgnored
 
     #if PLANTED_FAULTS
         private static let planted = getenv("VAULTFMT_PLANT").flatMap { PlantedFault(rawValue: String(cString: $0)) }

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultFaults
 
 /// Writing a vault's live contents into a new file: compaction, rotation, and what removing a scoped slot takes.
 ///
@@ -67,6 +68,7 @@ enum Rebuild {
                     counts.tombstones += 1
                     continue
                 }
+                if PlantedFault.compactionLosesItem.isPlanted, counts.items + 1 == old.items { continue }
                 let decoded = try ItemCodec.decode(page, index)
                 let entry = try mover.move(decoded.entry, to: order.offset(of: Int(counts.items)), appender)
                 try tree.append(key, mover.value(decoded, entry, page, index))

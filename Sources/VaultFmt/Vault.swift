@@ -6,9 +6,9 @@ internal import VaultBytes
 /// threads may use one handle, and any number of processes one file; one of them writes at a time, and the others wait.
 /// The format is described in `Spec/vaultfmt-1.md`.
 public final class Vault: Sendable {
-    private let exclusive = ExclusiveLock()
+    let exclusive = ExclusiveLock()
     // Only touched within `exclusive`: a mutex that would own it cannot lend it to the caller's closures.
-    private nonisolated(unsafe) let core: VaultCore
+    nonisolated(unsafe) let core: VaultCore
     /// The file, with symbolic links followed.
     public let path: String
     /// The vault's id.
@@ -39,7 +39,7 @@ public final class Vault: Sendable {
 
     /// Creates a vault with one full slot, and opens it for changing.
     ///
-    /// An existing file is never overwritten (`fileExists`). Throws `weakKDF` for a cost below the floor unless that is allowed, `kdfLimit` for one that readers
+    /// An existing file is never overwritten, nor a symbolic link that leads nowhere (`fileExists`). Throws `weakKDF` for a cost below the floor unless that is allowed, `kdfLimit` for one that readers
     /// would refuse, `noSpace` and `io`.
     public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init()) throws(VaultError)
         -> Vault

@@ -58,3 +58,5 @@ int test_lock(const char *path) {
     close(fd);
     return -failure;
 }
+
+pid_t test_fork(void) { return fork(); }

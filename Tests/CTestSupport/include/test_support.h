@@ -19,4 +19,7 @@ int test_spawn(pid_t *pid, const char *program, char *const arguments[], char *c
 int test_exit_status(int status);
 /* Takes a writer's lock on a whole file, as another process would hold it; returns the descriptor that holds it. */
 int test_lock(const char *path);
+
+/* fork(2), which Swift does not offer; for programs of one thread. */
+pid_t test_fork(void);
 #endif
