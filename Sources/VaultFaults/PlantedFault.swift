@@ -152,8 +152,6 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case staleWriter
     /// A writer takes no lock.
     case lockNotTaken
-    /// A new file is renamed before it is synced.
-    case replacementNotSynced
     /// After a rename, the directory is not synced.
     case directoryNotSynced
     /// The body copied behind a new header lacks its last byte.

@@ -110,7 +110,7 @@ extension Store {
             // Before any work: where owner or attributes cannot be kept, the file is not replaced.
             if !PlantedFault.modeNotKept.isPlanted { try new.adopt(attributesOf: file) }
             try write(new, replacement)
-            if !PlantedFault.replacementNotSynced.isPlanted { try new.sync() }
+            try new.sync()
             // Read back while it can still be given up: once it has the name, nothing may fail.
             let loaded = try loaded(new, replacement)
             try fileSystem.rename(temporary, to: path, replacing: true)

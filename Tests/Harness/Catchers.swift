@@ -6,7 +6,7 @@ enum Catchers {
         (.commitNotSynced, "crash"), (.commitSyncedTooEarly, "crash"), (.largeBodyNotSyncedFirst, "crash"), (.takeoverSkipped, "crash"),
         (.takeoverNotSynced, "crash"), (.takeoverOneByteShort, "crash"), (.commitDigestUnchecked, "crash"),
         (.commitMACsUnchecked, "crash"), (.tailNotCut, "crash"), (.incompleteNotKept, "crash"), (.staleWriter, "crash"),
-        (.replacementNotSynced, "crash"), (.directoryNotSynced, "crash"), (.compactionLosesItem, "crash"), (.nonceReused, "crash"),
+        (.directoryNotSynced, "crash"), (.compactionLosesItem, "crash"), (.nonceReused, "crash"),
         (.unknownOutcomeDenied, "faults"), (.poisonedHandleWrites, "faults"), (.directoryFailureForgotten, "faults"),
         (.temporaryNotRemoved, "faults"), (.staleTemporariesKept, "faults"), (.copyOneByteShort, "faults"),
         (.shortReadAccepted, "faults"), (.interruptedCallFails, "faults"), (.shortWriteAccepted, "disk"), (.failedChangeNotCut, "disk"),

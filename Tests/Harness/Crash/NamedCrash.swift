@@ -16,8 +16,30 @@ struct NamedCrash {
             checker.check(workload, randoms: 20, share: 1)
             found += checker.distinct
         }
-        run.note("\(all.count) named cases")
+        found += try checkMACs(run)
+        run.note("\(all.count + 1) named cases")
         return found
+    }
+
+    /// A commit that has any byte of its MACs wrong is not served (R-5.9, section 7.1): with the reader's, it is no commit yet.
+    private static func checkMACs(_ run: PartRun) throws -> Int {
+        let workload = try Workload(run.numbers(99), items: 5)
+        try workload.run(.add, try workload.open())
+        guard let whole = workload.disk.content[Workload.name], let newest = workload.states.last else { throw Wrong("there is no vault") }
+        for place in whole.count - 64..<whole.count {
+            run.count()
+            var bytes = whole
+            bytes[place] ^= 0x55
+            let system = Disk([Workload.name: bytes]).startProcess()
+            do throws(VaultError) {
+                let vault = try Vault.open(
+                    Workload.path, factors: try Keys.factors(newest.key), options: OpenOptions(), place: Store.Place(fileSystem: system))
+                if vault.anchor.generation == newest.generation { run.fail("a commit is served whose MAC is wrong at byte \(place)") }
+            } catch {
+                if error.code != .authenticationFailed { run.fail("a wrong MAC is reported as \(error)") }
+            }
+        }
+        return 64
     }
 
     private static var all: [NamedCrash] {

@@ -1,7 +1,8 @@
+internal import Synchronization
 internal import VaultStore
 
 /// A process that uses a `Disk`: the store's view of it. It can be killed, after which nothing that it asks for happens, and its calls
-/// can be made to fail. One thread at a time.
+/// can be made to fail. One thread at a time, but for reads.
 final class DiskProcess: FileSystem, @unchecked Sendable {
     enum Call: CaseIterable {
         case open, create, resolve, identity, rename, remove, syncDirectory, siblings, read, write, sync, truncate, size, lock
@@ -43,8 +44,15 @@ final class DiskProcess: FileSystem, @unchecked Sendable {
         self.plan = plan
     }
 
+    /// Listings read on two threads.
+    private let entrance = Mutex(())
+
     /// Fails as planned; returns the part of a write that is still done, if it is to fail after that.
     fileprivate func enter(_ call: Call) throws(VaultError) -> (part: Double, error: VaultError, kills: Bool)? {
+        try entrance.withLock { (_) throws(VaultError) in try pass(call) }
+    }
+
+    private func pass(_ call: Call) throws(VaultError) -> (part: Double, error: VaultError, kills: Bool)? {
         guard !isDead else { throw Self.dead }
         calls += 1
         switch plan?(call, calls) {

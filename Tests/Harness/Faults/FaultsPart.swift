@@ -42,6 +42,9 @@ enum FaultKind: CaseIterable {
 
     private static func needsSpace(_ call: DiskProcess.Call) -> Bool { call == .write || call == .create || call == .rename }
 
+    /// Whether later calls fail too.
+    var lasts: Bool { self == .errorFromThenOn || self == .fullFromThenOn }
+
     static let reported: Set<VaultError.Code> = [.io, .noSpace, .outcomeUnknown]
 }
 
@@ -109,6 +112,8 @@ struct FaultCase: Sendable {
         if case .unknown = outcome { try checkPoisoned(workload, program) }
         run.count()
         if case .failed = outcome {
+            // What failed cleans up after itself, if it can.
+            if !kind.lasts { try checkNames(workload) }
             // The same handle goes on once the disk is well again.
             guard try workload.run(.add, program) else { throw Wrong("the handle cannot go on") }
         }
@@ -155,6 +160,10 @@ struct FaultCase: Sendable {
         guard try workload.run(.set, next), try workload.run(.compact, next) else { throw Wrong("the next program cannot go on") }
         let report = try workload.open().vault.verify()
         guard report.isSound else { throw Wrong("not sound: \(report.problems)") }
+        try checkNames(workload)
+    }
+
+    private func checkNames(_ workload: Workload) throws {
         let left = workload.disk.names.keys.filter { $0 != Workload.name && !$0.hasPrefix("\(Workload.name).incomplete-") }
         guard left.isEmpty else { throw Wrong("left behind: \(left.sorted())") }
     }
