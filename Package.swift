@@ -113,7 +113,8 @@ let package = Package(
         .testTarget(
             name: "KeychainTests",
             dependencies: [
-                "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultFmt", "VaultStore", "VaultCrypto", "KeychainProgram",
+                "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes",
+                "CSodium", "KeychainProgram",
                 .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: strict),
