@@ -82,13 +82,14 @@ package enum ItemStore {
         let new = request.attributes
         try requirePolicy(new)
         let key = try new.key(of: request.itemClass)
-        let vault = try writing { (vault) throws(VaultError) in
-            try vault.transaction { (transaction) throws(VaultError) in try add(new, key, to: transaction) }
-            return vault
+        let (vault, item) = try writing { (vault) throws(VaultError) in
+            try vault.transaction { (transaction) throws(VaultError) in
+                try add(new, key, to: transaction)
+                return (vault, try transaction.get(key)?.item)
+            }
         }
-        let added = try vaultCall { () throws(VaultError) in try vault.item(key) }
-        guard let added else { throw .itemNotFound }
-        return FoundItem(try whole(added, vault), in: vault, secret: request.returns.contains(.data) ? new.secret ?? Data() : nil)
+        guard let item else { throw .itemNotFound }
+        return FoundItem(item, in: vault, secret: request.returns.contains(.data) ? new.secret ?? Data() : nil)
     }
 
     /// Changes all items that match. Throws `itemNotFound`, `duplicateItem` if they would become one, `readOnlyAttribute` for dates.
@@ -209,20 +210,19 @@ package enum ItemStore {
     private static func transaction(_ body: (Vault, Transaction) throws(KeychainFailure) -> Void) throws(KeychainFailure) {
         var failure: KeychainFailure?
         do throws(KeychainFailure) {
-            _ = try writing { (vault) throws(VaultError) in
+            try writing { (vault) throws(VaultError) in
                 try vault.transaction { (transaction) throws(VaultError) in
                     do throws(KeychainFailure) { try body(vault, transaction) } catch {
                         failure = error
                         throw VaultError(error.isDeviceMissing ? .deviceBound : .invalidArgument, error.reason)
                     }
                 }
-                return vault
             }
         } catch { throw failure ?? error }
     }
 
     /// Runs a change; makes this machine's device if that is all that is missing.
-    private static func writing(_ body: (Vault) throws(VaultError) -> Vault) throws(KeychainFailure) -> Vault {
+    private static func writing<R>(_ body: (Vault) throws(VaultError) -> R) throws(KeychainFailure) -> R {
         let vault = try VaultInUse.refreshed()
         if case .scoped(let groups) = vault.access {
             let names = groups.map { $0.isEmpty ? "the default one" : OneLine.quoted($0) }.joined(separator: ", ")

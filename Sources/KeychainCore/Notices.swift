@@ -17,7 +17,7 @@ package enum Notices {
         set { state.withLock { $0.handler = newValue } }
     }
 
-    /// Says one line. On standard error a line that repeats the one before is said once.
+    /// Says one line, in which names are escaped. On standard error a line that repeats the one before is said once.
     package static func say(_ line: String) {
         let (handler, isRepeated) = state.withLock { state in
             defer { state.last = line }
@@ -25,13 +25,13 @@ package enum Notices {
         }
         if let handler { return handler(line) }
         guard !isRepeated else { return }
-        FileHandle.standardError.write(Data("vaultfmt: \(OneLine.escaped(line))\n".utf8))
+        FileHandle.standardError.write(Data("vaultfmt: \(line)\n".utf8))
     }
 
     /// Notes why a call of this thread failed, and says so unless that is an answer like any other.
     package static func report(_ failure: KeychainFailure, vault: String?) {
         let place = vault.map { "the vault \(OneLine.quoted($0)): " } ?? ""
-        let line = "\(place)\(failure.reason) (\(failure.status))"
+        let line = "\(place)\(OneLine.escaped(failure.reason)) (\(failure.status))"
         Thread.current.threadDictionary[failureKey] = line
         if !failure.isPlainOutcome { say(line) }
     }

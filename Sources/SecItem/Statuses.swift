@@ -7,6 +7,8 @@ public typealias OSStatus = Int32
 /// The sentence for a status code, or nil where Apple names none. `reserved` must be nil, as at Apple.
 public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? { StatusText.sentence(status) }
 
+/// No error, by its oldest name.
+public let noErr: OSStatus = 0
 /// No error.
 public let errSecSuccess: OSStatus = 0
 /// This is not implemented.

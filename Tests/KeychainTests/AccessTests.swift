@@ -94,6 +94,26 @@ extension KeychainTests {
             #expect(try keychain.get("k") == "default")
         }
 
+        @Test("sees at once what somebody else changes in the vault")
+        func otherHandle() throws {
+            try keychain.set("1", key: "k")
+            let other = try openVault(used.path)
+            try other.set(.genericPassword(service: "s", account: "k"), secret: Secret(text: "2"))
+            #expect(try keychain.get("k") == "2")
+            try other.remove(.genericPassword(service: "s", account: "k"))
+            #expect(try keychain.get("k") == nil && keychain.allKeys().isEmpty)
+        }
+
+        @Test("tells keys apart by their bytes, where Swift takes equivalent texts for one")
+        func bytes() throws {
+            keychain["\u{E9}"] = "composed"
+            keychain["e\u{301}"] = "decomposed"
+            #expect(keychain.allKeys().count == 2 && keychain["\u{E9}"] == "composed" && keychain["e\u{301}"] == "decomposed")
+            try keychain.label("\u{E9}").set("1", key: "k")
+            #expect(SecItemCopyMatching([kSecClass: kSecClassGenericPassword, kSecAttrLabel: "\u{E9}"], nil) == errSecSuccess)
+            #expect(SecItemCopyMatching([kSecClass: kSecClassGenericPassword, kSecAttrLabel: "e\u{301}"], nil) == errSecItemNotFound)
+        }
+
         @Test("keeps the attributes that a new value does not name")
         func upsert() throws {
             try keychain.label("label").comment("comment").attributes([kSecAttrDescription: "description"]).set("1", key: "k")

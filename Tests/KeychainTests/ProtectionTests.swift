@@ -97,6 +97,17 @@ extension KeychainTests {
             fails(.authFailed, saying: "'ci'") { try ci.set("changed", key: "k") }
         }
 
+        @Test("says why in one line, whatever stands in names that other people wrote")
+        func names() throws {
+            let used = try Used()
+            let group = Keychain(service: "s", accessGroup: "a\n\u{1B}[2Jb\u{202E}")
+            try group.set("1", key: "k")
+            _ = try used.vault.addSlot(try rawKey(9), grantedGroups: [])
+            used.use(try openVault(used.path, key: 9))
+            fails(.authFailed, saying: "a\\u{a}\\u{1b}[2Jb\\u{202e}") { _ = try group.get("k") }
+            #expect(used.said.all.count == 1 && used.said.all[0] == Keychain.lastFailure)
+        }
+
         @Test("attributes that are sealed with the secret are not seen without its key")
         func sealedAttributes() throws {
             let used = try Used()

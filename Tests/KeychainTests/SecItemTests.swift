@@ -163,6 +163,36 @@ extension KeychainTests {
             #expect(Keychain(service: "s").allKeys() == ["B", "a", "c"])
         }
 
+        @Test("compiles and does what code written for Apple's documentation and wrappers expects")
+        func idioms() throws {
+            struct Unexpected: Error {}
+            // As Apple's guide adds and finds an internet password.
+            let server = "www.example.com"
+            var query: [String: Any] = [
+                kSecClass as String: kSecClassInternetPassword, kSecAttrAccount as String: "ann", kSecAttrServer as String: server,
+                kSecValueData as String: Data("password".utf8),
+            ]
+            var status = SecItemAdd(query as CFDictionary, nil)
+            guard status == errSecSuccess else { throw Unexpected() }
+            query = [
+                String(kSecClass): kSecClassInternetPassword, String(kSecAttrServer): server, String(kSecMatchLimit): kSecMatchLimitOne,
+                String(kSecReturnAttributes): kCFBooleanTrue!, String(kSecReturnData): kCFBooleanTrue as Any,
+            ]
+            var item: CFTypeRef?
+            status = SecItemCopyMatching(query as CFDictionary, &item)
+            guard status != errSecItemNotFound, status == errSecSuccess, let existing = item as? [String: Any],
+                let passwordData = existing[kSecValueData as String] as? Data, let password = String(data: passwordData, encoding: .utf8),
+                let account = existing[kSecAttrAccount as String] as? String
+            else { throw Unexpected() }
+            #expect(password == "password" && account == "ann")
+            // As wrappers pass the result on, and spell the dictionary.
+            let keyed: [CFString: Any] = [kSecClass: kSecClassInternetPassword, kSecReturnData: true]
+            var result: AnyObject?
+            status = withUnsafeMutablePointer(to: &result) { SecItemCopyMatching(keyed as CFDictionary, UnsafeMutablePointer($0)) }
+            #expect(status == noErr && (result as! Data) == passwordData)
+            #expect(SecItemDelete([kSecClass: kSecClassInternetPassword] as CFDictionary) == noErr)
+        }
+
         @Test("takes dates for new items, and values boxed as Foundation boxes them")
         func boxes() throws {
             let date = Date(timeIntervalSince1970: 1_600_000_000.5)

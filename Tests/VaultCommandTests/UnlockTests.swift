@@ -121,8 +121,8 @@ struct UnlockTests {
               vaultfmt list --no-input
               vaultfmt lock --all
               vaultfmt lock --all
-              ! vaultfmt list --no-input
-              ! vaultfmt list --no-input -f second.vault'
+              if vaultfmt list --no-input; then exit 1; fi
+              if vaultfmt list --no-input -f second.vault; then exit 1; fi'
             """)
         #expect(run.error.contains("locked 2 vaults") && run.error.contains("no vault was unlocked"))
         try sandbox.fails(64, "leave out the file", "lock", "--all", sandbox.vault)

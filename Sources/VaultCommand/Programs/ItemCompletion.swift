@@ -27,15 +27,25 @@ enum ItemCompletion {
             var cursor = try opened.items()
             for _ in 0..<mostItems {
                 guard let item = try cursor.next() else { break }
-                // What a shell could take for something else than a word of its line is not offered.
-                guard let name = name(item.key), !name.isEmpty else { continue }
-                if !name.unicodeScalars.contains(where: TerminalText.isHarmful) { found.insert(name) }
+                if let name = name(item.key), isPlainWord(name) { found.insert(name) }
             }
         } catch {
             // A completion has nobody to tell why there is none.
             return []
         }
         return found.sorted()
+    }
+
+    /// Whether every shell takes the name for one word of a line, and for nothing else. Others are not offered: bash expands what it is given,
+    /// and would run what a name has between `$(` and `)`.
+    private static func isPlainWord(_ name: String) -> Bool {
+        guard let first = name.unicodeScalars.first, first != "-", first != "=" else { return false }
+        return name.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-", "@", "/", "+", "%", ",", "=": true
+            default: scalar.value > 0x7F && scalar.properties.isAlphabetic
+            }
+        }
     }
 
     /// What the line says of the vault.

@@ -59,7 +59,7 @@ struct GitTests {
         try git.sandbox.unlock()
         let run = try git.serve(
             """
-            ! git clone -q http://$url/repo.git early 2>/dev/null
+            fails git clone -q http://$url/repo.git early
             printf "ann's pass=word" | vaultfmt set --server 127.0.0.1 --port $(<port) --protocol http --account ann
             git clone -q http://$url/repo.git clone
             cp "$VAULTFMT_VAULT" before
@@ -84,7 +84,7 @@ struct GitTests {
             printf "protocol=http\\nhost=$url\\nusername=ann\\npassword=ann's pass=word\\n" | git credential approve
             git clone -q http://$url/repo.git clone
             unset VAULTFMT_PASSPHRASE
-            ! git -C clone fetch
+            fails git -C clone fetch
             """)
         #expect(run.error.contains("vaultfmt: no passphrase is given and --no-input forbids asking"))
         #expect(run.error.contains("terminal prompts disabled"))
@@ -116,7 +116,7 @@ struct GitTests {
             """
             printf "protocol=http\\nhost=$url\\nusername=bob\\npassword=bob's password\\n" | git credential approve
             printf "protocol=http\\nhost=$url\\nusername=ann\\npassword=wrong\\n" | git credential approve
-            ! git clone -q http://ann@$url/repo.git clone 2>errors
+            fails git clone -q http://ann@$url/repo.git clone 2>errors
             grep -q 'Authentication failed' errors
             """)
         let lines = try git.sandbox.ok("list").lines

@@ -11,9 +11,12 @@ extension Sandbox {
         environment["PATH"] = path("bin") + ":/usr/bin:/bin"
     }
 
+    /// What scripts of `shell` begin with: `fails COMMAND…` ends them if the command succeeds (after `!` nothing ends a script).
+    private static let prelude = #"fails() { if "$@"; then echo "should have failed: $*" >&2; exit 1; fi; }"# + "\n"
+
     /// Runs a bash script that ends at the first failure; standard input is a pipe with these bytes.
     func shell(_ script: String, input: some Sequence<UInt8> = "".utf8) throws -> Run {
-        try run(["-euo", "pipefail", "-c", script], program: "/bin/bash", input: Array(input))
+        try run(["-euo", "pipefail", "-c", Self.prelude + script], program: "/bin/bash", input: Array(input))
     }
 
     /// As `shell`, and expects success.

@@ -43,6 +43,10 @@ struct Inject: ParsableCommand {
             try stream.write(filled)
             return try stream.flush()
         }
+        let folder = StateFolder.parent(of: output)
+        guard StateFolder.exists(folder) else {
+            throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to write to; make it first")
+        }
         if force {
             try StateFolder.write(output, what: "output", filled)
         } else {

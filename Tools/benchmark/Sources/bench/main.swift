@@ -43,7 +43,9 @@ func measure(_ n: Int) throws(VaultError) {
 }
 
 func number(_ index: Int) -> Int {
-    guard index < CommandLine.arguments.count, let value = Int(CommandLine.arguments[index]) else { preconditionFailure("a number is missing") }
+    guard index < CommandLine.arguments.count, let value = Int(CommandLine.arguments[index]) else {
+        preconditionFailure("a number is missing")
+    }
     return value
 }
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ._declarations import ffi
+from ._declarations import ffi as _ffi
 from .errors import error
 
+# What types C's structures have is not known to type checkers.
+ffi: Any = _ffi
 lib: Any = ffi.dlopen(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libvaultfmt.so.1"))
 
 

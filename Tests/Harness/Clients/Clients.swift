@@ -1,0 +1,25 @@
+internal import Glibc
+
+extension Part {
+    /// What is quick stands in the tests of the command; here are the programs that take long to install.
+    static let clients = Part(name: "clients", about: "Real programs that take their secrets from a vault; with --long the package too") {
+        run in
+        guard let binary = getenv("VAULTFMT_RELEASE_BINARY") else { return run.skip("Tools/harness says where the command is") }
+        let command = "Tests/Harness/Clients/run '\(String(cString: binary))' \(run.isLong ? "long" : "short")"
+        guard let output = popen(command, "r") else { return run.fail("cannot start a shell") }
+        var buffer = [CChar](repeating: 0, count: 4096)
+        while fgets(&buffer, Int32(buffer.count), output) != nil {
+            let line = String(decoding: buffer.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if line.hasPrefix("ok ") {
+                run.count()
+            } else if line.hasPrefix("skipped ") {
+                run.note(line)
+            } else if line.hasPrefix("failed ") {
+                run.count()
+                run.fail(line)
+            }
+        }
+        let status = pclose(output)
+        run.check(status == 0, "the script ended with status \(status)")
+    }
+}

@@ -1,0 +1,265 @@
+import Foundation
+import Testing
+
+@Suite("read: references")
+struct ReadTests {
+    @Test("a reference names service and account, percent-encoded, a field, a group and a class")
+    func references() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "db.example.org", "app", "--label", "Production", input: "pässword \n\n".utf8)
+        try sandbox.ok("set", "a/b ?&%", "ü=/", input: "odd".utf8)
+        try sandbox.ok("set", "shared", "x", "--group", "one", input: "of one".utf8)
+        try sandbox.ok("set", "shared", "x", "--group", "two words", input: "of two".utf8)
+        try sandbox.ok("set", "empty", input: "no account".utf8)
+        try sandbox.ok("set", "empty", "some", input: "some account".utf8)
+        try sandbox.ok("set", "same", input: "generic".utf8)
+        try sandbox.ok("set", "--server", "same", input: "internet".utf8)
+        for (reference, value) in [
+            ("vaultfmt:db.example.org", "pässword \n"), ("vaultfmt:db.example.org/app", "pässword \n"),
+            ("vaultfmt:db.example.org?field=account", "app"), ("vaultfmt:db.example.org/app?field=label", "Production"),
+            ("vaultfmt:a%2Fb%20%3F%26%25/%C3%BC=%2F", "odd"), ("vaultfmt:shared?group=one", "of one"),
+            ("vaultfmt:shared/x?group=two%20words&field=secret", "of two"), ("vaultfmt:empty/", "no account"),
+            ("vaultfmt:same?class=internet-password", "internet"),
+        ] {
+            #expect(try sandbox.ok("read", reference).output == value, "\(reference)")
+        }
+        try sandbox.fails(2, "2 items are named", "read", "vaultfmt:shared/x")
+        try sandbox.fails(1, "no item is named 'absent'", "read", "vaultfmt:absent")
+        try sandbox.fails(1, "no field 'nothing'", "read", "vaultfmt:same?class=generic-password&field=nothing")
+        for (reference, message) in [
+            ("db.example.org/app", "is no reference"), ("vaultfmt:", "names no service"), ("vaultfmt:/x", "names no service"),
+            ("vaultfmt:a/b/c", "more than one slash"), ("vaultfmt:a%2", "not percent-encoded"), ("vaultfmt:%FF", "not percent-encoded"),
+            ("vaultfmt:a?x=y", "option or a class"), ("vaultfmt:a?class=none", "option or a class"),
+            ("vaultfmt:a?field", "without a value"),
+            ("vaultfmt:a?field=x&field=y", "one twice"),
+        ] {
+            try sandbox.fails(64, message, "read", reference)
+        }
+    }
+
+    @Test("--aws writes what credential_process wants")
+    func aws() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "aws", "AKIAEXAMPLE", input: "secret/\"key\"".utf8)
+        let plain = try #require(try sandbox.ok("read", "--aws", "vaultfmt:aws").json() as? [String: Any])
+        #expect(Set(plain.keys) == ["Version", "AccessKeyId", "SecretAccessKey"])
+        #expect(plain["Version"] as? Int == 1 && plain["SecretAccessKey"] as? String == "secret/\"key\"")
+        try sandbox.ok(
+            "update", "aws", "--attribute", "sealed:session-token=token", "--attribute", "expiration=2030-01-01T00:00:00Z")
+        let full = try #require(try sandbox.ok("read", "--aws", "vaultfmt:aws/AKIAEXAMPLE").json() as? [String: Any])
+        #expect(full["SessionToken"] as? String == "token" && full["Expiration"] as? String == "2030-01-01T00:00:00Z")
+        try sandbox.ok("set", "nobody", input: "s".utf8)
+        try sandbox.fails(64, "access key's id", "read", "--aws", "vaultfmt:nobody")
+        try sandbox.fails(64, "leave out ?field=", "read", "--aws", "vaultfmt:aws?field=account")
+    }
+}
+
+@Suite("run: programs with secrets in their environment")
+struct RunTests {
+    @Test("the program alone gets the secrets, its own arguments and environment, and none of what opens vaults")
+    func environment() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: "s3cret with 'quotes' and\nlines".utf8)
+        sandbox.environment["KEPT"] = "kept"
+        sandbox.environment["REPLACED"] = "before"
+        sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "new"
+        sandbox.environment["VAULTFMT_PASSPHRASE_FILE"] = "/file"
+        let run = try sandbox.ok(
+            "run", "--env", "SECRET=vaultfmt:svc/ann", "--env", "REPLACED=vaultfmt:svc?field=account", "--", "/usr/bin/env", "-0")
+        let variables = Set(run.output.split(separator: "\0").map(String.init))
+        #expect(variables.isSuperset(of: ["SECRET=s3cret with 'quotes' and\nlines", "REPLACED=ann", "KEPT=kept"]))
+        #expect(variables.filter { $0.hasPrefix("VAULTFMT_") } == ["VAULTFMT_VAULT=\(sandbox.vault)"])
+        #expect(variables.filter { $0.hasPrefix("REPLACED=") }.count == 1)
+        let words = try sandbox.ok("run", "--env", "A=vaultfmt:svc", "--", "printf", "%s|", "--env", "-x", "", "--", "a b")
+        #expect(words.output == "--env|-x||--|a b|")
+        #expect(try sandbox.ok("run", "--", "cat", input: "standard input".utf8).output == "standard input")
+    }
+
+    @Test("its exit code and its signal are the program's; 127 and 126 are for what cannot be started")
+    func exitCodes() throws {
+        let sandbox = try Sandbox.withVault()
+        #expect(try sandbox.run("run", "--", "sh", "-c", "exit 42").status == 42)
+        #expect(try sandbox.run("run", "--", "sh", "-c", "kill -TERM $$").status == 128 + SIGTERM)
+        try sandbox.fails(127, "there is no program 'no-such-program'", "run", "--", "no-such-program")
+        try sandbox.fails(127, "there is no program './absent'", "run", "--", "./absent")
+        let file = try sandbox.write("file", "text".utf8)
+        try sandbox.fails(126, "cannot start", "run", "--", file)
+        try sandbox.fails(126, "cannot start", "run", "--", sandbox.folder)
+    }
+
+    @Test("where a secret cannot be had the program is not started")
+    func notStarted() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "zero", "--exact", input: [0x61, 0, 0x62])
+        for (arguments, status, message) in [
+            (["--env", "A=vaultfmt:absent"], 1, "no item is named"), (["--env", "A=vaultfmt:zero"], 64, "zero byte"),
+            (["--env", "A"], 64, "--env takes NAME="), (["--env", "=vaultfmt:zero"], 64, "--env takes NAME="),
+            (["--env", "A=plain"], 64, "is no reference"),
+        ] as [([String], Int32, String)] {
+            let run = try sandbox.run(["run"] + arguments + ["--", "touch", "started"])
+            #expect(run.status == status && run.error.contains(message), "\(arguments): \(run.error)")
+        }
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        try sandbox.fails(64, "given twice", "run", "--env", "A=vaultfmt:svc", "--env", "A=vaultfmt:svc", "--", "touch", "started")
+        try sandbox.fails(64, "no program is given", "run", "--env", "A=vaultfmt:svc")
+        sandbox.forgetPassphrase()
+        try sandbox.fails(77, "no terminal", "run", "--env", "A=vaultfmt:svc", "--", "touch", "started")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("started")))
+    }
+}
+
+@Suite("inject: templates")
+struct InjectTests {
+    @Test("references are replaced by the exact bytes, everything else stays as it is")
+    func fills() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", "--exact", input: [0x00, 0xFF, 0x7B, 0x7B])
+        try sandbox.ok("set", "text", input: "{{ vaultfmt:svc }}".utf8)
+        let template = "{{vaultfmt:text}} {{ jinja }} {{{ vaultfmt:text/\t}} {{ vaultfmt:svc/ann?field=account }}{{\n}} {{"
+        let filled = try sandbox.ok("inject", input: template.utf8)
+        #expect(filled.output == "{{ vaultfmt:svc }} {{ jinja }} {{{ vaultfmt:svc }} ann{{\n}} {{")
+        let file = try sandbox.write("template", "<{{ vaultfmt:svc/ann }}>".utf8)
+        #expect(try sandbox.ok("inject", file).bytes == [0x3C, 0x00, 0xFF, 0x7B, 0x7B, 0x3E])
+        sandbox.forgetPassphrase()
+        #expect(try sandbox.ok("inject", input: "no secrets, no passphrase".utf8).output == "no secrets, no passphrase")
+    }
+
+    @Test("the output file is for its owner alone, replaces nothing unless told to, and is whole or not there")
+    func output() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s3cret".utf8)
+        let template = try sandbox.write("template", "password={{ vaultfmt:svc }}\n".utf8)
+        try sandbox.ok("inject", template, "--output", "out")
+        #expect(try sandbox.read("out") == Array("password=s3cret\n".utf8))
+        let mode = { try FileManager.default.attributesOfItem(atPath: sandbox.path("out"))[.posixPermissions] as? Int }
+        #expect(try mode() == 0o600)
+        try sandbox.fails(73, "exists already", "inject", template, "--output", "out")
+        chmod(sandbox.path("out"), 0o644)
+        try sandbox.ok("set", "svc", input: "another".utf8)
+        try sandbox.ok("inject", template, "--output", "out", "--force")
+        #expect(try sandbox.read("out") == Array("password=another\n".utf8))
+        #expect(try mode() == 0o600)
+        try sandbox.fails(1, "no item", "inject", "--output", "new", input: "{{ vaultfmt:svc }}{{ vaultfmt:absent }}".utf8)
+        try sandbox.fails(1, "no item", "inject", "--output", "out", "--force", input: "{{ vaultfmt:absent }}".utf8)
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("new")))
+        #expect(try sandbox.read("out") == Array("password=another\n".utf8))
+        try sandbox.fails(64, "line 3: the reference does not end", "inject", input: "\n\n {{ vaultfmt:svc\n}}".utf8)
+        try sandbox.fails(64, "line 2: 'vaultfmt:a/b/c' has more than one slash", "inject", input: "\n{{ vaultfmt:a/b/c }}".utf8)
+        try sandbox.fails(64, "standard input cannot give both", "inject", "--passphrase-fd", "0", input: "x".utf8)
+    }
+}
+
+@Suite("askpass: answers to other programs' questions")
+struct AskpassTests {
+    @Test("OpenSSH's questions are answered from the items they are about, all others are not")
+    func questions() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "ssh", "/home/ann/my keys/id_ed25519", input: "of the key".utf8)
+        try sandbox.ok("set", "--server", "host.example.org", "--protocol", "ssh", "--account", "ann", input: "of the host".utf8)
+        for (question, answer) in [
+            ("Enter passphrase for key '/home/ann/my keys/id_ed25519': ", "of the key\n"),
+            ("Enter passphrase for /home/ann/my keys/id_ed25519: ", "of the key\n"),
+            ("Enter passphrase for /home/ann/my keys/id_ed25519 (will confirm each use): ", "of the key\n"),
+            ("ann@host.example.org's password: ", "of the host\n"), ("(ann@Host.example.org) Password: ", "of the host\n"),
+        ] {
+            #expect(try sandbox.ok("askpass", question).output == answer, "\(question)")
+        }
+        for question in [
+            "Bad passphrase, try again for /home/ann/my keys/id_ed25519: ", "Are you sure you want to continue connecting (yes/no)? ",
+            "Password: ", "'s password: ", "",
+        ] {
+            try sandbox.fails(64, "no question that is known", "askpass", question)
+        }
+        try sandbox.fails(1, "no internet-password", "askpass", "bob@host.example.org's password: ")
+        sandbox.environment["SSH_ASKPASS_PROMPT"] = "confirm"
+        try sandbox.fails(64, "for a person", "askpass", "Allow use of key ann@host.example.org's password: ")
+    }
+
+    @Test("VAULTFMT_ASKPASS names the answer")
+    func named() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "sudo", input: "pw".utf8)
+        try sandbox.ok("set", "lines", "--exact", input: "two\nlines".utf8)
+        sandbox.environment["VAULTFMT_ASKPASS"] = "vaultfmt:sudo"
+        #expect(try sandbox.ok("askpass", "[sudo] password for ann: ").output == "pw\n")
+        #expect(try sandbox.ok("askpass", "--looks", "-like options").output == "pw\n")
+        sandbox.environment["VAULTFMT_ASKPASS"] = "vaultfmt:lines"
+        #expect(try sandbox.fails(69, "several lines", "askpass", "?").output == "")
+    }
+
+    @Test("ssh-add takes a key's passphrase from the vault", .enabled(if: Machine.has("ssh-agent"), "no OpenSSH here"))
+    func sshAdd() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.linkPrograms()
+        sandbox.environment["SSH_ASKPASS"] = sandbox.path("bin/vaultfmt-askpass")
+        sandbox.environment["SSH_ASKPASS_REQUIRE"] = "force"
+        let run = try sandbox.okShell(
+            """
+            ssh-keygen -q -t ed25519 -N 'of the key' -f key
+            printf 'of the key' | vaultfmt set ssh "$PWD/key"
+            ssh-agent bash -c 'ssh-add -q "$PWD/key"; ssh-add -l'
+            """)
+        #expect(run.output.contains("ED25519"))
+    }
+}
+
+@Suite("Completion", .enabled(if: Machine.hasKeyring, "no kernel keyring here"))
+struct CompletionTests {
+    private let sandbox: Sandbox
+
+    init() throws {
+        sandbox = try Sandbox.withVault()
+        try sandbox.linkPrograms()
+        for (service, account) in [
+            ("github.com", "alice"), ("gitlab.com", "bob"), ("$(touch pwned)", "eve"), ("`touch pwned`", "x;touch pwned"),
+        ] {
+            try sandbox.ok("set", service, account, input: "s".utf8)
+        }
+        try sandbox.okShell("vaultfmt --generate-completion-script bash > completion.bash")
+    }
+
+    /// What bash offers for a line whose last word is being typed.
+    private func bash(_ words: String...) throws -> [String] {
+        let line = words.joined(separator: " ")
+        return try sandbox.okShell(
+            """
+            source completion.bash
+            COMP_LINE='\(line)' COMP_POINT=\(line.utf8.count) COMP_WORDS=(\(words.map { "'\($0)'" }.joined(separator: " ")))
+            COMP_CWORD=\(words.count - 1) COMP_TYPE=9
+            set +eu
+            _vaultfmt vaultfmt '\(words.last ?? "")' '\(words.dropLast().last ?? "")'
+            printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        ).lines
+    }
+
+    @Test(
+        "bash offers services and accounts while the vault is unlocked, and runs nothing that a name holds",
+        .enabled(if: Machine.has("bash")))
+    func inBash() throws {
+        sandbox.forgetPassphrase()
+        #expect(try bash("vaultfmt", "get", "gi") == [])
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = Sandbox.passphrase
+        try sandbox.unlock()
+        #expect(try bash("vaultfmt", "get", "gi") == ["github.com", "gitlab.com"])
+        #expect(try bash("vaultfmt", "get", "github.com", "a") == ["alice"])
+        #expect(try bash("vaultfmt", "get", "github.com", "b") == [])
+        _ = try bash("vaultfmt", "get", "")
+        _ = try bash("vaultfmt", "get", "`touch pwned`", "")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("pwned")))
+        #expect(try bash("vaultfmt", "unl") == ["unlock"])
+        try sandbox.ok("lock")
+        #expect(try bash("vaultfmt", "get", "gi") == [])
+    }
+
+    @Test("it never prompts, not even at a terminal, and says nothing")
+    func neverPrompts() throws {
+        sandbox.forgetPassphrase()
+        let terminal = try PseudoTerminal(sandbox, "---completion", "get", "--", "positional@0", "2", "0", "vaultfmt", "get", "")
+        #expect(try terminal.finish() == 0)
+        #expect(terminal.screen.trimmingCharacters(in: .whitespacesAndNewlines) == "")
+        sandbox.environment["VAULTFMT_VAULT"] = sandbox.path("absent")
+        let run = try sandbox.ok("---completion", "get", "--", "positional@0", "2", "0", "vaultfmt", "get", "")
+        #expect(run.error == "")
+    }
+}
