@@ -58,7 +58,9 @@ package struct RealFileSystem: FileSystem {
     package func syncDirectory(of path: String) throws(VaultError) {
         let directory = Self.split(path).directory
         let descriptor = vault_open(directory, O_RDONLY | O_DIRECTORY, 0)
-        guard descriptor >= 0 else { throw SystemCall.error(-descriptor, "open the folder", directory) }
+        guard descriptor >= 0 else {
+            throw VaultError(.outcomeUnknown, "the folder \(directory) could not be synced: \(SystemCall.text(-descriptor))")
+        }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else {
             // Some file systems cannot sync directories, and need not.
