@@ -16,12 +16,17 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("MemberImportVisibility"),
     ] + strict + faults
 
+// What Tools/fuzz links, and nobody else sees.
+let fuzzing: [Product] =
+    Context.environment["VAULTFMT_FUZZING"] != nil
+    ? [.library(name: "Fuzzing", targets: ["Fuzzing"]), .library(name: "ImportFuzzing", targets: ["ImportFuzzing"])] : []
+
 let package = Package(
     name: "vaultfmt",
     products: [
         .library(name: "VaultFmt", targets: ["VaultFmt"]),
         .executable(name: "vaultfmt", targets: ["VaultCommandMain"]),
-    ],
+    ] + fuzzing,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -64,6 +69,9 @@ let package = Package(
         .target(
             name: "Fuzzing", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
             swiftSettings: settings),
+        .target(
+            name: "ImportFuzzing", dependencies: ["Fuzzing", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto"],
+            path: "Tests/ImportFuzzing", swiftSettings: settings),
         .executableTarget(
             name: "round-trip", dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tests/RoundTrip", swiftSettings: settings),

@@ -1,0 +1,7 @@
+import ImportFuzzing
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    ImportTarget.run(UnsafeRawBufferPointer(start: start, count: count))
+    return 0
+}
