@@ -94,6 +94,16 @@ let package = Package(
         .executableTarget(name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/ReadmeExample", swiftSettings: strict),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeExample"], swiftSettings: strict),
 
+        // Makes, takes apart and alters vaults, for vectors, harness and fuzzing.
+        .target(
+            name: "VaultForge", dependencies: ["VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore"], path: "Tests/VaultForge",
+            swiftSettings: settings),
+
+        // Makes the conformance vectors, and answers the runner for this implementation (Spec/vectors/README.md).
+        .executableTarget(
+            name: "vectors", dependencies: ["VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore"], path: "Tests/Vectors",
+            swiftSettings: settings),
+
         // They run Tests/SpecReader, which was written from the specification alone.
         .testTarget(name: "SpecTests", dependencies: ["VaultFmt"], swiftSettings: strict),
     ]

@@ -46,6 +46,8 @@ package enum Format {
     package enum Limit {
         package static let fileSize: UInt64 = 1 << 48
         package static let headerSize = 65_536
+        /// Zeros after the newest commit.
+        package static let reserve: UInt64 = 262_144
         package static let slots = 16
         package static let slotName = 63
         package static let grantedGroups = 32

@@ -35,15 +35,6 @@ package enum AEAD {
             throw .authenticationFailed
         }
     }
-
-    /// Encrypts or decrypts a record's locator; it is not authenticated by itself, but by the seal that it names (section 5.1).
-    static func stream(_ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: UnsafeRawPointer, key: borrowing Secret) {
-        key.withUnsafeBytes { key in
-            _ = crypto_stream_xchacha20_xor(
-                out.assumingMemoryBound(to: UInt8.self), bytes.u8, UInt64(bytes.count),
-                nonce.assumingMemoryBound(to: UInt8.self), key.u8)
-        }
-    }
 }
 
 extension AEAD {

@@ -114,8 +114,8 @@ package struct Sealing: Sendable {
         var plain: (UInt64, UInt64, UInt64, UInt32) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &plain) { out in
             guard let start = frame.baseAddress, let out = out.baseAddress else { return }
-            let sealed = UnsafeRawBufferPointer(start: start + Self.bodyStart, count: Self.locatorSize)
-            AEAD.stream(sealed, into: out, nonce: start + Self.headSize, key: locatorKey)
+            out.copyMemory(from: start + Self.bodyStart, byteCount: Self.locatorSize)
+            Self.mask(out, nonce: start + Self.headSize, key: locatorKey)
         }
         return RecordIdentity(
             item: (plain.0, plain.1), revision: UInt64(littleEndian: plain.2), compartment: UInt32(littleEndian: plain.3))
@@ -131,7 +131,20 @@ package struct Sealing: Sendable {
     private func writeLocator(_ identity: RecordIdentity, at out: UnsafeMutableRawPointer, nonce: UnsafeRawPointer, key: borrowing Secret) {
         var locator = (identity.item.0, identity.item.1, identity.revision.littleEndian, identity.compartment.littleEndian)
         withUnsafeBytes(of: &locator) { plain in
-            AEAD.stream(UnsafeRawBufferPointer(rebasing: plain[..<Self.locatorSize]), into: out, nonce: nonce, key: key)
+            guard let plain = plain.baseAddress else { return }
+            out.copyMemory(from: plain, byteCount: Self.locatorSize)
+        }
+        Self.mask(out, nonce: nonce, key: key)
+    }
+
+    /// XORs a locator with its mask (section 5.1), which hides and shows it.
+    private static func mask(_ locator: UnsafeMutableRawPointer, nonce: UnsafeRawPointer, key: borrowing Secret) {
+        let mask = key.mac("vaultfmt-1 locator mask", UnsafeRawBufferPointer(start: nonce, count: 24))
+        withUnsafeBytes(of: mask) { mask in
+            for index in 0..<locatorSize {
+                let byte = locator.load(fromByteOffset: index, as: UInt8.self)
+                locator.storeBytes(of: byte ^ mask[index], toByteOffset: index, as: UInt8.self)
+            }
         }
     }
 

@@ -71,7 +71,8 @@ extension Vault {
             guard [.structureInvalid, .limitExceeded].contains(error.code) else { throw error }
         }
         let tail: TailState =
-            lastCommit == size ? .clean : try file.isLockedByAnother() ? .writeInProgress : .damaged(bytes: size - lastCommit)
+            try lastCommit == Reserve.contentEnd(of: file, size: size)
+            ? .clean : file.isLockedByAnother() ? .writeInProgress : .damaged(bytes: size - lastCommit)
         return Inspection(
             version: Int(Format.version), id: VaultID(header.id), headerBytes: header.length, fileBytes: size,
             slots: header.slots.map { SlotInfo(unauthenticated: $0) },

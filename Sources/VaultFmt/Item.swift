@@ -1,4 +1,4 @@
-internal import VaultBytes
+package import VaultBytes
 
 /// An item without its secret: what listing and searching read.
 public struct Item: Sendable {
@@ -21,7 +21,8 @@ public struct Item: Sendable {
     /// A hybrid logical clock: which of two states of the item is newer.
     public let revision: UInt64
 
-    let entry: ItemEntry
+    /// What its page says of it.
+    package let entry: ItemEntry
     private let content: ItemAttributes
 
     init(_ key: ItemKey, _ decoded: ItemCodec.Decoded, _ compartment: KeyringView.Compartment) {

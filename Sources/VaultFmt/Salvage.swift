@@ -78,6 +78,7 @@ struct SalvageSource: ~Copyable {
             store.use(keyring)
         } while try scan.openRecords()
         if scan.damagedBytes > 0 { report.notes.append("\(scan.damagedBytes) bytes of the file are no object that authenticates") }
+        if scan.bytesAfterNewest > 0 { report.notes.append("\(scan.bytesAfterNewest) bytes after the newest commit belong to none") }
         if scan.unopenedRecords > 0 { report.notes.append("\(scan.unopenedRecords) records are for other devices") }
         if scan.newest == nil { report.notes.append("no commit of the vault is left: all states of it were looked through") }
         let index = SalvageIndex(scan, store)

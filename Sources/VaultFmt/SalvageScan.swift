@@ -30,12 +30,15 @@ struct SalvageScan {
     init(_ file: any FileHandle, _ store: SalvageStore) throws(VaultError) {
         self.file = file
         self.store = store
-        size = try file.size()
+        size = try Reserve.contentEnd(of: file, size: try file.size())
         try look(UInt64(store.headerLength)..<size)
     }
 
     /// The bytes after the header that are no object which authenticates.
     var damagedBytes: UInt64 { size - UInt64(store.headerLength) - soundBytes }
+
+    /// The bytes of what was being written, or was damaged, after the newest state.
+    var bytesAfterNewest: UInt64 { newest.map { size - min(size, $0.commit.end) } ?? 0 }
 
     /// The newest state that an owner made.
     var newest: CommittedState? { commits.max { $0.commit.generation < $1.commit.generation } }

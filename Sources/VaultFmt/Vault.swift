@@ -30,6 +30,11 @@ public final class Vault: Sendable {
         try exclusive.withLock { () throws(VaultError) in try body(core) }
     }
 
+    /// The store beneath, for tools that look at what is not shown here.
+    package func withStore<R>(_ body: (Store) throws(VaultError) -> R) throws(VaultError) -> R {
+        try withCore { (core) throws(VaultError) in try body(core.store) }
+    }
+
     // MARK: creating and opening
 
     /// Creates a vault with one full slot, and opens it for changing.

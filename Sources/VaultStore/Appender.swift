@@ -16,12 +16,16 @@ package final class Appender {
     private var room: Range<UInt64>?
     /// Whether the file may be longer than before, also by a part of what could not be written.
     package private(set) var hasWritten = false
+    /// The commit, once it is made.
+    package private(set) var commitFrame: [UInt8] = []
+    private let keepsReserve: Bool
     private static let flushSize = 1 << 20
 
-    package init(file: any FileHandle, sealing: Sealing, start: UInt64) {
+    package init(file: any FileHandle, sealing: Sealing, start: UInt64, keepsReserve: Bool = false) {
         self.file = file
         self.sealing = sealing
         self.start = start
+        self.keepsReserve = keepsReserve
         base = start
         digest.update("vaultfmt-1 digest")
     }
@@ -115,13 +119,24 @@ package final class Appender {
         let offset = (position + alignment - 1) / alignment * alignment
         let isLarge = offset - start > UInt64(Format.smallCommit)
         buffer.append(zeros: Int(offset - position))
-        let frame = try make(offset, digest, isLarge)
+        commitFrame = try make(offset, digest, isLarge)
         if isLarge {
             try flush()
             try file.sync()
         }
-        buffer.append(contentsOf: frame)
+        buffer.append(contentsOf: commitFrame)
         try flush()
+        if keepsReserve, !isLarge { addReserve() }
         if !PlantedFault.commitNotSynced.isPlanted { try file.sync() }
+    }
+
+    /// Zeros for the commits to come, if the file has none left. Where there is no room for them, it goes on without.
+    private func addReserve() {
+        do throws(VaultError) {
+            guard try file.size() == base else { return }
+            try file.write([UInt8](repeating: 0, count: Reserve.step), at: base)
+        } catch {
+            // Zeros that were written in part are a shorter reserve.
+        }
     }
 }

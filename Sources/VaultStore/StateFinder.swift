@@ -16,7 +16,7 @@ package struct CommittedState: Sendable, Equatable {
 
 /// What stands after the newest committed state.
 public enum TailState: Sendable, Equatable {
-    /// Nothing.
+    /// Nothing, or a reserve of zeros.
     case clean
     /// So many bytes that belong to no commit; the next writer cuts them off.
     case damaged(bytes: UInt64)
@@ -36,6 +36,8 @@ package struct StateFinder {
 
     package struct Found: Sendable {
         package let state: CommittedState
+        /// The frame of its commit.
+        package let frame: [UInt8]
         package let tail: TailState
         /// The commit that was passed over since its contents are incomplete.
         package let incomplete: CommittedState?
@@ -57,7 +59,7 @@ package struct StateFinder {
         let again = try look()
         let isLocked = try file.isLockedByAnother()
         guard again.tail != .clean, wasLocked || isLocked else { return again }
-        return Found(state: again.state, tail: .writeInProgress, incomplete: again.incomplete)
+        return Found(state: again.state, frame: again.frame, tail: .writeInProgress, incomplete: again.incomplete)
     }
 
     private func look() throws(VaultError) -> Found {
@@ -72,13 +74,14 @@ package struct StateFinder {
 
     private func look(_ size: UInt64) throws(VaultError) -> Found {
         guard size <= Format.Limit.fileSize else { throw VaultError(.limitExceeded, "the file is larger than 2^48 bytes") }
-        guard let (frame, last) = try scan(size) else {
+        let end = try Reserve.contentEnd(of: file, size: size)
+        guard let (frame, last) = try scan(end) else {
             throw VaultError(.authenticationFailed, "no commit of this vault is left in the file: damaged or altered", at: headerLength)
         }
         try checkServed(frame, last.commit)
         if try isComplete(last.commit) {
-            let rest = size - last.commit.end
-            return Found(state: last, tail: rest == 0 ? .clean : .damaged(bytes: rest), incomplete: nil)
+            let tail: TailState = last.commit.end == end ? .clean : .damaged(bytes: size - last.commit.end)
+            return Found(state: last, frame: frame, tail: tail, incomplete: nil)
         }
         guard last.commit.previous != 0, let (frame, before) = try read(at: last.commit.previous), precedes(before, last),
             try isComplete(before.commit)
@@ -88,7 +91,7 @@ package struct StateFinder {
                 at: last.commit.start)
         }
         try checkServed(frame, before.commit)
-        return Found(state: before, tail: .incomplete(generation: last.commit.generation), incomplete: last)
+        return Found(state: before, frame: frame, tail: .incomplete(generation: last.commit.generation), incomplete: last)
     }
 
     /// Whether one state is the direct predecessor of another.
@@ -104,6 +107,20 @@ package struct StateFinder {
             throw VaultError(
                 .tampered, "the newest commit belongs to another header: the file was put together from two", at: commit.offset)
         }
+    }
+
+    /// Whether a state's commit is still the newest: its frame is there as it was, and nothing after it but zeros.
+    package func isNewest(_ commit: Commit, _ frame: [UInt8]) throws(VaultError) -> Bool {
+        let size = try file.size()
+        guard size >= commit.end, size - commit.end <= Format.Limit.reserve else { return false }
+        let next = Int(min(size - commit.end, UInt64(Format.commitAlignment)))
+        let bytes: [UInt8]
+        do throws(VaultError) { bytes = try file.bytes(Format.commitSize + next, at: commit.offset) } catch {
+            // A reserve may have been cut off meanwhile.
+            guard try file.size() < size else { throw error }
+            return false
+        }
+        return bytes.starts(with: frame) && bytes[Format.commitSize...].allSatisfy { $0 == 0 }
     }
 
     /// The commit at an offset, if one opens there.

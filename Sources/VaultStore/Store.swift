@@ -17,6 +17,8 @@ package final class Store {
     package internal(set) var pages: PageSource
     package internal(set) var codec: CommitCodec
     package internal(set) var state: CommittedState
+    /// The frame of the state's commit, to see whether it is still there.
+    var commitFrame: [UInt8]
     package internal(set) var keyring: Keyring
     package internal(set) var tail: TailState
     /// What `tail` passed over.
@@ -25,6 +27,8 @@ package final class Store {
     /// The newest commit that this handle itself brought to the disk.
     var synced: CommittedState?
     var isPoisoned = false
+    /// Whether this handle has changed the vault before, and so is likely to do so again.
+    var hasCommitted = false
 
     /// What is known of a file once its header and newest commit are.
     struct Loaded: ~Copyable {
@@ -54,6 +58,8 @@ package final class Store {
         }
     }
 
+    deinit { cutReserve() }
+
     init(_ loaded: consuming Loaded, path: String, isWritable: Bool, place: Place) {
         fileSystem = place.fileSystem
         random = place.random
@@ -66,6 +72,7 @@ package final class Store {
         pages = loaded.pages
         codec = loaded.codec
         state = loaded.found.state
+        commitFrame = loaded.found.frame
         tail = loaded.found.tail
         incomplete = loaded.found.incomplete
         keyring = loaded.keyring
@@ -130,6 +137,7 @@ package final class Store {
         pages = loaded.pages
         codec = loaded.codec
         state = loaded.found.state
+        commitFrame = loaded.found.frame
         tail = loaded.found.tail
         incomplete = loaded.found.incomplete
         keyring = loaded.keyring

@@ -15,6 +15,7 @@ extension Store {
                 keyring = try Store.readKeyring(found.state.commit.keyring, pages)
             }
             state = found.state
+            commitFrame = found.frame
             tail = found.tail
             incomplete = found.incomplete
         }
@@ -41,8 +42,8 @@ extension Store {
 
     /// Whether the file is not as it was left: longer, shorter, with a tail, or, as after a copy over it, with another commit at its end.
     private func isOutdated() throws(VaultError) -> Bool {
-        guard tail == .clean, try file.size() == state.commit.end else { return true }
-        return try finder.read(at: state.commit.offset)?.state != state
+        guard tail == .clean else { return true }
+        return try !finder.isNewest(state.commit, commitFrame)
     }
 
     private func reopened() throws(VaultError) -> Loaded {

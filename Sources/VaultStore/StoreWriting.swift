@@ -123,7 +123,7 @@ extension Store {
         }
     }
 
-    package func makeAppender() -> Appender { Appender(file: file, sealing: sealing, start: state.commit.end) }
+    package func makeAppender() -> Appender { Appender(file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted) }
 
     /// Writes the commit after what was appended, and syncs. If that fails before the sync, nothing has changed.
     package func commit(_ appender: Appender, _ new: NewState, keyring newKeyring: Keyring) throws(VaultError) {
@@ -145,6 +145,8 @@ extension Store {
         }
         guard let next else { return }
         state = next
+        commitFrame = appender.commitFrame
+        hasCommitted = true
         synced = next
         keyring = newKeyring
         tail = .clean
@@ -158,6 +160,19 @@ extension Store {
         } catch {
             // The tail belongs to no commit: readers pass over it, and the next writer cuts it off.
             tail = .damaged(bytes: 0)
+        }
+    }
+
+    /// Before the last user of this handle goes: the file then ends with its newest commit. A reserve that cannot be cut off harms nobody.
+    func cutReserve() {
+        guard hasCommitted, !isPoisoned else { return }
+        do throws(VaultError) {
+            guard try file.lock() else { return }
+            defer { file.unlock() }
+            guard try !isReplaced(), tail == .clean, try finder.isNewest(state.commit, commitFrame) else { return }
+            abandon()
+        } catch {
+            // As above.
         }
     }
 

@@ -66,10 +66,9 @@ def unseal(key, nonce, bound, sealed, what):
     return out.raw[:len(sealed) - 16]
 
 
-def key_stream_xor(key, nonce, data):
-    out = ctypes.create_string_buffer(len(data))
-    sodium.crypto_stream_xchacha20_xor(out, data, ctypes.c_ulonglong(len(data)), nonce, key)
-    return out.raw
+def masked(key, nonce, locator):
+    """A record's locator from what stands in its frame (section 5.1)."""
+    return bytes(a ^ b for a, b in zip(locator, derive(key, "vaultfmt-1 locator mask", nonce)))
 
 
 def argon2id(password, salt, memory, passes, lanes):
@@ -445,7 +444,9 @@ class Vault:
 
     def find_state(self):
         newest = None
-        offset = (len(self.data) - 448) // 64 * 64
+        content = (len(self.data.rstrip(b"\0")) + 63) // 64 * 64
+        end = content if len(self.data) - 262_144 <= content <= len(self.data) else len(self.data)
+        offset = (end - 448) // 64 * 64
         while newest is None:
             require(offset >= self.header_length, "no commit is left")
             newest = self.commit_at(offset)
@@ -456,7 +457,7 @@ class Vault:
             before = self.commit_at(newest.previous) if newest.previous else None
             require(before and newest.follows(before) and self.is_complete(before), "two incomplete generations")
             self.commit, self.incomplete = before, newest.generation
-        self.tail = len(self.data) - newest.end
+        self.tail = 0 if end == newest.end else len(self.data) - newest.end
         self.check_owner(self.commit)
         require(self.commit.header_hash == hashed(self.data[:self.header_length]), "another header (R-5.11)")
 
@@ -616,7 +617,7 @@ class Vault:
         item_id, compartment, revision = identity
         frame = self.referred(reference, b"vREC")
         nonce = frame[8:32]
-        locator = key_stream_xor(derive(self.index_key, "vaultfmt-1 locator"), nonce, frame[32:60])
+        locator = masked(derive(self.index_key, "vaultfmt-1 locator"), nonce, frame[32:60])
         require(locator == item_id + u64(revision) + u32(compartment), "a record's locator")
         record_key = self.compartment_key(compartment)
         if record_key is None:
@@ -648,7 +649,7 @@ class Vault:
         kinds = {b"vPAG": "page", b"vKEY": "keyring", b"vHIS": "history", b"vCMT": "commit"}
         if frame[:4] in kinds:
             return self.unseal_placed(kinds[frame[:4]], offset, frame[:384] if frame[:4] == b"vCMT" else frame)
-        locator = key_stream_xor(derive(self.index_key, "vaultfmt-1 locator"), frame[8:32], frame[32:60])
+        locator = masked(derive(self.index_key, "vaultfmt-1 locator"), frame[8:32], frame[32:60])
         bound = str8("vaultfmt-1 record") + self.id + locator[:16] + locator[24:] + locator[16:24] + frame[:8]
         return unseal(self.compartment_key(int.from_bytes(locator[24:], "little")), frame[8:32], bound, frame[60:], "a record")
 

@@ -41,7 +41,7 @@ struct FaultTests {
                 } catch let error as VaultError {
                     failures += 1
                     #expect(error.code == .noSpace)
-                    #expect(try contents(path) == bytes)
+                    #expect(try contents(path).elementsEqual(bytes))
                     #expect(try vault.dump() == before)
                     #expect(try Fast.open(path).dump() == before)
                 }

@@ -104,7 +104,14 @@ func fails(
 }
 
 /// A file's bytes.
-func contents(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
+func wholeContents(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
+
+/// A file's bytes, without a reserve of zeros.
+func contents(_ path: String) throws -> [UInt8] {
+    let bytes = try wholeContents(path)
+    guard let last = bytes.lastIndex(where: { $0 != 0 }) else { return bytes }
+    return Array(bytes[..<min(bytes.count, (last + 64) / 64 * 64)])
+}
 
 /// Writes a file's bytes into the same inode, or a new file.
 func write(_ bytes: [UInt8], _ path: String) throws {

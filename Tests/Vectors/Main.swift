@@ -1,0 +1,36 @@
+import Glibc
+
+/// Makes the conformance vectors, and reads vaults for the runner. Its one public entry is this command: nothing of it is in a product.
+@main
+enum Main {
+    static let usage = """
+        usage: vectors check [OPTION VALUE]… FILE     reads a vault (Spec/vectors/README.md); without arguments, requests from standard input
+               vectors generate DIR                   writes all vectors, the same bytes each time
+        """
+
+    static func main() {
+        do {
+            try run(Array(CommandLine.arguments.dropFirst()))
+        } catch {
+            complain("vectors: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func run(_ arguments: [String]) throws {
+        switch (arguments.first, arguments.count) {
+        case ("check", _): try CheckCommand.run(Array(arguments.dropFirst()))
+        default:
+            complain(usage)
+            exit(64)
+        }
+    }
+}
+
+private func complain(_ text: String) {
+    let bytes = Array((text + "\n").utf8)
+    _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+/// Standard output is a pipe to the runner, which waits for each answer.
+func flush() { fflush(nil) }
