@@ -63,7 +63,7 @@ let package = Package(
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
-        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"], swiftSettings: strict),
+        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing"], swiftSettings: strict),
 
         // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
         .target(
@@ -75,6 +75,8 @@ let package = Package(
         .executableTarget(
             name: "round-trip", dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tests/RoundTrip", swiftSettings: settings),
+
+        .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing", "ImportFuzzing"], swiftSettings: strict),
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(

@@ -179,7 +179,9 @@ enum Reading {
 package struct FuzzFactors: ~Copyable {
     private let rawKey: [UInt8]
 
-    package init(rawKey: [UInt8] = [UInt8](repeating: 0x2B, count: 32)) { self.rawKey = rawKey }
+    package static let usualKey = [UInt8](repeating: 0x2B, count: 32)
+
+    package init(rawKey: [UInt8] = usualKey) { self.rawKey = rawKey }
 
     borrowing func factors() throws(VaultError) -> Factors { try Factors(rawKey: Secret(bytes: rawKey)) }
 

@@ -9,6 +9,7 @@ private let target: FuzzTarget = {
     return target
 }()
 
+/// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     target.run(UnsafeRawBufferPointer(start: start, count: count))
@@ -19,6 +20,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 
 @_silgen_name("LLVMFuzzerMutate")
 private func mutate(_ start: UnsafeMutablePointer<UInt8>?, _ count: Int, _ most: Int) -> Int
 
+/// What libFuzzer calls for another input; it writes it over the one it is given, and says how long it is.
 @_cdecl("LLVMFuzzerCustomMutator")
 public func customMutator(_ start: UnsafeMutablePointer<UInt8>?, _ count: Int, _ most: Int, _ seed: UInt32) -> Int {
     let input = UnsafeRawBufferPointer(start: start, count: count)
