@@ -67,10 +67,10 @@ let package = Package(
 
         // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
         .target(
-            name: "Fuzzing", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
+            name: "Fuzzing", dependencies: ["VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
             swiftSettings: settings),
         .target(
-            name: "ImportFuzzing", dependencies: ["Fuzzing", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto"],
+            name: "ImportFuzzing", dependencies: ["Fuzzing", "VaultForge", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto"],
             path: "Tests/ImportFuzzing", swiftSettings: settings),
         .executableTarget(
             name: "round-trip", dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],

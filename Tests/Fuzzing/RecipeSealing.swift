@@ -1,6 +1,7 @@
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
+internal import VaultForge
 internal import VaultStore
 
 extension Recipe {
@@ -13,7 +14,7 @@ struct RecipeSealer: ~Copyable {
     static let vaultKey = [UInt8](repeating: 0x4D, count: Format.keySize)
 
     private let recipe: Recipe
-    private let random = Randomness.seeded(7)
+    private let random = Randomness.fixed("7")
     private var out: [UInt8] = []
     private var refs: [UInt8: ObjectRef] = [:]
     private var digest = Blake2b()

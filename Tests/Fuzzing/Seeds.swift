@@ -1,4 +1,5 @@
 internal import VaultFmt
+internal import VaultForge
 internal import VaultStore
 
 /// Vaults, recipes and choices to start fuzzing from: small, and each with something that the others have not.
@@ -25,14 +26,14 @@ package enum Seeds {
     private static func vaults() throws -> [(name: String, bytes: [UInt8])] {
         var all: [(name: String, bytes: [UInt8])] = []
         for (number, (name, fill)) in kinds.enumerated() {
-            let files = MemoryFileSystem()
-            let place = Store.Place(fileSystem: files, random: .seeded(UInt64(number) + 100), cacheBytes: 1 << 20)
+            let files = MemoryFileSystem(clock: 1_700_000_000_000)
+            let place = Store.Place(fileSystem: files, random: .fixed("seed \(number)"), cacheBytes: 1 << 20)
             var options = CreateOptions()
             options.device = try Device(fileContents: Secret(bytes: [UInt8](1...48)))
             let vault = try Vault.create(
                 at: path, factors: try Factors(rawKey: Secret(bytes: key)), options: options, place: place)
             try fill(vault)
-            if let bytes = files.contents(path) { all.append((name, bytes)) }
+            if let bytes = files.bytes(of: path) { all.append((name, bytes)) }
         }
         if let whole = all.first(where: { $0.name == "changed" })?.bytes {
             all.append(("reserve", whole + [UInt8](repeating: 0, count: 1000)))

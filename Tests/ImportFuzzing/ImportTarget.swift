@@ -3,6 +3,7 @@ internal import Glibc
 internal import VaultCommand
 internal import VaultCrypto
 internal import VaultFmt
+internal import VaultForge
 internal import VaultStore
 
 /// The command's import parsers, as `FuzzTarget` has the library's: the first byte says the form, the rest is the source.
@@ -24,7 +25,7 @@ public enum ImportTarget {
             guard !message.isEmpty, !message.contains("\n") else { throw Mismatch("a refusal is not one line: \(message)") }
             return
         }
-        let place = Store.Place(fileSystem: MemoryFileSystem(), random: .seeded(1), cacheBytes: 1 << 20)
+        let place = Store.Place(fileSystem: MemoryFileSystem(clock: 1_700_000_000_000), random: .fixed("1"), cacheBytes: 1 << 20)
         var options = CreateOptions()
         options.device = try Device(fileContents: Secret(bytes: [UInt8](1...48)))
         let factors = try Factors(rawKey: Secret(bytes: [UInt8](repeating: 0x2B, count: 32)))
