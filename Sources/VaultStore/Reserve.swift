@@ -1,4 +1,4 @@
-package import VaultBytes
+internal import VaultBytes
 
 /// Zeros that a writer keeps after the newest commit (section 7.3): a small commit then overwrites what the file has already, and its sync need not
 /// bring a new length to the disk, which costs more than the bytes.

@@ -81,27 +81,6 @@ extension Store {
         incomplete = nil
     }
 
-    /// Copies an incomplete generation to `FILE.incomplete-G` before it is cut off (section 7.3).
-    private func keepAside(_ incomplete: CommittedState) throws(VaultError) {
-        let aside = "\(path).incomplete-\(incomplete.commit.generation)"
-        let copy: any FileHandle
-        do throws(VaultError) { copy = try fileSystem.create(aside) } catch {
-            guard error.code == .fileExists else { throw error }
-            throw VaultError(
-                .fileExists,
-                "generation \(incomplete.commit.generation) is incomplete, and \(aside) from an earlier one is in the way: move it first")
-        }
-        let size = try file.size()
-        var offset = state.commit.end
-        while offset < size {
-            let count = Int(min(size - offset, 1 << 20))
-            try copy.write(try file.bytes(count, at: offset), at: offset - state.commit.end)
-            offset += UInt64(count)
-        }
-        try copy.sync()
-        try fileSystem.syncDirectory(of: path)
-    }
-
     ///
     private func takeOver() throws(VaultError) {
         guard synced != state else { return }

@@ -1,0 +1,120 @@
+internal import VaultFmt
+internal import VaultStore
+
+/// Opens what crashes left, and says what is wrong with it. One for each trace.
+struct CrashChecker {
+    private enum Outcome {
+        case none
+        case opened(generation: UInt64, key: Int, digest: Digest)
+        case failed(String)
+    }
+
+    private let run: PartRun
+    private let what: String
+    private var numbers: Numbers
+    private var known: [Int: Outcome] = [:]
+    /// One in so many states is also written to, and that writing crashes as well.
+    private let goesOn: Int
+    /// How often such a crash is gone on from in turn.
+    private let depth: Int
+    private(set) var distinct = 0
+    private(set) var failures = 0
+
+    init(_ run: PartRun, _ what: String, numbers: Numbers, goesOn: Int, depth: Int = 2) {
+        self.run = run
+        self.what = what
+        self.numbers = numbers
+        self.goesOn = goesOn
+        self.depth = depth
+    }
+
+    /// Looks at what every crash from event `first` on may leave.
+    mutating func check(_ workload: Workload, start: [String: [UInt8]] = [:], from first: Int = 0, randoms: Int, share: Int) {
+        var states = CrashStates(start: start, numbers: Numbers(numbers.next()), randoms: randoms, share: share)
+        for (index, event) in workload.disk.events.enumerated() {
+            guard states.apply(event), index >= first, !run.isOver, failures < 3 else { continue }
+            let allowed = states.allowed.map { workload.states[$0] }
+            states.forEach { check($0, allowed, "event \(index)") }
+        }
+    }
+
+    private mutating func check(_ files: [String: [UInt8]], _ allowed: [Workload.State], _ moment: String) {
+        let keys = Set(allowed.map(\.key)).sorted(by: >)
+        var hasher = Hasher()
+        hasher.combine(keys)
+        let image = files[Workload.name]
+        image?.withUnsafeBytes { [end = image?.contentCount ?? 0] in hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[..<end])) }
+        hasher.combine(image?.count ?? -1)
+        let hash = hasher.finalize()
+        let isNew = known[hash] == nil
+        let outcome = known[hash] ?? Self.open(image, keys)
+        known[hash] = outcome
+        if isNew {
+            distinct += 1
+            run.count()
+        }
+        guard let found = judge(outcome, allowed, moment, files) else { return }
+        if isNew, found.model != nil, depth > 0, numbers.chance(goesOn) { goOn(files, found, moment) }
+    }
+
+    private static func open(_ image: [UInt8]?, _ keys: [Int]) -> Outcome {
+        guard let image else { return .none }
+        var failure = ""
+        for key in keys {
+            do {
+                let place = Store.Place(fileSystem: Disk([Workload.name: image]).startProcess(), cacheBytes: 1 << 16)
+                let vault = try Vault.open(Workload.path, factors: try Keys.factors(key), options: OpenOptions(), place: place)
+                return .opened(generation: vault.anchor.generation, key: key, digest: try Digest(reading: vault))
+            } catch let error as VaultError where error.code == .noSlotOpens { failure = error.description } catch {
+                return .failed("\(error)")
+            }
+        }
+        return .failed(failure)
+    }
+
+    /// The state that was left, if it is one of those allowed.
+    private mutating func judge(
+        _ outcome: Outcome, _ allowed: [Workload.State], _ moment: String, _ files: [String: [UInt8]]
+    ) -> Workload.State? {
+        let problem: String
+        switch outcome {
+        case .none:
+            if let none = allowed.first(where: { $0.model == nil }) { return none }
+            problem = "no vault is left"
+        case .opened(let generation, let key, let digest):
+            if let same = allowed.first(where: { $0.model != nil && $0.isSeen(generation, key, digest) }) { return same }
+            problem = "generation \(generation) opens, with \(allowed.contains { $0.digest == digest } ? "right" : "wrong") contents"
+        case .failed(let error): problem = error
+        }
+        wrong("\(moment): allowed \(allowed.map(\.generation)): \(problem)")
+        return nil
+    }
+
+    private mutating func wrong(_ problem: String) {
+        failures += 1
+        run.fail("\(what): \(problem)")
+    }
+
+    // MARK: going on
+
+    /// A writer goes on from what was left; its own crash is looked at too; then nothing is wrong with the vault, and nothing lies about.
+    private mutating func goOn(_ files: [String: [UInt8]], _ found: Workload.State, _ moment: String) {
+        do {
+            let again = try Workload(files, key: found.key, numbers: Numbers(numbers.next()))
+            var program = try again.open()
+            guard try again.run(.set, program) else { throw Wrong("a writer cannot go on") }
+            let inner = "\(what), \(moment), then a change"
+            var checker = CrashChecker(run, inner, numbers: Numbers(numbers.next()), goesOn: goesOn, depth: depth - 1)
+            checker.check(again, start: files, randoms: 2, share: 4)
+            distinct += checker.distinct
+            failures += checker.failures
+            program = try again.open()
+            guard try program.vault.verify().isSound else {
+                throw Wrong("not sound after a change: \(try program.vault.verify().problems)")
+            }
+            guard try again.run(.compact, program) else { throw Wrong("a compaction cannot go on") }
+            let left = again.disk.names.keys.filter { $0 != Workload.name && !$0.hasPrefix("\(Workload.name).incomplete-") }
+            guard left.isEmpty else { throw Wrong("left behind: \(left.sorted())") }
+        } catch { wrong("\(moment), then a change: \(error)") }
+    }
+}

@@ -1,0 +1,36 @@
+internal import Synchronization
+
+/// Every state that a crash may leave opens to exactly a committed state that holds every acknowledged commit.
+extension Part {
+    static let crash = Part(name: "crash", about: "states that a crash may leave: dropped, torn and garbled writes, missing names") { run in
+        let budget = run.isLong ? CrashBudget.long : .short
+        let distinct = Atomic(0)
+        let sequences = CrashTraces.sequences(upTo: 3)
+        let count = sequences.count * 2 + budget.traces
+        run.parallel(count + 1) { index in
+            var numbers = run.numbers(UInt64(index))
+            let found =
+                switch index {
+                case 0: try NamedCrash.check(run)
+                case 1...budget.traces: try CrashTraces.random(run, index, &numbers, budget)
+                default:
+                    try CrashTraces.sequence(
+                        run, sequences[(index - budget.traces - 1) / 2], reopening: (index - budget.traces) % 2 == 0, &numbers, budget)
+                }
+            distinct.wrappingAdd(found, ordering: .relaxed)
+        }
+        run.note("\(sequences.count) sequences twice, \(budget.traces) traces of \(budget.steps)")
+    }
+}
+
+/// How much is looked at.
+struct CrashBudget: Sendable {
+    let traces: Int
+    let steps: Int
+    let randoms: Int
+    let share: Int
+    let goesOn: Int
+
+    static let long = CrashBudget(traces: 200, steps: 50, randoms: 8, share: 1, goesOn: 50)
+    static let short = CrashBudget(traces: 40, steps: 25, randoms: 5, share: 2, goesOn: 60)
+}

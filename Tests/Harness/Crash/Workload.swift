@@ -1,0 +1,252 @@
+internal import VaultCrypto
+internal import VaultFmt
+internal import VaultStore
+
+/// What a workload does to a vault.
+enum Operation: CaseIterable {
+    case add, set, remove, transaction, compact, changeKey, rotate
+}
+
+/// A vault on a `Disk`, what it should hold after each step, and which of these states a crash may leave.
+final class Workload {
+    /// A state that was begun.
+    struct State {
+        let generation: UInt64
+        let key: Int
+        let model: Model?
+        let digest: Digest
+    }
+
+    /// One program that has the vault open.
+    final class Program {
+        let process: DiskProcess
+        let vault: Vault
+
+        init(_ process: DiskProcess, _ vault: Vault) {
+            self.process = process
+            self.vault = vault
+        }
+    }
+
+    static let path = "/v/a.vault"
+    static let name = "a.vault"
+
+    let disk: Disk
+    private(set) var states: [State] = []
+    /// Numbers of states that a crash may leave now; the last one is what programs see, or will if nothing goes wrong.
+    private(set) var allowed: [Int] = []
+    private(set) var current = 0
+    private var numbers: Numbers
+    private let random: Randomness
+    private var serial = 0
+
+    /// Creates the vault; a crash may leave none of it before that is acknowledged.
+    init(_ numbers: Numbers, items: Int) throws {
+        disk = Disk()
+        self.numbers = numbers
+        random = .fixed(Numbers(self.numbers.next()))
+        states.append(State(generation: 0, key: 0, model: nil, digest: Digest(Model())))
+        begin([0, add(Model(), key: 1)])
+        let program = try started { (place) in
+            try Vault.create(at: Self.path, factors: try Keys.factors(1), options: CreateOptions(), place: place)
+        }
+        acknowledge(1)
+        if items > 0 { _ = try run(program) { try self.fill($0, items) } }
+    }
+
+    /// Goes on from what a disk holds.
+    init(_ content: [String: [UInt8]], key: Int, numbers: Numbers) throws {
+        disk = Disk(content)
+        self.numbers = numbers
+        random = .fixed(Numbers(self.numbers.next()))
+        let vault = try Vault.open(Self.path, factors: try Keys.factors(key), options: OpenOptions(), place: place(disk.startProcess()))
+        _ = add(try Model(reading: vault), key: key, generation: vault.anchor.generation)
+        begin([0])
+    }
+
+    private func place(_ process: DiskProcess) -> Store.Place {
+        Store.Place(fileSystem: process, random: random, cacheBytes: 1 << 16)
+    }
+
+    // MARK: states
+
+    private func add(_ model: Model, key: Int, generation: UInt64? = nil) -> Int {
+        let next = generation ?? states[current].generation + 1
+        states.append(State(generation: next, key: key, model: model, digest: Digest(model)))
+        return states.count - 1
+    }
+
+    private func begin(_ numbers: [Int]) {
+        allowed = numbers
+        disk.mark(allowed)
+    }
+
+    private func acknowledge(_ state: Int) {
+        current = state
+        begin([state])
+    }
+
+    // MARK: programs
+
+    private func started(_ open: (Store.Place) throws -> Vault) rethrows -> Program {
+        let process = disk.startProcess()
+        return Program(process, try open(place(process)))
+    }
+
+    /// Starts a program, which sees one of the states that are possible; those begun after it never happened.
+    func open() throws -> Program {
+        var failure: (any Error)?
+        for key in Set(allowed.map { states[$0].key }).sorted(by: >) {
+            do {
+                let program = try started { (place) in
+                    var options = OpenOptions()
+                    options.writable = true
+                    return try Vault.open(Self.path, factors: try Keys.factors(key), options: options, place: place)
+                }
+                try see(program.vault, key)
+                return program
+            } catch let error as VaultError where error.code == .noSlotOpens { failure = error }
+        }
+        throw failure ?? VaultError(.io, "no key is possible")
+    }
+
+    private func see(_ vault: Vault, _ key: Int) throws {
+        let digest = try Digest(reading: vault)
+        let generation = vault.anchor.generation
+        guard let index = allowed.firstIndex(where: { states[$0].isSeen(generation, key, digest) }) else {
+            throw Wrong("a program sees generation \(generation), which is none of \(allowed.map { states[$0].generation })")
+        }
+        current = allowed[index]
+        begin(Array(allowed[...index]))
+    }
+
+    // MARK: operations
+
+    /// Runs an operation. True if it was acknowledged; false if it reported that it did nothing. Throws if the program was killed or does not know.
+    @discardableResult
+    func run(_ operation: Operation, _ program: Program, large: Bool = false) throws -> Bool {
+        try run(program) { try self.perform(operation, $0, large: large) }
+    }
+
+    /// `body` returns a change of the model and key, and what does it.
+    private func run(_ program: Program, _ body: (Model) throws -> (Model, Int, (Vault) throws -> Void)) throws -> Bool {
+        guard let model = states[current].model else { throw Wrong("there is no vault") }
+        let (next, key, change) = try body(model)
+        let state = add(next, key: key)
+        begin(allowed + [state])
+        do {
+            try change(program.vault)
+        } catch let error as VaultError {
+            guard !program.process.isDead, error.code != .outcomeUnknown else { throw error }
+            begin(allowed.filter { $0 != state })
+            return false
+        }
+        acknowledge(state)
+        return true
+    }
+
+    private func perform(_ operation: Operation, _ model: Model, large: Bool) throws -> (Model, Int, (Vault) throws -> Void) {
+        let key = states[current].key
+        var next = model
+        switch operation {
+        case .add:
+            let (name, value) = (newName(), newValue(large: large))
+            next.items[name] = value
+            return (next, key, { try $0.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes) })
+        case .set:
+            let (name, value) = (oldName(model) ?? newName(), newValue(large: large))
+            next.items[name] = value
+            return (next, key, { try $0.set(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.changes) })
+        case .remove:
+            guard let name = oldName(model) else { return try perform(.add, model, large: large) }
+            next.items[name] = nil
+            return (next, key, { try $0.remove(try Model.key(name)) })
+        case .transaction: return transaction(model, key, large: large)
+        case .compact: return (next, key, { try $0.compact() })
+        case .changeKey: return (next, key + 1, { try $0.changeFactors(to: try Keys.factors(key + 1)) })
+        case .rotate:
+            return (
+                next, key,
+                {
+                    var rotation = try $0.rotation()
+                    _ = try rotation.keep(try Keys.factors(key))
+                    _ = try rotation.run()
+                }
+            )
+        }
+    }
+
+    /// Two items more, two others, one less.
+    private func transaction(_ model: Model, _ key: Int, large: Bool) -> (Model, Int, (Vault) throws -> Void) {
+        var next = model
+        var puts: [(String, Model.Value)] = []
+        for index in 0..<4 {
+            let name = index < 2 ? newName() : oldName(next) ?? newName()
+            let value = newValue(large: large && index == 0)
+            next.items[name] = value
+            puts.append((name, value))
+        }
+        let removed = oldName(next)
+        if let removed { next.items[removed] = nil }
+        return (
+            next, key,
+            { vault in
+                try vault.transaction { (transaction) throws(VaultError) in
+                    for (name, value) in puts {
+                        try transaction.set(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.changes)
+                    }
+                    if let removed { _ = try transaction.remove(try Model.key(removed)) }
+                }
+            }
+        )
+    }
+
+    private func fill(_ model: Model, _ count: Int) throws -> (Model, Int, (Vault) throws -> Void) {
+        var next = model
+        for _ in 0..<count { next.items[newName()] = newValue(large: false) }
+        let items = next.items.sorted { $0.key < $1.key }
+        return (
+            next, states[current].key,
+            { vault in
+                try vault.transaction { (transaction) throws(VaultError) in
+                    for (name, value) in items {
+                        try transaction.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)
+                    }
+                }
+            }
+        )
+    }
+
+    private func newName() -> String {
+        serial += 1
+        return "service-\(numbers.next() % 900 + 100)-\(serial)"
+    }
+
+    private func oldName(_ model: Model) -> String? {
+        guard !model.items.isEmpty else { return nil }
+        return model.items.keys.sorted()[numbers.below(model.items.count)]
+    }
+
+    /// A large one is synced before its commit is written (section 7.3).
+    private func newValue(large: Bool) -> Model.Value {
+        Model.Value(secret: numbers.bytes(large ? 33_000 : numbers.below(40)), label: "label \(numbers.next() % 1000)")
+    }
+}
+
+extension Workload.State {
+    func isSeen(_ generation: UInt64, _ key: Int, _ digest: Digest) -> Bool {
+        self.generation == generation && self.key == key && self.digest == digest
+    }
+}
+
+extension Model.Value {
+    var attributes: Attributes { ["label": label] }
+    var changes: AttributeChanges { AttributeChanges(set: attributes) }
+}
+
+/// Something that must never happen.
+struct Wrong: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
