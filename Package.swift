@@ -87,7 +87,7 @@ let package = Package(
         .executableTarget(
             name: "harness",
             dependencies: [
-                "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "VaultFaults", "CTestSupport",
+                "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "VaultFaults", "CTestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Harness", swiftSettings: settings),

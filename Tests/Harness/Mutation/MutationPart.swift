@@ -3,7 +3,7 @@ extension Part {
     static let mutation = Part(name: "mutation", about: "each bit, byte, length and order of objects of a small vault altered") { run in
         let specimen = try Specimen()
         let bytes = specimen.bytes
-        func check(_ changed: [UInt8], _ what: @autoclosure () -> String) {
+        @Sendable func check(_ changed: [UInt8], _ what: @autoclosure () -> String) {
             run.count()
             if let wrong = specimen.look(changed) { run.fail("\(what()): \(wrong)") }
         }
