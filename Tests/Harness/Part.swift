@@ -6,7 +6,7 @@ struct Part: Sendable {
     let run: @Sendable (PartRun) throws -> Void
 
     /// In the order in which they run. Each stands in a file of its own.
-    static let all: [Part] = [.crash, .mutation]
+    static let all: [Part] = [.crash, .mutation, .concurrency]
 }
 
 /// What a part starts as processes of their own: `harness --role NAME ARGUMENT…`. A role returns its exit code.
