@@ -1,34 +1,22 @@
 /// Writing: the counterparts of `Cursor`'s reads, on a growing array of bytes that are no secret.
 extension Array where Element == UInt8 {
-    package mutating func append(u16 value: UInt16) {
-        append(UInt8(truncatingIfNeeded: value))
-        append(UInt8(truncatingIfNeeded: value >> 8))
-    }
+    package mutating func append(u16 value: UInt16) { append(number: value) }
 
-    package mutating func append(u32 value: UInt32) {
-        append(u16: UInt16(truncatingIfNeeded: value))
-        append(u16: UInt16(truncatingIfNeeded: value >> 16))
-    }
+    package mutating func append(u32 value: UInt32) { append(number: value) }
 
-    package mutating func append(u64 value: UInt64) {
-        append(u32: UInt32(truncatingIfNeeded: value))
-        append(u32: UInt32(truncatingIfNeeded: value >> 32))
+    package mutating func append(u64 value: UInt64) { append(number: value) }
+
+    @inline(__always)
+    private mutating func append(number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }
 
     /// Big-endian: within keys, where bytes are compared.
     package mutating func append(n32 value: UInt32) { append(u32: value.byteSwapped) }
 
-    package mutating func append(_ value: Bytes16) {
-        append(u64: UInt64(littleEndian: value.words.0))
-        append(u64: UInt64(littleEndian: value.words.1))
-    }
+    package mutating func append(_ value: Bytes16) { Swift.withUnsafeBytes(of: value.words) { append(contentsOf: $0) } }
 
-    package mutating func append(_ value: Bytes32) {
-        append(u64: UInt64(littleEndian: value.words.0))
-        append(u64: UInt64(littleEndian: value.words.1))
-        append(u64: UInt64(littleEndian: value.words.2))
-        append(u64: UInt64(littleEndian: value.words.3))
-    }
+    package mutating func append(_ value: Bytes32) { Swift.withUnsafeBytes(of: value.words) { append(contentsOf: $0) } }
 
     package mutating func append(varint value: UInt64) {
         var rest = value
@@ -53,9 +41,23 @@ extension Array where Element == UInt8 {
         }
     }
 
-    package mutating func append(_ bytes: Span<UInt8>) {
-        reserveCapacity(count + bytes.count)
-        for index in bytes.indices { append(bytes[index]) }
+    package mutating func append(_ bytes: Span<UInt8>) { bytes.bytes.withUnsafeBytes { append(contentsOf: $0) } }
+
+    /// A part of a span.
+    package init(copying bytes: Span<UInt8>, _ range: Range<Int>) {
+        self = bytes.extracting(range).bytes.withUnsafeBytes { Array($0) }
+    }
+
+    /// Two parts of a span, one after the other.
+    package init(copying bytes: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>) {
+        self = Array(unsafeUninitializedCapacity: first.count + second.count) { buffer, count in
+            let out = UnsafeMutableRawBufferPointer(buffer)
+            bytes.extracting(first).bytes.withUnsafeBytes { out.copyMemory(from: $0) }
+            bytes.extracting(second).bytes.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: out[first.count...]).copyMemory(from: $0)
+            }
+            count = first.count + second.count
+        }
     }
 }
 
@@ -75,6 +77,12 @@ package enum ByteOrder {
     package static func compare(_ left: Span<UInt8>, _ a: Range<Int>, _ right: Span<UInt8>, _ b: Range<Int>) -> Int {
         let common = min(a.count, b.count)
         var index = 0
+        while index + 8 <= common {
+            let x = Words.load(left, a.lowerBound + index)
+            let y = Words.load(right, b.lowerBound + index)
+            if x != y { return x.byteSwapped < y.byteSwapped ? -1 : 1 }
+            index += 8
+        }
         while index < common {
             let x = left[a.lowerBound + index]
             let y = right[b.lowerBound + index]

@@ -1,14 +1,20 @@
 /// The fields of an item key: order-preserving, and with one encoding (section 6.1).
 package enum KeyFields {
     /// Each `00` becomes `00 FF`; `00 00` ends the field.
-    package static func append(_ field: some Sequence<UInt8>, to out: inout [UInt8]) {
-        for byte in field {
-            out.append(byte)
-            if byte == 0 { out.append(0xFF) }
+    package static func append(_ field: [UInt8], to out: inout [UInt8]) {
+        if field.contains(0) {
+            for byte in field {
+                out.append(byte)
+                if byte == 0 { out.append(0xFF) }
+            }
+        } else {
+            out.append(contentsOf: field)
         }
         out.append(0)
         out.append(0)
     }
+
+    package static func append(_ text: String, to out: inout [UInt8]) { append(Array(text.utf8), to: &out) }
 
     /// Reads a field; at most 4096 bytes.
     package static func field(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> [UInt8] {
@@ -34,6 +40,7 @@ package enum KeyFields {
         let start = cursor
         var escapes = 0
         while true {
+            cursor.skipNonzero(bytes)
             if try cursor.u8(bytes) != 0 { continue }
             let next = try cursor.u8(bytes)
             if next == 0 { break }

@@ -5,9 +5,8 @@ package struct AssociatedData {
 
     package init(_ label: StaticString, vault: (UInt64, UInt64)) {
         append(UInt8(label.utf8CodeUnitCount))
-        for byte in UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount) { append(byte) }
-        append(vault.0)
-        append(vault.1)
+        append(UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
+        append(id: vault)
     }
 
     package mutating func append(_ byte: UInt8) {
@@ -15,17 +14,17 @@ package struct AssociatedData {
         count += 1
     }
 
-    package mutating func append(_ value: UInt32) {
-        Swift.withUnsafeBytes(of: value.littleEndian) { for byte in $0 { append(byte) } }
-    }
+    package mutating func append(_ value: UInt32) { Swift.withUnsafeBytes(of: value.littleEndian) { append($0) } }
 
-    package mutating func append(_ value: UInt64) {
-        Swift.withUnsafeBytes(of: value.littleEndian) { for byte in $0 { append(byte) } }
-    }
+    package mutating func append(_ value: UInt64) { Swift.withUnsafeBytes(of: value.littleEndian) { append($0) } }
 
     /// Sixteen bytes as they lie in memory.
-    package mutating func append(id: (UInt64, UInt64)) {
-        Swift.withUnsafeBytes(of: id) { for byte in $0 { append(byte) } }
+    package mutating func append(id: (UInt64, UInt64)) { Swift.withUnsafeBytes(of: id) { append($0) } }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        precondition(bytes.count <= 128 - count, "associated data has at most 128 bytes")
+        Swift.withUnsafeMutableBytes(of: &storage) { UnsafeMutableRawBufferPointer(rebasing: $0[count...]).copyMemory(from: bytes) }
+        count += bytes.count
     }
 
     package func withUnsafeBytes<R: ~Copyable>(_ body: (UnsafeRawBufferPointer) -> R) -> R {

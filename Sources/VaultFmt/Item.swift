@@ -126,18 +126,20 @@ final class KeyringView: Sendable {
 
 /// Attributes as they stand in a page, checked, and taken apart when somebody asks.
 enum ItemAttributes: Sendable {
+    case inPage(Page, Range<Int>)
     case encoded([UInt8])
     case decoded(Attributes)
 
     var attributes: Attributes {
         switch self {
         case .decoded(let attributes): return attributes
-        case .encoded(let bytes): return Self.decode(bytes)
+        case .encoded(let bytes): return Self.decode(bytes, 0..<bytes.count)
+        case .inPage(let page, let range): return Self.decode(page.bytes, range)
         }
     }
 
-    private static func decode(_ bytes: [UInt8]) -> Attributes {
-        var cursor = Cursor(bytes.span, at: 0, else: .structureInvalid)
+    private static func decode(_ bytes: [UInt8], _ range: Range<Int>) -> Attributes {
+        var cursor = Cursor(over: range, of: Cursor(bytes.span, at: 0, else: .structureInvalid))
         do throws(FormatError) { return Attributes(sorted: try AttributeList.decode(bytes.span, &cursor, .inPage)) } catch {
             preconditionFailure("attributes were checked when their page was read")
         }
@@ -165,7 +167,8 @@ enum ItemCodec {
     static func decode(_ value: [UInt8], page: UInt64) throws(VaultError) -> Decoded {
         try decoding { () throws(FormatError) in
             var cursor = Cursor(value.span, at: page, else: .structureInvalid)
-            return try decode(value.span, &cursor, page: page)
+            let (entry, large, attributes) = try decode(value.span, &cursor, page: page)
+            return Decoded(entry: entry, largeAttributes: large, attributes: .encoded(cursor.copy(value.span, attributes)))
         }
     }
 
@@ -173,18 +176,22 @@ enum ItemCodec {
         let bytes = page.bytes
         return try decoding { () throws(FormatError) in
             var cursor = page.cursor(index)
-            return try decode(bytes.span, &cursor, page: page.offset)
+            let (entry, large, attributes) = try decode(bytes.span, &cursor, page: page.offset)
+            return Decoded(entry: entry, largeAttributes: large, attributes: .inPage(page, attributes))
         }
     }
 
-    private static func decode(_ bytes: Span<UInt8>, _ cursor: inout Cursor, page: UInt64) throws(FormatError) -> Decoded {
+    /// The entry, how many attributes stand in the record, and where the others are.
+    private static func decode(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, page: UInt64
+    ) throws(FormatError) -> (ItemEntry, Int, Range<Int>) {
         let entry = try ItemEntry(bytes, &cursor, page: page)
         let large = try cursor.count(bytes, most: Format.Limit.attributes, "large attributes")
         let start = cursor.position
         let count = try AttributeList.skip(bytes, &cursor, .inPage)
         guard count + large <= Format.Limit.attributes else { throw cursor.limit("an item's attributes") }
         try cursor.finish()
-        return Decoded(entry: entry, largeAttributes: large, attributes: .encoded(cursor.copy(bytes, start..<cursor.position)))
+        return (entry, large, start..<cursor.position)
     }
 
     static func item(_ key: ItemKey, _ decoded: Decoded, _ view: KeyringView, at offset: UInt64) throws(VaultError) -> Item {

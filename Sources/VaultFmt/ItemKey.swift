@@ -18,7 +18,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         guard group.utf8.count <= Format.Limit.field else {
             throw VaultError(.limitExceeded, "the access group has \(group.utf8.count) bytes; at most \(Format.Limit.field) are possible")
         }
-        KeyFields.append(group.utf8, to: &out)
+        KeyFields.append(group, to: &out)
         out.append(synchronizable ? 1 : 0)
         guard out.count <= Format.Limit.itemKey else {
             throw VaultError(.limitExceeded, "the item's names take \(out.count) bytes; at most \(Format.Limit.itemKey) are possible")
@@ -106,7 +106,7 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// A group's name as it stands in keys.
     static func encodedGroup(_ name: String) -> [UInt8] {
         var out: [UInt8] = []
-        KeyFields.append(name.utf8, to: &out)
+        KeyFields.append(name, to: &out)
         return out
     }
 

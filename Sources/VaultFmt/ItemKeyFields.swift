@@ -115,13 +115,13 @@ extension ItemKey {
         private func encodeUnchecked(into out: inout [UInt8]) {
             switch self {
             case .genericPassword(let service, let account):
-                KeyFields.append(service.utf8, to: &out)
-                KeyFields.append(account.utf8, to: &out)
+                KeyFields.append(service, to: &out)
+                KeyFields.append(account, to: &out)
             case .internetPassword(let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
-                KeyFields.append(server.utf8, to: &out)
-                KeyFields.append(`protocol`.utf8, to: &out)
+                KeyFields.append(server, to: &out)
+                KeyFields.append(`protocol`, to: &out)
                 out.append(n32: port)
-                for text in [path, account, securityDomain, authenticationType] { KeyFields.append(text.utf8, to: &out) }
+                for text in [path, account, securityDomain, authenticationType] { KeyFields.append(text, to: &out) }
             case .certificate(let type, let issuer, let serialNumber), .identity(let type, let issuer, let serialNumber):
                 out.append(n32: type)
                 KeyFields.append(issuer, to: &out)

@@ -90,12 +90,12 @@ public struct Query: Sendable {
         var out: [UInt8] = []
         if itemClass ?? .genericPassword == .genericPassword, let service {
             out.append(ItemClass.genericPassword.rawValue)
-            KeyFields.append(service.utf8, to: &out)
-            if let account { KeyFields.append(account.utf8, to: &out) }
+            KeyFields.append(service, to: &out)
+            if let account { KeyFields.append(account, to: &out) }
         } else if itemClass ?? .internetPassword == .internetPassword, let server {
             out.append(ItemClass.internetPassword.rawValue)
-            KeyFields.append(server.utf8, to: &out)
-            if let `protocol` { KeyFields.append(`protocol`.utf8, to: &out) }
+            KeyFields.append(server, to: &out)
+            if let `protocol` { KeyFields.append(`protocol`, to: &out) }
         } else if let itemClass {
             out.append(itemClass.rawValue)
         }

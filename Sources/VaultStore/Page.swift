@@ -15,16 +15,14 @@ package final class Page: Sendable {
     package var count: Int { layout.entries.count }
 
     package func key(_ index: Int) -> [UInt8] {
-        let prefix = layout.prefix
-        let rest = layout.entries[index].rest
-        var out: [UInt8] = []
-        out.reserveCapacity(prefix.count + rest.count)
-        out.append(contentsOf: bytes[prefix])
-        out.append(contentsOf: bytes[rest])
-        return out
+        let bytes = bytes
+        return [UInt8](copying: bytes.span, layout.prefix, layout.entries[index].rest)
     }
 
-    package func value(_ index: Int) -> [UInt8] { Array(bytes[layout.entries[index].value]) }
+    package func value(_ index: Int) -> [UInt8] {
+        let bytes = bytes
+        return [UInt8](copying: bytes.span, layout.entries[index].value)
+    }
 
     package func child(_ index: Int) throws(VaultError) -> ObjectRef {
         let bytes = bytes

@@ -11,23 +11,37 @@ extension Store {
         var header = header
         let bytes = try HeaderSeal.seal(&header, keys)
         try Temporary.removeStale(beside: resolved, place.fileSystem)
-        let temporary = Temporary.name(beside: resolved, place.random)
+        let loaded = try named(resolved, header, bytes, keys, wrappingKey, clock, place)
+        try place.fileSystem.syncDirectory(of: resolved)
+        loaded.file.unlock()
+        let store = Store(loaded, path: resolved, isWritable: true, place: place)
+        store.synced = store.state
+        return store
+    }
+
+    /// A whole vault that has got its name.
+    private static func named(
+        _ path: String, _ header: Header, _ bytes: [UInt8], _ keys: consuming VaultKeys, _ wrappingKey: consuming Secret, _ clock: UInt64,
+        _ place: Place
+    ) throws(VaultError) -> Loaded {
+        let temporary = Temporary.name(beside: path, place.random)
         let file = try place.fileSystem.create(temporary)
         do throws(VaultError) {
             guard try file.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
             try file.write(bytes, at: 0)
             try writeFirst(file, header, Bytes32(hashing: bytes), keys, clock, place)
-            try place.fileSystem.rename(temporary, to: resolved, replacing: false)
+            let slot = OpenedSlot(id: header.slots[0].id, keys: keys, wrappingKey: wrappingKey, grants: Grants())
+            let loaded = try load(file, header, bytes, slot, place)
+            try place.fileSystem.rename(temporary, to: path, replacing: false)
+            return loaded
         } catch {
             do throws(VaultError) { try place.fileSystem.remove(temporary) } catch {}
-            throw error.code == .fileExists ? VaultError(.fileExists, "\(path) exists already") : error
+            switch error.code {
+            case .fileExists: throw VaultError(.fileExists, "\(path) exists already")
+            case .outcomeUnknown: throw VaultError(.io, "the vault could not be written: \(error.detail)")
+            default: throw error
+            }
         }
-        try place.fileSystem.syncDirectory(of: resolved)
-        file.unlock()
-        let slot = OpenedSlot(id: header.slots[0].id, keys: keys, wrappingKey: wrappingKey, grants: Grants())
-        let store = Store(try load(file, header, bytes, slot, place), path: resolved, isWritable: true, place: place)
-        store.synced = store.state
-        return store
     }
 
     private static func writeFirst(

@@ -24,7 +24,7 @@ extension Store {
         precondition(replacement.header.length == header.length, "a header that outgrows its region compacts")
         let hash = Bytes32(hashing: bytes)
         let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault)
-        try replaceFile { (file) throws(VaultError) in
+        try replaceFile(by: replacement) { (file, _) throws(VaultError) in
             try file.write(bytes, at: 0)
             try file.copy(from: self.file, UInt64(header.length)..<state.commit.end)
             let appender = Appender(file: file, sealing: sealing, start: state.commit.end)
@@ -42,7 +42,6 @@ extension Store {
                 return codec.seal(commit)
             }
         }
-        try takeUp(replacement)
     }
 
     /// A new header and a new body, which `build` appends; it returns what the first commit says.
@@ -55,7 +54,7 @@ extension Store {
         let length = UInt64(replacement.header.length)
         let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault)
         let current = state
-        try replaceFile { (file) throws(VaultError) in
+        try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
             try file.write(bytes, at: 0)
             let appender = Appender(file: file, sealing: sealing, start: length)
             let new = try build(appender, replacement.keys)
@@ -68,23 +67,39 @@ extension Store {
                         liveBytes: length + UInt64(Format.commitSize) + new.liveBytes))
             }
         }
-        try takeUp(replacement)
     }
 
-    private func takeUp(_ replacement: consuming Replacement) throws(VaultError) {
+    private func loaded(_ file: any FileHandle, _ replacement: consuming Replacement) throws(VaultError) -> Loaded {
         let (header, bytes) = try Store.readHeader(file)
         let wrappingKey = replacement.wrappingKey.copy()
         let id = replacement.slotID
         let slot = OpenedSlot(id: id, keys: replacement.takeKeys(), wrappingKey: wrappingKey, grants: Grants())
-        adopt(try Store.load(file, header, bytes, slot, place))
-        synced = state
+        return try Store.load(file, header, bytes, slot, place)
     }
 
     /// Lets `write` fill a new file, which then takes the place of the current one, locked.
-    private func replaceFile(_ write: (any FileHandle) throws(VaultError) -> Void) throws(VaultError) {
+    private func replaceFile(
+        by replacement: consuming Replacement, _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
+    ) throws(VaultError) {
         guard try file.identity().links == 1 else {
             throw VaultError(.cannotReplace, "\(path) has other names (hard links), which a new file would not have")
         }
+        let new = try renamed(replacement, write)
+        do throws(VaultError) { try fileSystem.syncDirectory(of: path) } catch {
+            // The new file has the name, but perhaps not for good. This handle goes on reading the old one, and writes no more.
+            isPoisoned = true
+            throw error
+        }
+        let old = file
+        adopt(new)
+        synced = state
+        old.unlock()
+    }
+
+    /// A new file that has got the name of the current one.
+    private func renamed(
+        _ replacement: consuming Replacement, _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
+    ) throws(VaultError) -> Loaded {
         try Temporary.removeStale(beside: path, fileSystem)
         let temporary = Temporary.name(beside: path, random)
         let new = try fileSystem.create(temporary)
@@ -92,21 +107,16 @@ extension Store {
             guard try new.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
             // Before any work: where owner or attributes cannot be kept, the file is not replaced.
             try new.adopt(attributesOf: file)
-            try write(new)
+            try write(new, replacement)
             try new.sync()
+            // Read back while it can still be given up: once it has the name, nothing may fail.
+            let loaded = try loaded(new, replacement)
             try fileSystem.rename(temporary, to: path, replacing: true)
+            return loaded
         } catch {
             do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
             throw error.code == .outcomeUnknown ? VaultError(.io, "the new file could not be written: \(error.detail)") : error
         }
-        do throws(VaultError) { try fileSystem.syncDirectory(of: path) } catch {
-            // The new file has the name, but perhaps not for good. This handle goes on reading the old one, and writes no more.
-            isPoisoned = true
-            throw error
-        }
-        let old = file
-        file = new
-        old.unlock()
     }
 }
 

@@ -6,10 +6,18 @@ struct Part: Sendable {
     let run: @Sendable (PartRun) throws -> Void
 
     /// In the order in which they run. Each stands in a file of its own.
-    static let all: [Part] = [.crash, .mutation, .concurrency]
+    static let all: [Part] = [
+        .crash,
+        .faults,
+        .mutation,
+        .concurrency,
+    ]
 }
 
 /// What a part starts as processes of their own: `harness --role NAME ARGUMENT…`. A role returns its exit code.
 enum Role {
-    static let all: [String: @Sendable ([String]) -> Int32] = [:]
+    static let all: [String: @Sendable ([String]) -> Int32] = [
+        SharedVault.writer: SharedVault.write,
+        SharedVault.reader: SharedVault.read,
+    ]
 }

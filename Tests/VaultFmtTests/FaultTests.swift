@@ -166,6 +166,36 @@ struct FaultTests {
         #expect(failures > 10)
     }
 
+    @Test("that fails to read what was written in place of the file leaves the old one, and the handle goes on")
+    func readingBack() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let changes: [(Vault) throws -> Void] = [{ try $0.compact() }, { try $0.changeFactors(to: try Fast.rawKey(9)) }]
+        for change in changes {
+            let system = FaultyFileSystem()
+            let vault = try filled(path, system)
+            let before = try vault.dump()
+            var failures = 0
+            while true {
+                system.fail(.read, failures + 1, VaultError(.io, "planned"))
+                do {
+                    try change(vault)
+                    break
+                } catch let error as VaultError {
+                    #expect(error.code == .io)
+                    failures += 1
+                    system.reset()
+                    try vault.put(key, "\(failures)")
+                    #expect(try Fast.open(path).text(key) == "\(failures)")
+                    #expect(folder.names == ["a.vault"])
+                }
+            }
+            #expect(failures > 3)
+            #expect(try vault.dump().count == before.count + 1)
+            try remove(path)
+        }
+    }
+
     @Test("full during the compaction that is due leaves the change made, and statistics say why")
     func compactionBlocked() throws {
         let folder = try Folder()

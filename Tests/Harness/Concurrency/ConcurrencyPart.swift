@@ -3,7 +3,8 @@ internal import VaultFmt
 
 /// Processes that change one vault at the same time: what they did has one order, which each of them saw.
 extension Part {
-    static let concurrency = Part(name: "concurrency", about: "8 writing and 2 reading processes on one vault: one order of all they did") { run in
+    static let concurrency = Part(name: "concurrency", about: "8 writing and 2 reading processes on one vault: one order of all they did") {
+        run in
         let folder = try TemporaryFolder()
         let vault = SharedVault(path: folder.file("a.vault"))
         let first = try vault.create()

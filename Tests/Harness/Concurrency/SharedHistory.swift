@@ -102,7 +102,8 @@ struct SharedHistory {
         }
         let found = words.dropFirst()
         let expected = state.map { "\($0.key)=\($0.value)" }
-        return Set(found) == Set(expected) && found.count == expected.count ? nil : "a reader of generation \(generation) found something else"
+        return Set(found) == Set(expected) && found.count == expected.count
+            ? nil : "a reader of generation \(generation) found something else"
     }
 
     var last: (generation: UInt64, state: [String: String]) {

@@ -36,6 +36,8 @@ final class Workload {
     /// Numbers of states that a crash may leave now; the last one is what programs see, or will if nothing goes wrong.
     private(set) var allowed: [Int] = []
     private(set) var current = 0
+    /// What the last operation said that did nothing.
+    private(set) var lastFailure: VaultError?
     private var numbers: Numbers
     private let random: Randomness
     private var serial = 0
@@ -51,7 +53,7 @@ final class Workload {
             try Vault.create(at: Self.path, factors: try Keys.factors(1), options: CreateOptions(), place: place)
         }
         acknowledge(1)
-        if items > 0 { _ = try run(program) { try self.fill($0, items) } }
+        if items > 0 { _ = try run(program) { model, _ in try self.fill(model, items) } }
     }
 
     /// Goes on from what a disk holds.
@@ -122,52 +124,66 @@ final class Workload {
 
     // MARK: operations
 
+    /// What an operation makes of the contents and the key, and what does it.
+    struct Change {
+        var model: Model
+        var key: Int
+        var generations: UInt64 = 1
+        let body: (Vault) throws -> Void
+    }
+
     /// Runs an operation. True if it was acknowledged; false if it reported that it did nothing. Throws if the program was killed or does not know.
     @discardableResult
     func run(_ operation: Operation, _ program: Program, large: Bool = false) throws -> Bool {
-        try run(program) { try self.perform(operation, $0, large: large) }
+        try run(program) { model, _ in try self.perform(operation, model, large: large) }
     }
 
-    /// `body` returns a change of the model and key, and what does it.
-    private func run(_ program: Program, _ body: (Model) throws -> (Model, Int, (Vault) throws -> Void)) throws -> Bool {
+    /// The same for any change.
+    @discardableResult
+    func run(_ program: Program, _ change: (_ model: Model, _ key: Int) throws -> Change) throws -> Bool {
         guard let model = states[current].model else { throw Wrong("there is no vault") }
-        let (next, key, change) = try body(model)
-        let state = add(next, key: key)
+        let change = try change(model, states[current].key)
+        let state = add(change.model, key: change.key, generation: states[current].generation + change.generations)
         begin(allowed + [state])
         do {
-            try change(program.vault)
+            try change.body(program.vault)
         } catch let error as VaultError {
             guard !program.process.isDead, error.code != .outcomeUnknown else { throw error }
             begin(allowed.filter { $0 != state })
+            lastFailure = error
             return false
         }
         acknowledge(state)
         return true
     }
 
-    private func perform(_ operation: Operation, _ model: Model, large: Bool) throws -> (Model, Int, (Vault) throws -> Void) {
+    func perform(_ operation: Operation, _ model: Model, large: Bool) throws -> Change {
         let key = states[current].key
         var next = model
         switch operation {
         case .add:
             let (name, value) = (newName(), newValue(large: large))
             next.items[name] = value
-            return (next, key, { try $0.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes) })
+            return Change(
+                model: next, key: key,
+                body: { try $0.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes) })
         case .set:
             let (name, value) = (oldName(model) ?? newName(), newValue(large: large))
             next.items[name] = value
-            return (next, key, { try $0.set(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.changes) })
+            return Change(
+                model: next, key: key,
+                body: { try $0.set(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.changes) })
         case .remove:
             guard let name = oldName(model) else { return try perform(.add, model, large: large) }
             next.items[name] = nil
-            return (next, key, { try $0.remove(try Model.key(name)) })
+            return Change(model: next, key: key, body: { try $0.remove(try Model.key(name)) })
         case .transaction: return transaction(model, key, large: large)
-        case .compact: return (next, key, { try $0.compact() })
-        case .changeKey: return (next, key + 1, { try $0.changeFactors(to: try Keys.factors(key + 1)) })
+        case .compact: return Change(model: next, key: key, body: { try $0.compact() })
+        case .changeKey: return Change(model: next, key: key + 1, body: { try $0.changeFactors(to: try Keys.factors(key + 1)) })
         case .rotate:
-            return (
-                next, key,
-                {
+            return Change(
+                model: next, key: key,
+                body: {
                     var rotation = try $0.rotation()
                     _ = try rotation.keep(try Keys.factors(key))
                     _ = try rotation.run()
@@ -177,7 +193,7 @@ final class Workload {
     }
 
     /// Two items more, two others, one less.
-    private func transaction(_ model: Model, _ key: Int, large: Bool) -> (Model, Int, (Vault) throws -> Void) {
+    private func transaction(_ model: Model, _ key: Int, large: Bool) -> Change {
         var next = model
         var puts: [(String, Model.Value)] = []
         for index in 0..<4 {
@@ -188,9 +204,9 @@ final class Workload {
         }
         let removed = oldName(next)
         if let removed { next.items[removed] = nil }
-        return (
-            next, key,
-            { vault in
+        return Change(
+            model: next, key: key,
+            body: { vault in
                 try vault.transaction { (transaction) throws(VaultError) in
                     for (name, value) in puts {
                         try transaction.set(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.changes)
@@ -201,13 +217,13 @@ final class Workload {
         )
     }
 
-    private func fill(_ model: Model, _ count: Int) throws -> (Model, Int, (Vault) throws -> Void) {
+    func fill(_ model: Model, _ count: Int) throws -> Change {
         var next = model
         for _ in 0..<count { next.items[newName()] = newValue(large: false) }
-        let items = next.items.sorted { $0.key < $1.key }
-        return (
-            next, states[current].key,
-            { vault in
+        let items = next.items.filter { model.items[$0.key] == nil }.sorted { $0.key < $1.key }
+        return Change(
+            model: next, key: states[current].key,
+            body: { vault in
                 try vault.transaction { (transaction) throws(VaultError) in
                     for (name, value) in items {
                         try transaction.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)

@@ -1,0 +1,35 @@
+import VaultFmt
+
+/// One kind of work, so many times, on a vault that is there: for counting instructions and for profilers. What does not belong to it cancels out between
+/// two counts.
+enum Operations {
+    static let names = ["open", "get", "set", "scan", "list", "fill", "rotate", "verify"]
+
+    static func run(_ name: String, _ path: String, items: Int, count: Int) throws(VaultError) {
+        var numbers = Numbers()
+        if name == "open" {
+            for _ in 0..<count { try Workload.get(try Workload.open(path, writable: false), Int.random(in: 0..<items, using: &numbers)) }
+            return
+        }
+        if name == "fill" {
+            for number in 0..<count {
+                let other = "\(path).\(number)"
+                try Workload.fill(other, items)
+                remove(other)
+            }
+            return
+        }
+        let vault = try Workload.open(path, writable: true)
+        switch name {
+        case "get": for _ in 0..<count { try Workload.get(vault, Int.random(in: 0..<items, using: &numbers)) }
+        case "set":
+            let secret = Workload.secret()
+            for _ in 0..<count { try vault.set(try Workload.key(Int.random(in: 0..<items, using: &numbers)), secret: secret) }
+        case "scan": for _ in 0..<count { try Workload.scan(vault, items) }
+        case "list": for _ in 0..<count { try Workload.list(vault, items) }
+        case "rotate": for _ in 0..<count { try Workload.rotate(vault, key: 0x2B) }
+        case "verify": for _ in 0..<count { try Workload.verify(vault) }
+        default: preconditionFailure("no such operation: \(name)")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Glibc
+import VaultFmt
+
+func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) * 1e-3
+}
+
+func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+
+/// One item: class, service, account, a 64-byte secret, and a label. The same as the peer's.
+enum Workload {
+    static func secret() -> Secret { Secret(text: String(repeating: "s", count: 64)) }
+
+    static func key(_ number: Int) throws(VaultError) -> ItemKey {
+        try .genericPassword(service: "service-\(digits(number % 997, 4)).example.com", account: "user\(digits(number, 7))@example.com")
+    }
+
+    private static func digits(_ number: Int, _ width: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+
+    static func rawKey(_ byte: UInt8 = 0x2B) throws(VaultError) -> Factors {
+        var key = Secret(count: 32)
+        key.withUnsafeMutableBytes { for index in $0.indices { $0[index] = byte } }
+        return try Factors(rawKey: key)
+    }
+
+    static func fill(_ path: String, _ count: Int) throws(VaultError) {
+        let vault = try Vault.create(at: path, factors: try rawKey())
+        let secret = secret()
+        try vault.transaction { (transaction) throws(VaultError) in
+            for number in 0..<count {
+                var attributes = Attributes()
+                attributes.label = "Item \(number)"
+                try transaction.add(
+                    try key(number), secret: secret, attributes: attributes, created: 1_700_000_000_000, modified: 1_700_000_000_000)
+            }
+        }
+    }
+
+    static func open(_ path: String, writable: Bool, key: UInt8 = 0x2B) throws(VaultError) -> Vault {
+        var options = OpenOptions()
+        options.writable = writable
+        return try Vault.open(path, factors: try rawKey(key), options: options)
+    }
+
+    static func get(_ vault: Vault, _ number: Int) throws(VaultError) {
+        guard let item = try vault.get(try key(number)) else { preconditionFailure("missing item") }
+        precondition(item.secret.count == 64)
+    }
+
+    static func scan(_ vault: Vault, _ count: Int) throws(VaultError) {
+        var bytes = 0
+        try vault.forEachSecret { (_, secret) throws(VaultError) in if case .opened(let opened) = secret { bytes += opened.count } }
+        precondition(bytes == count * 64)
+    }
+
+    static func list(_ vault: Vault, _ count: Int) throws(VaultError) {
+        var cursor = try vault.items()
+        var seen = 0
+        while let item = try cursor.next() { seen += item.created == 1_700_000_000_000 ? 1 : 0 }
+        precondition(seen >= count / 2)
+    }
+
+    static func verify(_ vault: Vault) throws(VaultError) {
+        let report = try vault.verify()
+        precondition(report.isSound)
+    }
+
+    static func rotate(_ vault: Vault, key: UInt8) throws(VaultError) {
+        var rotation = try vault.rotation()
+        _ = try rotation.keep(try rawKey(key))
+        _ = try rotation.run()
+    }
+}
+
+/// Which items are touched: the same in every run.
+struct Numbers: RandomNumberGenerator {
+    private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state ^ state >> 29
+    }
+}
