@@ -64,7 +64,7 @@ struct SharedVault {
             return SharedChange(start: start, generation: vault.anchor.generation, .passphrase, new: value)
         case 2, 3, 4:
             let old = try vault.transaction { (transaction) throws(VaultError) -> String in
-                let old = try transaction.get(try Model.key(name)).map { Self.text($0.secret) } ?? "-"
+                let old = try found(name, transaction)
                 // Each operation is a commit of its own: removing nothing would be none.
                 if old == "-" { try transaction.set(try Model.key("empty"), secret: Secret(text: value)) }
                 _ = try transaction.remove(try Model.key(name))
@@ -73,12 +73,17 @@ struct SharedVault {
             return SharedChange(start: start, generation: vault.anchor.generation, .remove, name, old: old)
         default:
             let old = try vault.transaction { (transaction) throws(VaultError) -> String in
-                let old = try transaction.get(try Model.key(name)).map { Self.text($0.secret) } ?? "-"
+                let old = try found(name, transaction)
                 for name in [name] + together { try transaction.set(try Model.key(name), secret: Secret(text: value)) }
                 return old
             }
             return SharedChange(start: start, generation: vault.anchor.generation, .set, name, old: old, new: value)
         }
+    }
+
+    private static func found(_ name: String, _ transaction: Transaction) throws(VaultError) -> String {
+        guard let opened = try transaction.get(try Model.key(name)) else { return "-" }
+        return text(opened.secret)
     }
 
     /// Another process may change it first: the slot that was found is then no longer there.
