@@ -70,7 +70,8 @@ let package = Package(
             name: "Fuzzing", dependencies: ["VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
             swiftSettings: settings),
         .target(
-            name: "ImportFuzzing", dependencies: ["Fuzzing", "VaultForge", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto"],
+            name: "ImportFuzzing",
+            dependencies: ["Fuzzing", "VaultForge", "CTestSupport", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto"],
             path: "Tests/ImportFuzzing", swiftSettings: settings),
         .executableTarget(
             name: "round-trip", dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],

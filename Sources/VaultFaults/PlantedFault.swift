@@ -11,6 +11,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case headerReaderMACUnchecked
     /// A commit is acknowledged before its bytes are synced.
     case commitNotSynced
+    /// Secrets' memory is given back as it is.
+    case wipeSkipped
 
     #if PLANTED_FAULTS
         private static let planted = getenv("VAULTFMT_PLANT").flatMap { PlantedFault(rawValue: String(cString: $0)) }

@@ -11,6 +11,8 @@ struct Part: Sendable {
         .faults,
         .mutation,
         .concurrency,
+        .memory,
+        .sanitizers,
     ]
 }
 
@@ -19,5 +21,6 @@ enum Role {
     static let all: [String: @Sendable ([String]) -> Int32] = [
         SharedVault.writer: SharedVault.write,
         SharedVault.reader: SharedVault.read,
+        LibraryMemory.role: LibraryMemory.run,
     ]
 }

@@ -1,3 +1,4 @@
+internal import CTestSupport
 internal import Fuzzing
 internal import Glibc
 internal import VaultCommand
@@ -57,8 +58,8 @@ public enum ImportTarget {
     }
 
     private static func exported(_ vault: Vault) throws -> [UInt8] {
-        let descriptor = memfd_create("export", UInt32(MFD_CLOEXEC))
-        guard descriptor >= 0 else { throw Mismatch("no memory file: error \(errno)") }
+        let descriptor = test_memory_file()
+        guard descriptor >= 0 else { throw Mismatch("no memory file: error \(-descriptor)") }
         defer { close(descriptor) }
         try Interchange.writeJSON(of: vault, to: descriptor)
         let size = Int(lseek(descriptor, 0, SEEK_END))
