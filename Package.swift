@@ -111,3 +111,14 @@ let package = Package(
         .testTarget(name: "SpecTests", dependencies: ["VaultFmt"], swiftSettings: strict),
     ]
 )
+
+// What `Tools/harness sanitizers` builds: the library and its tests, without the command and all that only it needs.
+if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
+    let kept: Set = [
+        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultFaults", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultForge",
+        "Fuzzing", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests",
+    ]
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.products.removeAll { $0.name != "VaultFmt" }
+    package.dependencies = []
+}

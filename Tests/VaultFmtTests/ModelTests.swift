@@ -7,7 +7,8 @@ import VaultStore
 
 @Suite("A vault of random operations")
 struct ModelTests {
-    private static let changes = 10_000
+    private static let sequences: UInt64 = 20
+    private static let changes = 500
 
     /// `VAULTFMT_SEED` runs a printed seed again.
     private static var seed: UInt64 {
@@ -38,6 +39,10 @@ struct ModelTests {
     func model() {
         let seed = Self.seed
         print("random operations: VAULTFMT_SEED=\(seed)")
+        for number in 0..<Self.sequences { check(seed &+ number) }
+    }
+
+    private func check(_ seed: UInt64) {
         var choices = SeededChoices(seed: seed)
         let operations = Fuzzing.Operation.sequence(&choices, changes: Self.changes)
         guard let wrong = failure(operations) else { return }

@@ -56,7 +56,8 @@ struct CommandMemory {
             with(Case("set", "new", "a")) { one in (one.input, one.needles) = (added, [secret]) },
             with(Case("add", "new", "b", "--group", "g")) { one in (one.input, one.needles) = (added, [secret]) },
             with(Case("get", "new", "a")) { one in one.needles = [secret] },
-            Case("update", "new", "a", "--label", "Label"), Case("move", "new", "a", "--to-account", "c"), Case("remove", "new", "b", "--yes"),
+            Case("update", "new", "a", "--label", "Label"), Case("move", "new", "a", "--to-account", "c"),
+            Case("remove", "new", "b", "--yes"),
             Case("inspect"), Case("verify"), Case("compact"), Case("anchor"), Case("slot", "list"),
             Case("slot", "add", "--new-passphrase-file", folder.file("passphrase"), "--kdf", "testing", "--name", "second"),
             Case("rekey", "--new-passphrase-file", folder.file("passphrase"), "--kdf", "testing"),
@@ -144,7 +145,10 @@ struct CommandMemory {
         }
         usleep(300_000)
         run.count(4)
-        guard waitpid(pid, nil, WNOHANG) == 0 else { return run.fail("the command does not wait for its input") }
+        var status: Int32 = 0
+        guard waitpid(pid, &status, WNOHANG) == 0 else {
+            return run.fail("the command does not wait for its input: \(test_exit_status(status))")
+        }
         // A process that is not hardened can be read: the check itself works.
         let plain = try StartedProgram.start(
             "/bin/sleep", ["sleep", "20"], environment: [], directory: "/", input: toCommand.read, output: STDERR_FILENO,
