@@ -20,11 +20,16 @@ let settings: [SwiftSetting] =
 let fuzzing: [Product] =
     Context.environment["VAULTFMT_FUZZING"] != nil
     ? [.library(name: "Fuzzing", targets: ["Fuzzing"]), .library(name: "ImportFuzzing", targets: ["ImportFuzzing"])] : []
+// Code that is compiled as it was found.
+let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
 let package = Package(
     name: "vaultfmt",
     products: [
         .library(name: "VaultFmt", targets: ["VaultFmt"]),
+        .library(name: "KeychainAccess", targets: ["KeychainAccess"]),
+        .library(name: "SecItem", targets: ["SecItem"]),
+        .library(name: "KeychainStores", targets: ["KeychainStores"]),
         .executable(name: "vaultfmt", targets: ["VaultCommandMain"]),
     ] + fuzzing,
     dependencies: [
@@ -32,6 +37,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swiftcsv/SwiftCSV", from: "0.10.0"),
     ],
     targets: [
@@ -48,6 +54,15 @@ let package = Package(
             name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim", "VaultFaults"], swiftSettings: settings),
         .target(
             name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore", "VaultFaults"], swiftSettings: settings),
+
+        // The Keychain's APIs. KeychainCore is beneath all three, and no product.
+        .target(name: "KeychainCore", dependencies: ["VaultFmt", "CVaultShim"], swiftSettings: settings),
+        .target(name: "KeychainAccess", dependencies: ["KeychainCore", "VaultFmt"], swiftSettings: settings),
+        .target(name: "SecItem", dependencies: ["KeychainCore", "VaultFmt"], swiftSettings: settings),
+        .target(
+            name: "KeychainStores",
+            dependencies: ["KeychainAccess", "SecItem", .product(name: "Logging", package: "swift-log")], swiftSettings: settings),
+
         // A library, so that its parsers can be fuzzed; the program beside it only calls it.
         .target(
             name: "VaultCommand",
@@ -78,10 +93,36 @@ let package = Package(
             path: "Tests/RoundTrip", swiftSettings: settings),
 
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing", "ImportFuzzing"], swiftSettings: strict),
+        // The snippets of programs written for Apple's Keychain (Tests/Seeds), in the Swift that they are in, and a program that runs them.
+        .target(name: "SeedUser", dependencies: ["KeychainAccess"], path: "Tests/Seeds/User", swiftSettings: swift5),
+        .target(
+            name: "SeedStore", dependencies: ["KeychainStores", "SecItem", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/Seeds/Store", swiftSettings: swift5),
+        .target(name: "SeedFirstRun", dependencies: ["KeychainAccess"], path: "Tests/Seeds/FirstRun", swiftSettings: swift5),
+        .target(name: "SeedToken", dependencies: ["KeychainAccess"], path: "Tests/Seeds/Token", swiftSettings: swift5),
+        .target(name: "SeedHelperSave", dependencies: ["SecItem"], path: "Tests/Seeds/HelperSave", swiftSettings: swift5),
+        .target(name: "SeedHelper", dependencies: ["SecItem"], path: "Tests/Seeds/Helper", swiftSettings: swift5),
+        .executableTarget(
+            name: "SeedProgram",
+            dependencies: ["SeedUser", "SeedStore", "SeedFirstRun", "SeedToken", "SeedHelperSave", "SeedHelper", "KeychainAccess"],
+            path: "Tests/SeedProgram", swiftSettings: swift5),
+        .testTarget(name: "SeedTests", dependencies: ["SeedProgram"], swiftSettings: strict),
+
+        // They share one vault in use a process, so they are one suite; what needs a process of its own is in the program.
+        .executableTarget(
+            name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem"], path: "Tests/KeychainProgram", swiftSettings: settings),
+        .testTarget(
+            name: "KeychainTests",
+            dependencies: [
+                "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultFmt", "VaultStore", "VaultCrypto", "KeychainProgram",
+                .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
             name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultCommandMain", "VaultFmt", "CTestSupport"],
+            exclude: ["Programs/git_server.py"],
             swiftSettings: settings),
 
         // What Tools/harness runs: crashes, faults, kills and whatever else a test of one process cannot show.
@@ -104,11 +145,12 @@ let package = Package(
 
         // Makes the conformance vectors, and answers the runner for this implementation (Spec/vectors/README.md).
         .executableTarget(
-            name: "vectors", dependencies: ["VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore"], path: "Tests/Vectors",
+            name: "vectors", dependencies: ["VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium"],
+            path: "Tests/Vectors",
             swiftSettings: settings),
 
-        // They run Tests/SpecReader, which was written from the specification alone.
-        .testTarget(name: "SpecTests", dependencies: ["VaultFmt"], swiftSettings: strict),
+        // They compare the library with Spec/reference, which was written from the specification alone.
+        .testTarget(name: "SpecTests", dependencies: ["VaultFmt", "vectors"], swiftSettings: strict),
     ]
 )
 

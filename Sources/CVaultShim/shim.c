@@ -65,3 +65,8 @@ int vault_harden_process(void) {
     if (setrlimit(RLIMIT_CORE, &none) != 0) return -errno;
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -errno;
 }
+
+int vault_execute(char *const arguments[], char *const environment[]) {
+    execvpe(arguments[0], arguments, environment);
+    return -errno;
+}

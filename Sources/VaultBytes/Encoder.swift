@@ -42,21 +42,24 @@ extension Array where Element == UInt8 {
     }
 
     package mutating func append(_ bytes: Span<UInt8>) { bytes.bytes.withUnsafeBytes { append(contentsOf: $0) } }
+}
 
-    /// A part of a span.
-    package init(copying bytes: Span<UInt8>, _ range: Range<Int>) {
-        self = bytes.extracting(range).bytes.withUnsafeBytes { Array($0) }
+/// Copies of parts of a span.
+package enum ByteCopy {
+    package static func of(_ bytes: Span<UInt8>, _ range: Range<Int>) -> [UInt8] {
+        bytes.extracting(range).bytes.withUnsafeBytes { [UInt8]($0) }
     }
 
-    /// Two parts of a span, one after the other.
-    package init(copying bytes: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>) {
-        self = Array(unsafeUninitializedCapacity: first.count + second.count) { buffer, count in
-            let out = UnsafeMutableRawBufferPointer(buffer)
-            bytes.extracting(first).bytes.withUnsafeBytes { out.copyMemory(from: $0) }
-            bytes.extracting(second).bytes.withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: out[first.count...]).copyMemory(from: $0)
+    /// Two parts, one after the other.
+    package static func of(_ bytes: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>) -> [UInt8] {
+        bytes.extracting(first).bytes.withUnsafeBytes { first in
+            bytes.extracting(second).bytes.withUnsafeBytes { second in
+                var out = [UInt8]()
+                out.reserveCapacity(first.count + second.count)
+                out.append(contentsOf: first)
+                out.append(contentsOf: second)
+                return out
             }
-            count = first.count + second.count
         }
     }
 }

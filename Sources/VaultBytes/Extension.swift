@@ -1,3 +1,5 @@
+internal import VaultFaults
+
 /// A named value that this version of the format does not define (section 3.2).
 package struct Extension: Equatable, Sendable {
     package let name: String
@@ -14,7 +16,8 @@ package struct Extension: Equatable, Sendable {
         let flags = try cursor.u8(bytes)
         guard flags <= 1 else { throw cursor.error("an extension has unknown flags") }
         let length = Int(try cursor.u8(bytes))
-        guard (1...Format.Limit.extensionName).contains(length) else { throw cursor.error("an extension's name has \(length) bytes") }
+        guard length >= 1 else { throw cursor.error("an extension without a name") }
+        guard length <= Format.Limit.extensionName else { throw cursor.limit("an extension's name has \(length) bytes") }
         let range = try cursor.take(length, "an extension's name")
         for index in range {
             guard (33...126).contains(bytes[index]) else {
@@ -24,7 +27,7 @@ package struct Extension: Equatable, Sendable {
         name = try cursor.text(bytes, range)
         isCritical = flags == 1
         let size = Int(try cursor.u16(bytes))
-        guard size <= Format.Limit.extensionValue else { throw cursor.error("an extension's value has \(size) bytes") }
+        guard size <= Format.Limit.extensionValue else { throw cursor.limit("an extension's value has \(size) bytes") }
         value = cursor.copy(bytes, try cursor.take(size, "an extension's value"))
     }
 
@@ -42,12 +45,14 @@ package struct Extension: Equatable, Sendable {
         for _ in 0..<count {
             let start = cursor
             let one = try Extension(bytes, &cursor)
-            if let last = all.last, Array(last.name.utf8).span.order(Array(one.name.utf8).span) >= 0 {
+            if let last = all.last, Array(last.name.utf8).span.order(Array(one.name.utf8).span) >= 0,
+                !PlantedFault.extensionOrderUnchecked.isPlanted
+            {
                 throw start.error("extensions are out of order")
             }
             all.append(one)
         }
-        if let unknown = all.first(where: \.isCritical) {
+        if let unknown = all.first(where: \.isCritical), !PlantedFault.criticalExtensionIgnored.isPlanted {
             let at = cursor.error("").offset
             throw FormatError(.unsupportedCritical, "needs the extension \"\(unknown.name)\", which this version does not know", at: at)
         }

@@ -69,6 +69,7 @@ package enum Format {
         package static let devices = 1024
         package static let groups = 1024
         package static let compartments = 8192
+        package static let historyFrame = 4096
         package static let links = 126
         /// Milliseconds since 1970: what a zigzag varint holds.
         package static let time: ClosedRange<Int64> = -(1 << 62)...(1 << 62 - 1)

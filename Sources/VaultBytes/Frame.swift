@@ -23,7 +23,7 @@ package enum FrameType: UInt32, CaseIterable, Sendable {
         case .record: Format.recordOverhead + 128...Format.Limit.recordFrame
         case .page: Format.pageStep...Format.Limit.pageFrame
         case .keyring: Format.pageStep...Format.Limit.keyringFrame
-        case .history: Format.pageStep...Format.Limit.pageFrame
+        case .history: Format.pageStep...Format.Limit.historyFrame
         case .commit: Format.commitSize...Format.commitSize
         }
     }

@@ -1,3 +1,5 @@
+internal import VaultFaults
+
 /// The file's header: ids, slots and extensions; its MACs are checked where the keys are (section 3).
 package struct Header: Equatable, Sendable {
     package var id: Bytes16
@@ -53,7 +55,9 @@ package struct Header: Equatable, Sendable {
         slots = []
         for _ in 0..<slotCount {
             let slot = try Slot(bytes, &cursor)
-            guard !slots.contains(where: { $0.id == slot.id }) else { throw cursor.error("two slots have one id") }
+            guard !slots.contains(where: { $0.id == slot.id }) || PlantedFault.slotIDsTwice.isPlanted else {
+                throw cursor.error("two slots have one id")
+            }
             slots.append(slot)
         }
         extensions = try Extension.list(bytes, &cursor, count: extensionCount)

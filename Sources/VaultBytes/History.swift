@@ -15,7 +15,8 @@ package struct History: Equatable, Sendable {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         first = try cursor.u64(bytes)
         let count = try cursor.u32(bytes)
-        guard (1...UInt32(Format.Limit.links)).contains(count) else { throw cursor.limit("\(count) history links") }
+        guard count >= 1 else { throw cursor.error("a history without links") }
+        guard count <= UInt32(Format.Limit.links) else { throw cursor.limit("\(count) history links") }
         guard first >= 1, first <= Format.Limit.generation - UInt64(count) else {
             throw cursor.error("a history's first generation is out of range")
         }

@@ -39,9 +39,12 @@ package enum KeyFields {
     package static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor, isText: Bool) throws(FormatError) {
         let start = cursor
         var escapes = 0
+        var seen: UInt64 = 0
         while true {
-            cursor.skipNonzero(bytes)
-            if try cursor.u8(bytes) != 0 { continue }
+            seen |= cursor.skipNonzero(bytes)
+            let byte = try cursor.u8(bytes)
+            seen |= UInt64(byte & 0x80)
+            if byte != 0 { continue }
             let next = try cursor.u8(bytes)
             if next == 0 { break }
             guard next == 0xFF else { throw cursor.error("an item key's field is wrongly escaped") }
@@ -50,7 +53,7 @@ package enum KeyFields {
         guard cursor.position - start.position - 2 - escapes <= Format.Limit.field else {
             throw cursor.limit("an item key's field has more than \(Format.Limit.field) bytes")
         }
-        guard isText else { return }
+        guard isText, seen != 0 || escapes > 0 else { return }
         if escapes == 0 { return try cursor.checkText(bytes, start.position..<cursor.position - 2) }
         var again = start
         _ = try text(bytes, &again)

@@ -1,11 +1,20 @@
+internal import VaultFaults
+
 /// A page's body, checked: where its keys and values are (section 5.2). The bytes themselves stay with the caller.
 package struct PageLayout: Sendable {
     /// One entry of a leaf (rest of the key, value), or one child of an inner page (separator before it, child reference).
     package struct Entry: Sendable {
-        fileprivate let restStart: UInt16
-        fileprivate let restEnd: UInt16
-        fileprivate let valueStart: UInt16
-        fileprivate let valueEnd: UInt16
+        fileprivate private(set) var restStart: UInt16
+        fileprivate private(set) var restEnd: UInt16
+        fileprivate private(set) var valueStart: UInt16
+        fileprivate private(set) var valueEnd: UInt16
+
+        /// A page's body has fewer than 65,536 bytes, so that nothing is lost.
+        fileprivate mutating func move(by distance: Int) {
+            self = Entry(
+                rest: rest.lowerBound + distance..<rest.upperBound + distance,
+                value: value.lowerBound + distance..<value.upperBound + distance)
+        }
 
         package var rest: Range<Int> { Int(restStart)..<Int(restEnd) }
         package var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
@@ -33,7 +42,9 @@ package struct PageLayout: Sendable {
         for _ in 0..<count {
             let length = try cursor.count(bytes, most: Format.Limit.itemKey - prefixLength, "a key")
             let rest = try cursor.take(length, "a key")
-            if let last = all.last, level == 0 || all.count > 1, ByteOrder.compare(bytes, last.rest, bytes, rest) >= 0 {
+            if let last = all.last, level == 0 || all.count > 1, ByteOrder.compare(bytes, last.rest, bytes, rest) >= 0,
+                !PlantedFault.pageOrderUnchecked.isPlanted
+            {
                 throw cursor.error("a page's keys are out of order")
             }
             if level > 0 {
@@ -58,9 +69,10 @@ package struct PageLayout: Sendable {
         let offset = try cursor.varint(bytes)
         let length = try cursor.count(bytes, most: Format.Limit.pageFrame, "a child's length")
         _ = try cursor.take(Format.hashSize, "a child's hash")
-        guard length >= Format.pageStep, length % Format.pageStep == 0, offset <= Format.Limit.fileSize, offset + UInt64(length) <= own
+        guard length >= Format.pageStep, length % Format.pageStep == 0, offset >= UInt64(Format.headerStep),
+            offset <= Format.Limit.fileSize, offset + UInt64(length) <= own || PlantedFault.childAnywhere.isPlanted
         else {
-            throw cursor.error("a child that does not end before its parent")
+            throw cursor.error("a child that does not lie between the header and its parent")
         }
         return Entry(rest: rest, value: start..<cursor.position)
     }
@@ -79,7 +91,9 @@ package struct PageLayout: Sendable {
             // Strict order makes the last rest non-empty.
             isShortest = first.rest.isEmpty || bytes[first.rest.lowerBound] != bytes[last.rest.lowerBound]
         }
-        guard isShortest else { throw cursor.error("a page's prefix is shorter than it could be") }
+        guard isShortest || PlantedFault.pagePrefixUnchecked.isPlanted else {
+            throw cursor.error("a page's prefix is shorter than it could be")
+        }
     }
 
     /// The reference that entry `index` of an inner page holds.
@@ -88,6 +102,37 @@ package struct PageLayout: Sendable {
         let offset = try cursor.varint(bytes)
         let length = try cursor.count(bytes, most: Format.Limit.pageFrame, "a child's length")
         return ObjectRef(offset: offset, length: length, hash: try cursor.bytes32(bytes))
+    }
+
+    /// One past the last entry: where the padding starts.
+    private var contentEnd: Int { entries.last.map { Int($0.valueEnd) } ?? prefix.upperBound }
+
+    /// The frame length that the page would have with `more` bytes more.
+    package func frameLength(growingBy more: Int) -> Int { Padding.steppedFrame(contentEnd + more) }
+
+    /// The page with another value in entry `index`: its body and layout. The caller knows that it fits.
+    package func replacing(_ index: Int, with value: [UInt8], in bytes: Span<UInt8>) -> (body: [UInt8], layout: PageLayout) {
+        let old = entries[index].value
+        let start = isLeaf ? old.lowerBound - VarintSize.of(old.count) : old.lowerBound
+        var body: [UInt8] = []
+        body.reserveCapacity(Format.pageTarget)
+        body.append(bytes.extracting(0..<start))
+        if isLeaf { body.append(varint: UInt64(value.count)) }
+        body.append(contentsOf: value)
+        body.append(bytes.extracting(old.upperBound..<contentEnd))
+        let growth = body.count - contentEnd
+        body.append(zeros: Padding.steppedFrame(body.count) - Format.sealOverhead - body.count)
+        var entries = entries
+        let valueStart = old.upperBound + growth - value.count
+        entries[index] = Entry(rest: entries[index].rest, value: valueStart..<old.upperBound + growth)
+        for after in index + 1..<max(entries.count, index + 1) { entries[after].move(by: growth) }
+        return (body, PageLayout(level: level, prefix: prefix, entries: entries))
+    }
+
+    private init(level: UInt8, prefix: Range<Int>, entries: [Entry]) {
+        self.level = level
+        self.prefix = prefix
+        self.entries = entries
     }
 
     /// In a leaf: the first entry whose key is not less than `key`, and whether it is equal.

@@ -7,7 +7,7 @@ package enum Main {
     /// Does what the process's arguments say, and ends it.
     package static func run() {
         ProcessGuard.start()
-        let arguments = ArgumentSpelling.normalized(Array(CommandLine.arguments.dropFirst()))
+        let arguments = ArgumentSpelling.normalized(ProgramNames.arguments(CommandLine.arguments))
         guard ArgumentSpelling.areText else {
             exit(
                 FailureReport.conclude(CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8"), arguments: []).rawValue)
@@ -40,6 +40,7 @@ struct Vaultfmt: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Item", subcommands: itemCommands),
             CommandGroup(name: "Vault", subcommands: vaultCommands),
+            CommandGroup(name: "Program", subcommands: programCommands),
             CommandGroup(name: "Other", subcommands: otherCommands),
         ])
 
@@ -47,8 +48,12 @@ struct Vaultfmt: ParsableCommand {
         SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self,
     ]
     static let vaultCommands: [any ParsableCommand.Type] = [
-        Create.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self, Salvage.self,
+        Create.self, Unlock.self, Lock.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self,
+        Salvage.self,
         AnchorCommand.self,
+    ]
+    static let programCommands: [any ParsableCommand.Type] = [
+        Read.self, RunProgram.self, Inject.self, Askpass.self, GitCredential.self, DockerCredential.self,
     ]
     static let otherCommands: [any ParsableCommand.Type] = [Generate.self, ClearClipboard.self]
 }

@@ -1,4 +1,5 @@
 internal import CSodium
+internal import VaultFaults
 
 /// BLAKE2b with a 32-byte output, piece by piece, with or without a key. Its state is wiped.
 package struct Blake2b: ~Copyable {
@@ -36,6 +37,7 @@ package struct Blake2b: ~Copyable {
         var length = UInt8(label.utf8CodeUnitCount)
         crypto_generichash_blake2b_update(state, &length, 1)
         crypto_generichash_blake2b_update(state, label.utf8Start, UInt64(length))
+        if PlantedFault.changes(label) { update([0]) }
     }
 
     package mutating func update(_ value: UInt64) {

@@ -1,3 +1,5 @@
+internal import VaultFaults
+
 /// Whole frames of one vault: which key, which associated data (section 4).
 package struct Sealing: Sendable {
     /// The vault id, as it lies in memory.
@@ -52,7 +54,7 @@ package struct Sealing: Sendable {
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
         guard let start = frame.baseAddress else { return }
-        random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
+        if !PlantedFault.nonceReused.isPlanted { random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24)) }
         data(kind, offset, head).withUnsafeBytes { data in
             AEAD.seal(
                 body, into: UnsafeMutableRawBufferPointer(rebasing: frame[Self.bodyStart...]), nonce: start + Self.headSize, bound: data,
@@ -74,8 +76,8 @@ package struct Sealing: Sendable {
 
     private func data(_ kind: Placed, _ offset: UInt64, _ head: UInt64) -> AssociatedData {
         var data = AssociatedData(kind.label, vault: vault)
-        data.append(offset)
-        data.append(head)
+        data.append(PlantedFault.frameFieldsTurned.isPlanted ? head : offset)
+        data.append(PlantedFault.frameFieldsTurned.isPlanted ? offset : head)
         return data
     }
 
@@ -88,7 +90,7 @@ package struct Sealing: Sendable {
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
         guard let start = frame.baseAddress else { return }
-        random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
+        if !PlantedFault.nonceReused.isPlanted { random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24)) }
         let nonce = UnsafeRawPointer(start + Self.headSize)
         writeLocator(identity, at: start + Self.bodyStart, nonce: nonce, key: locatorKey)
         data(identity, head).withUnsafeBytes { data in
@@ -151,8 +153,9 @@ package struct Sealing: Sendable {
     private func data(_ identity: RecordIdentity, _ head: UInt64) -> AssociatedData {
         var data = AssociatedData("vaultfmt-1 record", vault: vault)
         data.append(id: identity.item)
+        if PlantedFault.recordFieldsTurned.isPlanted { data.append(identity.revision) }
         data.append(identity.compartment)
-        data.append(identity.revision)
+        if !PlantedFault.recordFieldsTurned.isPlanted { data.append(identity.revision) }
         data.append(head)
         return data
     }

@@ -1,4 +1,5 @@
 package import VaultBytes
+internal import VaultFaults
 
 /// An item without its secret: what listing and searching read.
 public struct Item: Sendable {
@@ -112,14 +113,25 @@ final class KeyringView: Sendable {
 
     func compartment(_ number: UInt32) -> Compartment? { compartments[number] }
 
+}
+
+/// Looks up the compartments of many items, which are mostly the same one's.
+struct CompartmentLookup {
+    let view: KeyringView
+    private var last: KeyringView.Compartment?
+
+    init(_ view: KeyringView) { self.view = view }
+
     ///
-    func compartment(of entry: ItemEntry, _ key: ItemKey, at offset: UInt64) throws(VaultError) -> Compartment {
-        guard let found = compartments[entry.compartment] else {
+    mutating func compartment(of entry: ItemEntry, _ key: ItemKey, at offset: UInt64) throws(VaultError) -> KeyringView.Compartment {
+        if let last, last.info.number == entry.compartment, key.isInGroup(last.encodedGroup) { return last }
+        guard let found = view.compartment(entry.compartment) else {
             throw VaultError(.structureInvalid, "an item's compartment does not exist", at: offset)
         }
-        guard found.encodedGroup.elementsEqual(key.encodedGroup) else {
+        guard key.isInGroup(found.encodedGroup) || PlantedFault.compartmentOfOtherGroup.isPlanted else {
             throw VaultError(.structureInvalid, "an item's compartment is of another group than its name", at: offset)
         }
+        last = found
         return found
     }
 }
@@ -195,10 +207,35 @@ enum ItemCodec {
     }
 
     static func item(_ key: ItemKey, _ decoded: Decoded, _ view: KeyringView, at offset: UInt64) throws(VaultError) -> Item {
-        let compartment = try view.compartment(of: decoded.entry, key, at: offset)
-        guard decoded.entry.device <= view.keyring.devices.count else {
+        var lookup = CompartmentLookup(view)
+        return try item(key, decoded, &lookup, at: offset)
+    }
+
+    static func item(
+        _ key: ItemKey, _ decoded: Decoded, _ lookup: inout CompartmentLookup, at offset: UInt64
+    ) throws(VaultError) -> Item {
+        let view = lookup.view
+        let compartment = try lookup.compartment(of: decoded.entry, key, at: offset)
+        guard decoded.entry.device <= view.keyring.devices.count || PlantedFault.deviceUnchecked.isPlanted else {
             throw VaultError(.structureInvalid, "an item's device does not exist", at: offset)
         }
         return Item(key, decoded, compartment)
+    }
+}
+
+/// Leaf values of removed items (specification, section 6.4).
+package enum TombstoneCodec {
+    ///
+    package static func decode(_ page: Page, _ index: Int, _ keyring: Keyring) throws(VaultError) -> TombstoneEntry {
+        let bytes = page.bytes
+        let entry = try decoding { () throws(FormatError) in
+            var cursor = page.cursor(index)
+            return try TombstoneEntry(bytes.span, &cursor)
+        }
+        let key = page.key(index)
+        guard key.first == Format.tombstoneTag, key.count == 1 + Format.idSize, entry.device <= keyring.devices.count else {
+            throw VaultError(.structureInvalid, "a tombstone's key or device is not possible", at: page.offset)
+        }
+        return entry
     }
 }

@@ -103,6 +103,11 @@ public struct ItemKey: Hashable, Comparable, Sendable {
 
     var encodedGroup: ArraySlice<UInt8> { bytes[groupStart..<bytes.count - 1] }
 
+    /// Whether the group is the one whose name is encoded so.
+    func isInGroup(_ encoded: [UInt8]) -> Bool {
+        ByteOrder.compare(bytes.span, groupStart..<bytes.count - 1, encoded.span, 0..<encoded.count) == 0
+    }
+
     /// A group's name as it stands in keys.
     static func encodedGroup(_ name: String) -> [UInt8] {
         var out: [UInt8] = []

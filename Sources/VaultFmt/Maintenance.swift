@@ -67,7 +67,7 @@ extension Vault {
             let commit = core.store.state.commit
             var classes: [ItemClass: Int] = [:]
             var compartments: [UInt32: Int] = [:]
-            var cursor = ItemCursor(query: Query(), view: core.view, tree: core.store.tree)
+            var cursor = ItemCursor(core, Query())
             while let item = try cursor.next() {
                 classes[item.key.itemClass, default: 0] += 1
                 compartments[item.entry.compartment, default: 0] += 1

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultFaults
 
 /// Writing a vault's live contents into a new file: compaction, rotation, and what removing a scoped slot takes.
 ///
@@ -62,11 +63,12 @@ enum Rebuild {
             while let (page, index) = try cursor.next() {
                 let key = page.key(index)
                 if key.first == Format.tombstoneTag {
-                    guard try tombstone(page, index).revision >= oldest else { continue }
+                    guard try TombstoneCodec.decode(page, index, core.store.keyring).revision >= oldest else { continue }
                     try tree.append(key, page.value(index))
                     counts.tombstones += 1
                     continue
                 }
+                if PlantedFault.compactionLosesItem.isPlanted, counts.items + 1 == old.items { continue }
                 let decoded = try ItemCodec.decode(page, index)
                 let entry = try mover.move(decoded.entry, to: order.offset(of: Int(counts.items)), appender)
                 try tree.append(key, mover.value(decoded, entry, page, index))
@@ -90,14 +92,6 @@ enum Rebuild {
     private static func oldestTombstone(_ core: VaultCore) -> UInt64 {
         let now = UInt64(clamping: core.store.fileSystem.now())
         return (now > Format.tombstoneLifetime ? now - Format.tombstoneLifetime : 0) << 16
-    }
-
-    private static func tombstone(_ page: Page, _ index: Int) throws(VaultError) -> TombstoneEntry {
-        let bytes = page.bytes
-        return try decoding { () throws(FormatError) in
-            var cursor = page.cursor(index)
-            return try TombstoneEntry(bytes.span, &cursor)
-        }
     }
 }
 

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultFaults
 
 /// Seals and opens records (specification, section 5.1).
 enum RecordCodec {
@@ -59,6 +60,14 @@ enum RecordCodec {
 
     /// Where an item's secret is in its body, and the item with all its attributes; checks that the body belongs to the item.
     static func take(_ body: Span<UInt8>, _ item: Item) throws(VaultError) -> (secret: Range<Int>, item: Item) {
+        let (secret, large) = try parts(body, item)
+        return (secret, try Item(item, adding: large))
+    }
+
+    /// Where an item's secret is in its body, and its large attributes; checks that the body belongs to the item.
+    static func parts(
+        _ body: Span<UInt8>, _ item: Item
+    ) throws(VaultError) -> (secret: Range<Int>, attributes: [AttributeList.Entry]) {
         let offset = item.entry.record.offset
         let layout: RecordLayout
         let large: [AttributeList.Entry]
@@ -66,14 +75,15 @@ enum RecordCodec {
             layout = try RecordLayout(body, at: offset)
             large = try attributes(body, layout, at: offset)
         } catch { throw VaultError(format: error) }
-        guard ByteOrder.compare(body, layout.key, item.key.bytes.span, 0..<item.key.bytes.count) == 0 else {
+        let isItems = ByteOrder.compare(body, layout.key, item.key.bytes.span, 0..<item.key.bytes.count) == 0
+        guard isItems || PlantedFault.recordOfOtherKey.isPlanted else {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
-        guard large.count == item.largeAttributes else {
+        guard large.count == item.largeAttributes || PlantedFault.recordAttributesUncounted.isPlanted else {
             throw VaultError(
                 .structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
         }
-        return (layout.secret, try Item(item, adding: large))
+        return (layout.secret, large)
     }
 
     /// The large attributes.

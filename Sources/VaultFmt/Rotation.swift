@@ -99,7 +99,7 @@ public struct Rotation: ~Copyable {
     private static func deviceBound(_ core: VaultCore, _ compartments: Set<UInt32>) throws(VaultError) -> [ItemKey] {
         guard !compartments.isEmpty else { return [] }
         var found: [ItemKey] = []
-        var cursor = ItemCursor(query: Query(), view: core.view, tree: core.store.tree)
+        var cursor = ItemCursor(core, Query())
         while let item = try cursor.next() {
             if compartments.contains(item.entry.compartment) { found.append(item.key) }
         }

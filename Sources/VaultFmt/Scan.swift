@@ -12,53 +12,46 @@ public enum ScannedSecret {
 extension Vault {
     /// Calls `body` with every matching item and its secret, in the order of keys, as they are at the start.
     ///
-    /// Opens records in pieces, on two threads, into memory that is reused and wiped. An item whose key is not to be had comes with the reason; one that is
+    /// Reads in pieces, on two threads, into memory that is reused and wiped. An item whose key is not to be had comes with the reason; one that is
     /// damaged ends the scan with `authenticationFailed` or `structureInvalid`. `body` may use the vault.
     public func forEachSecret(
         matching query: Query = Query(), _ body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) {
-        var cursor = try items(matching: query)
-        let reader = try withCore { (core) throws(VaultError) in
-            ScanReader(file: core.store.file, sealing: core.store.sealing, view: core.view)
+        let (leafReader, reader, tree, items) = try withCore { (core) throws(VaultError) in
+            (
+                LeafReader(source: core.store.pages, view: core.view, query: query),
+                ScanReader(file: core.store.file, sealing: core.store.sealing), core.store.tree, core.store.state.commit.items
+            )
         }
-        let first = ScanPart(reader)
-        let second = ScanPart(reader)
+        var count: UInt64 = 0
+        var leaves = try tree.leaves(from: leafReader.prefix)
+        let first = ScanPart(leafReader, reader)
+        let second = ScanPart(leafReader, reader)
+        var keys = ScanKeys()
+        var window = 1
         while true {
-            let batch = try nextBatch(&cursor)
-            guard !batch.items.isEmpty else { return }
-            let half = batch.items.count / 2
-            first.take(batch.items, batch.keys, 0..<half)
-            second.take(batch.items, batch.keys, half..<batch.items.count)
-            SecondThread.run({ first.open() }, alongside: { second.open() })
-            try first.give(to: body)
-            try second.give(to: body)
+            let next = try leaves.next(window)
+            window = min(window * 4, 64)
+            guard !next.isEmpty else { break }
+            let middle = next.count - next.count / 2
+            // Anew for each batch: `body` may have locked the vault.
+            try keys.renew(self)
+            first.take(next[..<middle], keys)
+            second.take(next[middle...], keys)
+            if next.count < 4 {
+                first.read()
+                second.read()
+            } else {
+                SecondThread.run({ first.read() }, alongside: { second.read() })
+            }
+            if try first.give(&keys, &count, self, to: body) { break }
+            if try second.give(&keys, &count, self, to: body) { break }
         }
+        //
+        guard !query.isUnrestricted || count == items else { throw ItemCursor.miscounted }
     }
 
-    private struct Batch {
-        var items: [Item] = []
-        /// The key of each item's compartment, or why it is not to be had.
-        var keys: [Result<SecretBox, VaultError>] = []
-        var bytes = 0
-    }
-
-    /// As many items as make a thousand, or four megabytes.
-    private func nextBatch(_ cursor: inout ItemCursor) throws(VaultError) -> Batch {
-        var batch = Batch()
-        var known: [UInt32: Result<SecretBox, VaultError>] = [:]
-        while batch.items.count < 1024, batch.bytes < 4 << 20, let item = try cursor.next() {
-            let number = item.entry.compartment
-            let key: Result<SecretBox, VaultError>
-            if let same = known[number] { key = same } else { key = try compartmentKey(number) }
-            known[number] = key
-            batch.items.append(item)
-            batch.keys.append(key)
-            batch.bytes += item.paddedSize
-        }
-        return batch
-    }
-
-    private func compartmentKey(_ number: UInt32) throws(VaultError) -> Result<SecretBox, VaultError> {
+    fileprivate func compartmentKey(_ number: UInt32) throws(VaultError) -> Result<SecretBox, VaultError> {
         try withCore { (core) throws(VaultError) -> Result<SecretBox, VaultError> in
             guard let compartment = core.view.compartment(number) else {
                 return .failure(VaultError(.structureInvalid, "an item's compartment does not exist"))
@@ -75,61 +68,99 @@ extension Vault {
 struct ScanReader: Sendable {
     let file: any FileHandle
     let sealing: Sealing
-    let view: KeyringView
 }
 
-/// Items that one thread opens, and where their secrets then are. Used again for the next batch, with the same memory.
+/// The keys of the compartments that a scan has met, or why they are not to be had.
+struct ScanKeys: Sendable {
+    private var known: [UInt32: Result<SecretBox, VaultError>] = [:]
+
+    func key(_ number: UInt32) -> Result<SecretBox, VaultError>? { known[number] }
+
+    mutating func find(_ number: UInt32, _ vault: Vault) throws(VaultError) { known[number] = try vault.compartmentKey(number) }
+
+    mutating func renew(_ vault: Vault) throws(VaultError) {
+        for number in known.keys { try find(number, vault) }
+    }
+}
+
+/// Leaves whose records one thread opens, and where their secrets then are. Used again for the next batch, with the same memory.
 final class ScanPart: Sendable {
     private struct State: ~Copyable {
+        var leaves: ArraySlice<LeafRef> = []
+        var keys = ScanKeys()
         var items: [Item] = []
-        var keys: [Result<SecretBox, VaultError>] = []
-        /// Which of them are this part's.
-        var range = 0..<0
-        /// Items that have attributes beside their secret, with all of them, by position.
-        var whole: [Int: Item] = [:]
+        var isLast = false
+        /// What was met instead of further items.
+        var failure: VaultError?
+        /// The next item whose record is to be opened.
+        var next = 0
         var memory = Secret(count: 0)
         var frame: [UInt8] = []
-        /// Where each secret is in the memory, or why it is not.
+        /// Where the secrets are in the memory, or why they are not; of the items up to `next`.
         var results: [Result<Range<Int>, VaultError>] = []
+        /// Items that have attributes beside their secret, with all of them, by position.
+        var whole: [Int: Item] = [:]
     }
 
+    private static let memorySize = 1 << 20
+    private let leafReader: LeafReader
     private let reader: ScanReader
     private let state = Mutex(State())
 
-    init(_ reader: ScanReader) { self.reader = reader }
+    init(_ leafReader: LeafReader, _ reader: ScanReader) {
+        self.leafReader = leafReader
+        self.reader = reader
+    }
 
-    func take(_ items: [Item], _ keys: [Result<SecretBox, VaultError>], _ range: Range<Int>) {
+    func take(_ leaves: ArraySlice<LeafRef>, _ keys: ScanKeys) {
         state.withLock { state in
-            state.items = items
+            state.leaves = leaves
             state.keys = keys
-            state.range = range
-            state.whole = [:]
-            state.results.removeAll(keepingCapacity: true)
-            let size = items[range].reduce(0) { $0 + $1.paddedSize }
-            // Bodies are opened over what the batch before left: it is wiped with the memory.
-            if size > state.memory.count { state.memory = Secret(count: size) }
         }
     }
 
-    func open() {
+    /// Reads the leaves, and opens as many records as fit in memory and have known keys.
+    func read() {
         state.withLock { state in
-            var start = 0
-            for index in state.range {
-                let end = start + state.items[index].paddedSize
-                do throws(VaultError) {
-                    let key = try state.keys[index].get()
-                    let (secret, whole) = try open(state.items[index], key, &state.frame, &state.memory, start..<end)
-                    if whole.largeAttributes > 0 { state.whole[index] = whole }
-                    state.results.append(.success(secret))
-                } catch { state.results.append(.failure(error)) }
-                start = end
-            }
+            state.items.removeAll(keepingCapacity: true)
+            state.next = 0
+            state.isLast = false
+            state.failure = nil
+            do throws(VaultError) {
+                for leaf in state.leaves where !state.isLast {
+                    state.isLast = try leafReader.read(leaf, inPassing: true, into: &state.items)
+                }
+            } catch { state.failure = error }
+            open(&state)
+        }
+    }
+
+    private func open(_ state: inout State) {
+        state.results.removeAll(keepingCapacity: true)
+        state.whole.removeAll(keepingCapacity: true)
+        guard state.next < state.items.count else { return }
+        let rest = state.items[state.next...].reduce(0) { $0 + $1.paddedSize }
+        let size = max(min(rest, Self.memorySize), state.items[state.next].paddedSize)
+        // Bodies are opened over what the batch before left: it is wiped with the memory.
+        if size > state.memory.count { state.memory = Secret(count: size) }
+        var start = 0
+        while state.next < state.items.count {
+            let item = state.items[state.next]
+            let end = start + item.paddedSize
+            guard let key = state.keys.key(item.entry.compartment), end <= state.memory.count else { return }
+            do throws(VaultError) {
+                let (secret, whole) = try open(item, try key.get(), &state.frame, &state.memory, start..<end)
+                state.results.append(.success(secret))
+                if let whole { state.whole[state.next] = whole }
+            } catch { state.results.append(.failure(error)) }
+            state.next += 1
+            start = end
         }
     }
 
     private func open(
         _ item: Item, _ key: SecretBox, _ frame: inout [UInt8], _ memory: inout Secret, _ place: Range<Int>
-    ) throws(VaultError) -> (Range<Int>, Item) {
+    ) throws(VaultError) -> (Range<Int>, Item?) {
         let record = item.entry.record
         try FrameReader.read(record, .record, reader.file, into: &frame)
         return try memory.withUnsafeMutableBytes { (memory) throws(VaultError) in
@@ -138,26 +169,51 @@ final class ScanPart: Sendable {
                 try RecordCodec.open(frame, item.entry.identity, key: key.secret, reader.sealing, at: record.offset, into: out)
             }
             let body = Span<UInt8>(_unsafeElements: UnsafeRawBufferPointer(out).assumingMemoryBound(to: UInt8.self))
-            let (secret, whole) = try RecordCodec.take(body, item)
+            let (secret, large) = try RecordCodec.parts(body, item)
+            let whole = large.isEmpty ? nil : try Item(item, adding: large)
             return (place.lowerBound + secret.lowerBound..<place.lowerBound + secret.upperBound, whole)
         }
     }
 
-    /// Both threads have ended: nobody else asks for the state, but `body` must be called without holding it, as it may do anything.
-    func give(to body: (Item, ScannedSecret) throws(VaultError) -> Void) throws(VaultError) {
-        let (items, range, whole, results, memory) = state.withLock { state in
-            (state.items, state.range, state.whole, state.results, state.memory.withUnsafeBytes { $0 })
-        }
-        for (index, result) in zip(range, results) {
-            let item = whole[index] ?? items[index]
-            switch result {
-            case .success(let range): try body(item, .opened(UnsafeRawBufferPointer(rebasing: memory[range])))
-            case .failure(let error):
-                guard [.deviceBound, .notPermitted, .locked].contains(error.code) else { throw error }
-                try body(item, .refused(error))
+    /// Calls `body` with all items of the leaves; true if there are no further ones. Both threads have ended: nobody else asks for the state, but `body`
+    /// must be called without holding it, as it may do anything.
+    func give(
+        _ keys: inout ScanKeys, _ count: inout UInt64, _ vault: Vault, to body: (Item, ScannedSecret) throws(VaultError) -> Void
+    ) throws(VaultError) -> Bool {
+        while true {
+            let (items, next, results, whole, memory) = state.withLock { state in
+                (state.items, state.next, state.results, state.whole, state.memory.withUnsafeBytes { $0 })
+            }
+            for (index, result) in zip(next - results.count..<next, results) {
+                count += 1
+                try Self.give(whole[index] ?? items[index], result, memory, to: body)
+            }
+            guard next < items.count else { break }
+            let number = items[next].entry.compartment
+            if keys.key(number) == nil { try keys.find(number, vault) }
+            state.withLock { state in
+                state.keys = keys
+                open(&state)
             }
         }
         // The memory belongs to this part.
-        withExtendedLifetime(self) {}
+        return try withExtendedLifetime(self) { () throws(VaultError) in
+            try state.withLock { (state) throws(VaultError) in
+                if let failure = state.failure { throw failure }
+                return state.isLast
+            }
+        }
+    }
+
+    private static func give(
+        _ item: Item, _ result: Result<Range<Int>, VaultError>, _ memory: UnsafeRawBufferPointer,
+        to body: (Item, ScannedSecret) throws(VaultError) -> Void
+    ) throws(VaultError) {
+        switch result {
+        case .success(let range): try body(item, .opened(UnsafeRawBufferPointer(rebasing: memory[range])))
+        case .failure(let error):
+            guard [.deviceBound, .notPermitted, .locked].contains(error.code) else { throw error }
+            try body(item, .refused(error))
+        }
     }
 }

@@ -40,6 +40,12 @@ public final class Transaction {
         return try open(item)
     }
 
+    /// All matching items as they were when the transaction began, in the order of their keys.
+    package func items(matching query: Query = Query()) throws(VaultError) -> ItemCursor {
+        try requireOpen()
+        return ItemCursor(core, query)
+    }
+
     private func open(_ item: Item) throws(VaultError) -> OpenedItem {
         let record = item.entry.record
         guard record.offset >= appender.start else { return try core.open(item) }

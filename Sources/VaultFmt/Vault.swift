@@ -39,7 +39,7 @@ public final class Vault: Sendable {
 
     /// Creates a vault with one full slot, and opens it for changing.
     ///
-    /// An existing file is never overwritten (`fileExists`). Throws `weakKDF` for a cost below the floor unless that is allowed, `kdfLimit` for one that readers
+    /// An existing file is never overwritten, nor a symbolic link that leads nowhere (`fileExists`). Throws `weakKDF` for a cost below the floor unless that is allowed, `kdfLimit` for one that readers
     /// would refuse, `noSpace` and `io`.
     public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init()) throws(VaultError)
         -> Vault
@@ -80,11 +80,14 @@ public final class Vault: Sendable {
         _ path: String, factors: borrowing Factors, options: consuming OpenOptions, place: Store.Place
     ) throws(VaultError) -> Vault {
         let store = try Store.open(path, writable: options.writable, factors: factors.keys, limits: options.limits, place: place)
+        return try Vault(opened: store, options: options)
+    }
+
+    convenience init(opened store: Store, options: consuming OpenOptions) throws(VaultError) {
         let anchor = options.anchor
         let wait = options.lockWait
-        let vault = Vault(VaultCore(store, device: options.takeDevice(), lockWait: wait))
-        if let anchor { try vault.require(anchor) }
-        return vault
+        self.init(VaultCore(store, device: options.takeDevice(), lockWait: wait))
+        if let anchor { try require(anchor) }
     }
 
     /// Throws if the vault has not come from this state.

@@ -26,7 +26,7 @@ extension Vault {
 
     /// All matching items of the current state, in the order of their keys, read a page at a time. No secret is decrypted.
     public func items(matching query: Query = Query()) throws(VaultError) -> ItemCursor {
-        try withCore { (core) throws(VaultError) in ItemCursor(query: query, view: core.view, tree: core.store.tree) }
+        try withCore { (core) throws(VaultError) in ItemCursor(core, query) }
     }
 
     // MARK: changing

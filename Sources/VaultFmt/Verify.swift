@@ -200,12 +200,7 @@ struct Verifier: ~Copyable {
     private mutating func checkEntry(_ page: Page, _ index: Int, _ key: [UInt8]) throws(VaultError) {
         do throws(VaultError) {
             if key.first == Format.tombstoneTag {
-                let bytes = page.bytes
-                var cursor = page.cursor(index)
-                _ = try decoding { () throws(FormatError) in try TombstoneEntry(bytes.span, &cursor) }
-                guard key.count == 1 + Format.idSize else {
-                    throw VaultError(.structureInvalid, "a tombstone's key is malformed", at: page.offset)
-                }
+                _ = try TombstoneCodec.decode(page, index, store.keyring)
                 tombstones += 1
                 return
             }

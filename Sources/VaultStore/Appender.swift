@@ -122,12 +122,13 @@ package final class Appender {
         commitFrame = try make(offset, digest, isLarge)
         if isLarge {
             try flush()
-            try file.sync()
+            if !PlantedFault.largeBodyNotSyncedFirst.isPlanted { try file.sync() }
         }
+        if PlantedFault.commitSyncedTooEarly.isPlanted { try file.sync() }
         buffer.append(contentsOf: commitFrame)
         try flush()
         if keepsReserve, !isLarge { addReserve() }
-        if !PlantedFault.commitNotSynced.isPlanted { try file.sync() }
+        if !PlantedFault.commitNotSynced.isPlanted, !PlantedFault.commitSyncedTooEarly.isPlanted { try file.sync() }
     }
 
     /// Zeros for the commits to come, if the file has none left. Where there is no room for them, it goes on without.

@@ -23,6 +23,8 @@ package protocol FileSystem: Sendable {
 package protocol FileHandle: AnyObject, Sendable {
     /// Fills the buffer; a file that ends before is an error.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError)
+    /// Fills as much of the buffer as the file has from there on; says how much.
+    func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError)
     func sync() throws(VaultError)
     func truncate(to size: UInt64) throws(VaultError)
@@ -57,6 +59,13 @@ package struct FileIdentity: Hashable, Sendable {
 }
 
 extension FileHandle {
+    package func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int {
+        let size = try size()
+        let count = Int(min(UInt64(buffer.count), size > offset ? size - offset : 0))
+        try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+        return count
+    }
+
     /// `count` bytes at `offset`. The caller has checked the count against its limit.
     package func bytes(_ count: Int, at offset: UInt64) throws(VaultError) -> [UInt8] {
         var failure: VaultError?

@@ -1,5 +1,6 @@
 package import VaultBytes
 internal import VaultCrypto
+internal import VaultFaults
 
 extension Bytes32 {
     /// `H(bytes)`.
@@ -22,8 +23,8 @@ package enum Chain {
         hash.update("vaultfmt-1 chain")
         hash.update(vault.bytes)
         hash.update(generation)
-        hash.update(previous.words)
-        hash.update(link.words)
+        hash.update(PlantedFault.chainFieldsTurned.isPlanted ? link.words : previous.words)
+        hash.update(PlantedFault.chainFieldsTurned.isPlanted ? previous.words : link.words)
         return Bytes32(words: hash.finish())
     }
 }

@@ -16,12 +16,12 @@ package final class Page: Sendable {
 
     package func key(_ index: Int) -> [UInt8] {
         let bytes = bytes
-        return [UInt8](copying: bytes.span, layout.prefix, layout.entries[index].rest)
+        return ByteCopy.of(bytes.span, layout.prefix, layout.entries[index].rest)
     }
 
     package func value(_ index: Int) -> [UInt8] {
         let bytes = bytes
-        return [UInt8](copying: bytes.span, layout.entries[index].value)
+        return ByteCopy.of(bytes.span, layout.entries[index].value)
     }
 
     package func child(_ index: Int) throws(VaultError) -> ObjectRef {
@@ -33,6 +33,24 @@ package final class Page: Sendable {
     package func cursor(_ index: Int) -> Cursor {
         let bytes = bytes
         return Cursor(over: layout.entries[index].value, of: Cursor(bytes.span, at: offset, else: .structureInvalid))
+    }
+
+    /// The page with another value in one entry, as it will stand at `offset`.
+    func replacing(_ index: Int, with value: [UInt8], at offset: UInt64) -> Page {
+        let bytes = bytes
+        let (body, layout) = layout.replacing(index, with: value, in: bytes.span)
+        return Page(bytes: body, layout: layout, offset: offset)
+    }
+
+    /// Negative, zero or positive, as an entry's key stands to one of another page.
+    func compareKey(_ index: Int, to other: Page, _ otherIndex: Int) -> Int {
+        let bytes = bytes
+        let otherBytes = other.bytes
+        let rest = other.layout.entries[otherIndex].rest
+        let prefix = other.layout.prefix
+        // Mostly one of the prefixes begins with the other; else they decide.
+        guard prefix.isEmpty else { return compareKey(index, other.key(otherIndex)) }
+        return layout.compareKey(index, otherBytes.span.extracting(rest), bytes.span)
     }
 
     package func lowerBound(_ key: [UInt8]) -> (index: Int, isEqual: Bool) {

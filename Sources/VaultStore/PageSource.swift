@@ -1,6 +1,7 @@
 internal import Synchronization
 package import VaultBytes
 package import VaultCrypto
+internal import VaultFaults
 
 /// Reads pages of one file under one index key, and keeps the ones last used. Never changes but for its cache, so that any number of
 /// threads can read through it.
@@ -25,16 +26,27 @@ package final class PageSource: Sendable {
         return page
     }
 
-    /// The same without looking at or filling the cache: for walks over everything.
+    /// The same, but nothing has to make room for it in the cache: for walks over everything.
+    func inPassing(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
+        if let page = cache.withLock({ $0.find(ref) }), page.layout.level == level { return page }
+        let page = try load(ref, level: level)
+        cache.withLock { $0.insertIfRoom(page, ref) }
+        return page
+    }
+
+    /// The same without looking at or filling the cache.
     package func load(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         try decode(try FrameReader.read(ref, .page, file), ref, level: level)
     }
+
+    /// Puts a page into the cache that was written just now.
+    func keep(_ page: Page, _ ref: ObjectRef) { cache.withLock { $0.insert(page, ref) } }
 
     /// A page from its frame, whose hash was checked.
     package func decode(_ frame: [UInt8], _ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         let body = try open(frame, .page, at: ref.offset)
         let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: ref.offset) }
-        guard layout.level == level else {
+        guard layout.level == level || PlantedFault.pageLevelUnchecked.isPlanted else {
             throw VaultError(.structureInvalid, "a page is of level \(layout.level), not \(level)", at: ref.offset)
         }
         return Page(bytes: body, layout: layout, offset: ref.offset)
@@ -80,13 +92,13 @@ package enum FrameReader {
     }
 
     package static func check(_ frame: [UInt8], _ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
-        guard Bytes32(hashing: frame) == ref.hash else {
+        guard Bytes32(hashing: frame) == ref.hash || PlantedFault.frameHashUnchecked.isPlanted else {
             throw VaultError(
                 .authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered", at: ref.offset)
         }
-        let head = try decoding { () throws(FormatError) in try FrameHead(frame.span, at: ref.offset) }
-        guard head == FrameHead(type, length: ref.length) else {
-            throw VaultError(.structureInvalid, "a \(head.type.name) where a \(type.name) should be", at: ref.offset)
+        let head = FrameHead(type, length: ref.length).encoded.littleEndian
+        guard withUnsafeBytes(of: head, { frame.starts(with: $0) }) || PlantedFault.frameHeadUnchecked.isPlanted else {
+            throw VaultError(.structureInvalid, "something else where a \(type.name) of \(ref.length) bytes should be", at: ref.offset)
         }
     }
 }
@@ -114,11 +126,21 @@ struct PageCache {
     }
 
     mutating func insert(_ page: Page, _ ref: ObjectRef) {
-        guard slots[ref.offset] == nil else { return }
+        if let old = slots[ref.offset] {
+            // Of a commit that was given up, or of this one.
+            guard old.hash != ref.hash else { return }
+            used += cost(page) - cost(old.page)
+            slots[ref.offset] = Slot(page: page, hash: ref.hash, wasUsed: true)
+            return
+        }
         used += cost(page)
         slots[ref.offset] = Slot(page: page, hash: ref.hash, wasUsed: true)
         ring.append(ref.offset)
         while used > capacity, ring.count > 1 { evictOne() }
+    }
+
+    mutating func insertIfRoom(_ page: Page, _ ref: ObjectRef) {
+        if used + cost(page) <= capacity { insert(page, ref) }
     }
 
     private mutating func evictOne() {

@@ -1,4 +1,5 @@
 package import VaultBytes
+internal import VaultFaults
 
 /// How much work an unauthenticated header may ask of who opens it (specification, R-3.6).
 public struct ReaderLimits: Sendable, Hashable {
@@ -16,8 +17,10 @@ public struct ReaderLimits: Sendable, Hashable {
 
     /// Checks one slot's cost.
     package func check(_ cost: Slot.Cost) throws(VaultError) {
-        if cost.memoryKiB > memoryKiB { throw over("memory", "\(cost.memoryKiB) KiB", "\(memoryKiB) KiB") }
-        if cost.passes > passes { throw over("passes", "\(cost.passes)", "\(passes)") }
+        if cost.memoryKiB > memoryKiB, !PlantedFault.kdfMemoryUnlimited.isPlanted {
+            throw over("memory", "\(cost.memoryKiB) KiB", "\(memoryKiB) KiB")
+        }
+        if cost.passes > passes, !PlantedFault.kdfPassesUnlimited.isPlanted { throw over("passes", "\(cost.passes)", "\(passes)") }
         if cost.lanes > lanes { throw over("lanes", "\(cost.lanes)", "\(lanes)") }
     }
 
@@ -25,7 +28,9 @@ public struct ReaderLimits: Sendable, Hashable {
     package func spend(_ cost: Slot.Cost, _ spent: inout UInt64) throws(VaultError) {
         // Both factors have 32 bits.
         let (sum, overflow) = spent.addingReportingOverflow(UInt64(cost.memoryKiB) * UInt64(cost.passes))
-        guard !overflow, sum <= totalKiBPasses else { throw over("memory × passes of all slots", "\(sum) KiB", "\(totalKiBPasses) KiB") }
+        guard !overflow, sum <= totalKiBPasses || PlantedFault.kdfSumUnlimited.isPlanted else {
+            throw over("memory × passes of all slots", "\(sum) KiB", "\(totalKiBPasses) KiB")
+        }
         spent = sum
     }
 

@@ -1,5 +1,6 @@
 internal import CVaultShim
 internal import Glibc
+internal import VaultFaults
 
 /// A file descriptor, closed with its last user.
 final class RealFile: FileHandle {
@@ -22,7 +23,7 @@ final class RealFile: FileHandle {
         while done < buffer.count {
             let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
             if count > 0 {
-                done += count
+                done += PlantedFault.shortReadAccepted.isPlanted ? buffer.count : count
             } else if count == 0 {
                 throw VaultError(.structureInvalid, "the file ends within an object", at: offset + UInt64(done))
             } else if errno != EINTR {
@@ -31,13 +32,28 @@ final class RealFile: FileHandle {
         }
     }
 
+    func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
+            if count > 0 {
+                done += count
+            } else if count == 0 {
+                break
+            } else if errno != EINTR {
+                throw SystemCall.error(errno, "read", path)
+            }
+        }
+        return done
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
         var done = 0
         while done < bytes.count {
             let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset) + off_t(done))
             if count >= 0 {
-                done += count
-            } else if errno != EINTR {
+                done += PlantedFault.shortWriteAccepted.isPlanted ? bytes.count : count
+            } else if errno != EINTR || PlantedFault.interruptedCallFails.isPlanted {
                 throw SystemCall.error(errno, "write", path)
             }
         }

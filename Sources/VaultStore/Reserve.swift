@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultFaults
 
 /// Zeros that a writer keeps after the newest commit (section 7.3): a small commit then overwrites what the file has already, and its sync need not
 /// bring a new length to the disk, which costs more than the bytes.
@@ -9,7 +10,8 @@ package enum Reserve {
     /// Where objects end in a file (section 7.1): its size, less a reserve.
     package static func contentEnd(of file: any FileHandle, size: UInt64) throws(VaultError) -> UInt64 {
         let alignment = UInt64(Format.commitAlignment)
-        let most = Format.Limit.reserve + alignment
+        let longest = PlantedFault.reserveUnlimited.isPlanted ? size : Format.Limit.reserve
+        let most = longest + alignment
         let least = size > most ? size - most : 0
         var end = size
         var piece = alignment
@@ -18,7 +20,7 @@ package enum Reserve {
             let bytes = try file.bytes(Int(end - from), at: from)
             if let last = bytes.lastIndex(where: { $0 != 0 }) {
                 let content = (from + UInt64(last) + alignment) / alignment * alignment
-                return content < size && size - content <= Format.Limit.reserve ? content : size
+                return content < size && size - content <= longest ? content : size
             }
             end = from
             piece = 16_384

@@ -107,8 +107,9 @@ package enum SlotSeal {
     package static func bound(_ label: StaticString, _ vault: Bytes16, _ slot: Slot) -> [UInt8] {
         var out: [UInt8] = [UInt8(label.utf8CodeUnitCount)]
         out.append(contentsOf: UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
+        if PlantedFault.changes(label) { out.append(0) }
         out.append(vault)
-        out.append(contentsOf: slot.clear)
+        out.append(contentsOf: PlantedFault.slotBoundWithoutCommitment.isPlanted ? slot.parameters : slot.clear)
         return out
     }
 
@@ -149,7 +150,8 @@ package enum HeaderSeal {
     package static func check(_ header: Header, _ bytes: [UInt8], _ keys: borrowing VaultKeys) throws(VaultError) {
         let macs = compute(bytes, keys)
         let isReaderMACRight = macs.reader == header.readerMAC || PlantedFault.headerReaderMACUnchecked.isPlanted
-        guard isReaderMACRight, macs.owner == nil || macs.owner == header.ownerMAC else {
+        let isOwnerMACRight = macs.owner == nil || macs.owner == header.ownerMAC || PlantedFault.headerOwnerMACUnchecked.isPlanted
+        guard isReaderMACRight, isOwnerMACRight else {
             throw VaultError(.authenticationFailed, "the header does not authenticate: damaged or altered", at: 0)
         }
     }

@@ -1,5 +1,7 @@
+internal import Glibc
 package import VaultBytes
 internal import VaultCrypto
+internal import VaultFaults
 
 /// A committed state: a commit, and where in the chain it stands.
 package struct CommittedState: Sendable, Equatable {
@@ -80,11 +82,12 @@ package struct StateFinder {
         }
         try checkServed(frame, last.commit)
         if try isComplete(last.commit) {
-            let tail: TailState = last.commit.end == end ? .clean : .damaged(bytes: size - last.commit.end)
+            let tail: TailState =
+                last.commit.end == end || PlantedFault.tailUnsaid.isPlanted ? .clean : .damaged(bytes: size - last.commit.end)
             return Found(state: last, frame: frame, tail: tail, incomplete: nil)
         }
         guard last.commit.previous != 0, let (frame, before) = try read(at: last.commit.previous), precedes(before, last),
-            try isComplete(before.commit)
+            try isComplete(before.commit) || PlantedFault.goesBackTwice.isPlanted
         else {
             throw VaultError(
                 .authenticationFailed, "generation \(last.commit.generation) is incomplete, and so is what was before it",
@@ -97,13 +100,13 @@ package struct StateFinder {
     /// Whether one state is the direct predecessor of another.
     package func precedes(_ before: CommittedState, _ after: CommittedState) -> Bool {
         before.commit.generation + 1 == after.commit.generation && before.chain == after.commit.previousChain
-            && before.commit.end <= after.commit.start
+            && before.commit.end <= after.commit.start || PlantedFault.predecessorUnchecked.isPlanted
     }
 
     ///
     private func checkServed(_ frame: [UInt8], _ commit: Commit) throws(VaultError) {
         try codec.checkMACs(frame, at: commit.offset)
-        guard commit.header == headerHash else {
+        guard commit.header == headerHash || PlantedFault.headerHashUnchecked.isPlanted else {
             throw VaultError(
                 .tampered, "the newest commit belongs to another header: the file was put together from two", at: commit.offset)
         }
@@ -111,16 +114,13 @@ package struct StateFinder {
 
     /// Whether a state's commit is still the newest: its frame is there as it was, and nothing after it but zeros.
     package func isNewest(_ commit: Commit, _ frame: [UInt8]) throws(VaultError) -> Bool {
-        let size = try file.size()
-        guard size >= commit.end, size - commit.end <= Format.Limit.reserve else { return false }
-        let next = Int(min(size - commit.end, UInt64(Format.commitAlignment)))
-        let bytes: [UInt8]
-        do throws(VaultError) { bytes = try file.bytes(Format.commitSize + next, at: commit.offset) } catch {
-            // A reserve may have been cut off meanwhile.
-            guard try file.size() < size else { throw error }
-            return false
+        try withUnsafeTemporaryAllocation(byteCount: frame.count + Format.commitAlignment, alignment: 8) { (buffer) throws(VaultError) in
+            let count = try file.readAvailable(into: buffer, at: commit.offset)
+            guard count >= frame.count else { return false }
+            guard let read = buffer.baseAddress.map({ UnsafeRawPointer($0) }) else { return false }
+            let isSame = frame.withUnsafeBytes { memcmp($0.baseAddress ?? read, read, frame.count) == 0 }
+            return isSame && buffer[frame.count..<count].allSatisfy { $0 == 0 }
         }
-        return bytes.starts(with: frame) && bytes[Format.commitSize...].allSatisfy { $0 == 0 }
     }
 
     /// The commit at an offset, if one opens there.
@@ -134,6 +134,12 @@ package struct StateFinder {
         let commit = try decoding { () throws(FormatError) in try Commit(body.span, at: offset) }
         guard commit.previous != 0 || commit.start == headerLength else {
             throw VaultError(.structureInvalid, "the first commit does not begin after the header", at: offset)
+        }
+        let refs = [commit.root?.ref, commit.keyring, commit.history]
+        guard commit.start >= headerLength, commit.previous == 0 || commit.previous >= headerLength,
+            refs.allSatisfy({ $0.map { $0.offset >= headerLength } ?? true })
+        else {
+            throw VaultError(.structureInvalid, "a commit refers to what is in the header", at: offset)
         }
         return (frame, CommittedState(commit: commit, body: body, vault: vault))
     }
@@ -170,12 +176,13 @@ package struct StateFinder {
 
     /// Whether what a small commit appended is all there; a large one was synced before it was written.
     private func isComplete(_ commit: Commit) throws(VaultError) -> Bool {
-        if commit.wasSyncedFirst { return true }
-        guard commit.offset - commit.start <= UInt64(Format.smallCommit) + UInt64(Format.commitAlignment) else {
+        if commit.wasSyncedFirst || PlantedFault.commitDigestUnchecked.isPlanted { return true }
+        let most = UInt64(Format.smallCommit) + UInt64(Format.commitAlignment)
+        guard commit.offset - commit.start <= most || PlantedFault.largeCommitUnsynced.isPlanted else {
             throw VaultError(.structureInvalid, "a commit of this size must be synced first, and does not say so", at: commit.offset)
         }
         let bytes = try file.bytes(Int(commit.offset - commit.start), at: commit.start)
-        return Self.digest(of: bytes, at: commit.start) == commit.digest
+        return Self.digest(of: bytes, at: commit.start) == commit.digest || PlantedFault.digestUnchecked.isPlanted
     }
 
     /// The digest of frames that fill a region, up to the zeros before a commit; nil if they do not.

@@ -67,11 +67,16 @@ package struct StatePast {
         return value == first.commit.previousChain ? .descends : .forked
     }
 
-    /// The links from before the file's first commit.
-    private func history(of state: CommittedState) throws(VaultError) -> History? {
+    /// The links from before the file's first commit.
+    package func history(of state: CommittedState) throws(VaultError) -> History? {
         guard let ref = state.commit.history else { return nil }
         let body = try pages.open(try FrameReader.read(ref, .history, pages.file), .history, at: ref.offset)
-        return try decoding { () throws(FormatError) in try History(body.span, at: ref.offset) }
+        let history = try decoding { () throws(FormatError) in try History(body.span, at: ref.offset) }
+        let generation = state.commit.generation
+        guard state.commit.previous == 0 ? history.end == generation : history.end < generation else {
+            throw VaultError(.structureInvalid, "a history of other generations than those before the file's first commit", at: ref.offset)
+        }
+        return history
     }
 }
 

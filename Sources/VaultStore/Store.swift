@@ -10,7 +10,9 @@ package final class Store {
     package let isWritable: Bool
     let cacheBytes: Int
 
-    package internal(set) var file: any FileHandle
+    package internal(set) var file: any FileHandle { didSet { fileIdentity = nil } }
+    /// Of the file, once it was asked for; it stays as long as the file is open.
+    var fileIdentity: FileIdentity?
     package internal(set) var header: Header
     package internal(set) var headerHash: Bytes32
     package internal(set) var slot: OpenedSlot

@@ -37,7 +37,10 @@ extension Store {
         guard let current = try fileSystem.identity(of: path) else {
             throw VaultError(.noSuchFile, "\(path) is no longer there")
         }
-        return !current.isSameFile(as: try file.identity())
+        let own: FileIdentity
+        if let fileIdentity { own = fileIdentity } else { own = try file.identity() }
+        fileIdentity = own
+        return !current.isSameFile(as: own)
     }
 
     /// Whether the file is not as it was left: longer, shorter, with a tail, or, as after a copy over it, with another commit at its end.

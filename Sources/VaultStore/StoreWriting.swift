@@ -1,5 +1,6 @@
 internal import Glibc
 package import VaultBytes
+internal import VaultFaults
 
 extension Store {
     /// What a new commit says about the vault.
@@ -28,14 +29,14 @@ extension Store {
     /// Takes the writer's lock, waiting for at most `seconds`, moves to the newest state, and makes sure that it is on the disk.
     package func beginWriting(wait seconds: Double) throws(VaultError) {
         guard isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
-        guard !isPoisoned else {
+        guard !isPoisoned || PlantedFault.poisonedHandleWrites.isPlanted else {
             throw VaultError(.outcomeUnknown, "an earlier sync failed: open the vault again to see what is there")
         }
         var waited = 0.0
         while true {
-            if try file.lock() {
+            if PlantedFault.lockNotTaken.isPlanted ? true : try file.lock() {
                 do throws(VaultError) {
-                    if try !isReplaced() {
+                    if PlantedFault.lockNotRechecked.isPlanted ? true : try !isReplaced() {
                         try prepare()
                         return
                     }
@@ -60,7 +61,7 @@ extension Store {
 
     /// Under the lock: newest state, no tail, and its bytes on the disk.
     private func prepare() throws(VaultError) {
-        _ = try refresh()
+        if !PlantedFault.staleWriter.isPlanted { _ = try refresh() }
         switch tail {
         case .clean: break
         case .damaged: try cutTail()
@@ -69,26 +70,27 @@ extension Store {
             let found = try finder.newest()
             tail = found.tail
             incomplete = found.incomplete
-            if let incomplete { try keepAside(incomplete) }
+            if let incomplete, !PlantedFault.incompleteNotKept.isPlanted { try keepAside(incomplete) }
             if tail != .clean { try cutTail() }
         }
         try takeOver()
     }
 
     private func cutTail() throws(VaultError) {
-        try file.truncate(to: state.commit.end)
+        if !PlantedFault.tailNotCut.isPlanted { try file.truncate(to: state.commit.end) }
         tail = .clean
         incomplete = nil
     }
 
     ///
     private func takeOver() throws(VaultError) {
-        guard synced != state else { return }
+        guard synced != state, !PlantedFault.takeoverSkipped.isPlanted else { return }
         let commit = state.commit
         let from = commit.wasSyncedFirst ? commit.offset : commit.start
-        try file.write(try file.bytes(Int(commit.end - from), at: from), at: from)
+        let count = Int(commit.end - from) - (PlantedFault.takeoverOneByteShort.isPlanted ? 1 : 0)
+        try file.write(try file.bytes(count, at: from), at: from)
         try syncing { () throws(VaultError) in
-            try file.sync()
+            if !PlantedFault.takeoverNotSynced.isPlanted { try file.sync() }
             try fileSystem.syncDirectory(of: path)
         }
         synced = state
@@ -120,7 +122,7 @@ extension Store {
             }
         } catch {
             abandon()
-            throw error
+            throw PlantedFault.unknownOutcomeDenied.isPlanted ? VaultError(.io, error.detail) : error
         }
         guard let next else { return }
         state = next
@@ -133,7 +135,7 @@ extension Store {
 
     /// Cuts off what an unfinished change has written.
     package func abandon() {
-        guard !isPoisoned else { return }
+        guard !isPoisoned, !PlantedFault.failedChangeNotCut.isPlanted else { return }
         do throws(VaultError) {
             if try file.size() > state.commit.end { try file.truncate(to: state.commit.end) }
         } catch {

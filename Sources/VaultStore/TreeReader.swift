@@ -1,4 +1,5 @@
 package import VaultBytes
+internal import VaultFaults
 
 /// Looks things up in the tree under one root.
 package struct TreeReader: Sendable {
@@ -16,6 +17,7 @@ package struct TreeReader: Sendable {
         var page = try source.page(root.ref, level: root.level)
         var bounds = TreeBounds()
         while !page.layout.isLeaf {
+            try bounds.check(page)
             let index = page.childIndex(for: key)
             bounds.enter(page, index)
             page = try source.page(try page.child(index), level: page.layout.level - 1)
@@ -33,7 +35,7 @@ package struct TreeReader: Sendable {
     }
 }
 
-/// The separators that a leaf's keys must lie between, the nearest ones on the way down.
+/// The separators that a page's keys must lie between, the nearest ones on the way down.
 struct TreeBounds: Sendable {
     private var low: (page: Page, index: Int)?
     private var high: (page: Page, index: Int)?
@@ -43,13 +45,15 @@ struct TreeBounds: Sendable {
         if index + 1 < parent.count { high = (parent, index + 1) }
     }
 
-    func check(_ leaf: Page) throws(VaultError) {
-        if let low, leaf.compareKey(0, low.page.key(low.index)) < 0 { throw outside(leaf) }
-        if let high, leaf.compareKey(leaf.count - 1, high.page.key(high.index)) >= 0 { throw outside(leaf) }
+    func check(_ page: Page) throws(VaultError) {
+        let first = page.layout.isLeaf ? 0 : 1
+        guard first < page.count, !PlantedFault.treeBoundsUnchecked.isPlanted else { return }
+        if let low, page.compareKey(first, to: low.page, low.index) < 0 { throw outside(page) }
+        if let high, page.compareKey(page.count - 1, to: high.page, high.index) >= 0 { throw outside(page) }
     }
 
-    private func outside(_ leaf: Page) -> VaultError {
-        VaultError(.structureInvalid, "a page holds a key that belongs elsewhere", at: leaf.offset)
+    private func outside(_ page: Page) -> VaultError {
+        VaultError(.structureInvalid, "a page holds a key that belongs elsewhere", at: page.offset)
     }
 }
 
@@ -70,6 +74,7 @@ package struct TreeCursor: Sendable {
     fileprivate mutating func descend(_ root: Commit.Root, to key: [UInt8]) throws(VaultError) {
         var page = try source.page(root.ref, level: root.level)
         while !page.layout.isLeaf {
+            try check(page)
             let index = page.childIndex(for: key)
             path.append(Level(page: page, index: index))
             page = try source.page(try page.child(index), level: page.layout.level - 1)
@@ -101,6 +106,7 @@ package struct TreeCursor: Sendable {
             path[path.count - 1].index += 1
             var page = try load(try last.page.child(last.index + 1), last.page.layout.level - 1)
             while !page.layout.isLeaf {
+                try check(page)
                 path.append(Level(page: page, index: 0))
                 page = try load(try page.child(0), page.layout.level - 1)
             }
@@ -115,9 +121,9 @@ package struct TreeCursor: Sendable {
         isBypassingCache && level == 0 ? try source.load(ref, level: level) : try source.page(ref, level: level)
     }
 
-    private func check(_ leaf: Page) throws(VaultError) {
+    private func check(_ page: Page) throws(VaultError) {
         var bounds = TreeBounds()
         for level in path { bounds.enter(level.page, level.index) }
-        try bounds.check(leaf)
+        try bounds.check(page)
     }
 }

@@ -26,6 +26,11 @@ package struct TreeWriter: ~Copyable {
     private let key: Secret
     package private(set) var bytesAdded: UInt64 = 0
     package private(set) var bytesRemoved: UInt64 = 0
+    /// Whether the pages written are likely to be read soon.
+    private var keepsPages = false
+    private static let fewChanges = 16
+    /// As much as a child's reference or a small change of a value can add to a page.
+    private static let leastRoom = 16
 
     package init(source: PageSource, appender: Appender, indexKey: consuming Secret) {
         self.source = source
@@ -36,6 +41,12 @@ package struct TreeWriter: ~Copyable {
     /// The root after the changes.
     package mutating func apply(_ changes: some TreeChanges, to root: Commit.Root?) throws(VaultError) -> Commit.Root? {
         guard changes.count > 0 else { return root }
+        keepsPages = changes.count <= Self.fewChanges
+        if let root, changes.count == 1, let value = changes.value(0),
+            let ref = try replaceValue(root.ref, root.level, changes.key(0), value)
+        {
+            return Commit.Root(ref: ref, level: root.level)
+        }
         var level = root?.level ?? 0
         var children: [Child]
         if let root {
@@ -87,10 +98,48 @@ package struct TreeWriter: ~Copyable {
         switch output {
         case .written(let ref): return ref
         case .open(let page):
-            let ref = try appender.append(page.encode(), as: .page, .page, key: key)
+            let body = page.encode()
+            let ref = try appender.append(body, as: .page, .page, key: key)
             bytesAdded += UInt64(ref.length)
+            if keepsPages {
+                let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: ref.offset) }
+                source.keep(Page(bytes: body, layout: layout, offset: ref.offset), ref)
+            }
             return ref
         }
+    }
+
+    // MARK: one value of one leaf
+
+    /// The pages on the way to a key, with nothing changed but its value and the references to them; nil, and nothing done, if the key is new or a
+    /// page would have to be divided or joined.
+    private mutating func replaceValue(
+        _ ref: ObjectRef, _ level: UInt8, _ key: [UInt8], _ value: [UInt8]
+    ) throws(VaultError) -> ObjectRef? {
+        let page = try source.page(ref, level: level)
+        if page.layout.isLeaf {
+            let (index, isEqual) = page.lowerBound(key)
+            guard isEqual, hasRoom(page, for: value.count - page.layout.entries[index].value.count) else { return nil }
+            return try write(page, ref, index, value)
+        }
+        guard hasRoom(page, for: Self.leastRoom) else { return nil }
+        let index = page.childIndex(for: key)
+        guard let child = try replaceValue(try page.child(index), level - 1, key, value) else { return nil }
+        return try write(page, ref, index, PageBuilder.child(child))
+    }
+
+    private func hasRoom(_ page: Page, for growth: Int) -> Bool {
+        let length = page.layout.frameLength(growingBy: growth + 2)
+        return length <= Format.pageTarget && page.layout.frameLength(growingBy: growth - Self.leastRoom) > Format.pageTarget / 4
+    }
+
+    private mutating func write(_ page: Page, _ ref: ObjectRef, _ index: Int, _ value: [UInt8]) throws(VaultError) -> ObjectRef {
+        let new = page.replacing(index, with: value, at: appender.position)
+        let newRef = try appender.append(new.bytes, as: .page, .page, key: key)
+        source.keep(new, newRef)
+        bytesAdded += UInt64(newRef.length)
+        bytesRemoved += UInt64(ref.length)
+        return newRef
     }
 
     // MARK: one page and what is below it

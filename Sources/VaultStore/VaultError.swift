@@ -69,6 +69,8 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case invalidArgument = 31
         /// The KDF's memory could not be had.
         case outOfMemory = 32
+        /// The system has no kernel keyring, or does not lend it.
+        case noKernelKeyring = 33
     }
 
     /// What kind of failure it is.

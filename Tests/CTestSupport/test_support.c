@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -73,6 +74,7 @@ static void become_program(const struct test_program *program) {
     if (program->user != 0 && (setgroups(0, NULL) != 0 || setgid(program->user) != 0 || setuid(program->user) != 0)) _exit(126);
     if (program->is_traced && ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) _exit(125);
     execve(program->path, program->arguments, program->environment);
+    dprintf(2, "cannot execute %s: %s\n", program->path, strerror(errno));
     _exit(127);
 }
 
@@ -119,3 +121,4 @@ int test_memory_file(void) {
     int fd = memfd_create("test", MFD_CLOEXEC);
     return fd >= 0 ? fd : -errno;
 }
+pid_t test_fork(void) { return fork(); }

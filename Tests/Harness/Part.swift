@@ -6,14 +6,7 @@ struct Part: Sendable {
     let run: @Sendable (PartRun) throws -> Void
 
     /// In the order in which they run. Each stands in a file of its own.
-    static let all: [Part] = [
-        .crash,
-        .faults,
-        .mutation,
-        .concurrency,
-        .memory,
-        .sanitizers,
-    ]
+    static let all: [Part] = [.crash, .faults, .disk, .kill, .power, .files, .mutation, .concurrency, .memory, .sanitizers]
 }
 
 /// What a part starts as processes of their own: `harness --role NAME ARGUMENT…`. A role returns its exit code.
@@ -22,5 +15,7 @@ enum Role {
         SharedVault.writer: SharedVault.write,
         SharedVault.reader: SharedVault.read,
         LibraryMemory.role: LibraryMemory.run,
+        "writer": KillRoles.writer, "reader": KillRoles.reader, "files": FileCases.role,
+        "change": ChangedVault.role,
     ]
 }

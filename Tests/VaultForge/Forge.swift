@@ -89,6 +89,14 @@ package struct Forge {
         return object.id
     }
 
+    /// Adds a frame as it is before another.
+    package mutating func insert(frame: [UInt8], _ type: FrameType, before other: ForgedObject.ID) {
+        var object = ForgedObject(id: nextID, type: type, origin: nil, nonce: [], body: [])
+        object.opaque = frame
+        objects.insert(object, at: position(other))
+        nextID += 1
+    }
+
     package mutating func remove(_ id: ForgedObject.ID) { objects.remove(at: position(id)) }
 
     package mutating func onBody(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8], ForgeLayout) throws -> Void) {
@@ -109,6 +117,11 @@ package struct Forge {
 
     package mutating func onWritten(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8]) throws -> Void) {
         self[id].editWritten.append(edit)
+    }
+
+    /// Changes the zeros before a commit.
+    package mutating func onPadding(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8]) throws -> Void) {
+        self[id].editPadding.append(edit)
     }
 
     /// Changes what a commit says.
@@ -157,6 +170,22 @@ package struct PageEntry {
             let isKeyed = layout.isLeaf || index > 0
             return PageEntry(key: isKeyed ? Array(body[layout.prefix] + body[entry.rest]) : [], value: Array(body[entry.value]))
         }
+    }
+
+    /// A leaf's or inner page's value: both begin with offset, length and hash.
+    package static func withReference(_ value: [UInt8], _ change: (ObjectRef) throws -> ObjectRef) throws -> [UInt8] {
+        var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
+        let offset: UInt64
+        let length: UInt64
+        let hash: Bytes32
+        do {
+            offset = try cursor.varint(value.span)
+            length = try cursor.varint(value.span)
+            hash = try cursor.bytes32(value.span)
+        } catch { return value }
+        guard let size = Int(exactly: length) else { return value }
+        let ref = try change(ObjectRef(offset: offset, length: size, hash: hash))
+        return PageBuilder.child(ref) + value[cursor.position...]
     }
 
     package static func encode(_ entries: [PageEntry], level: UInt8) -> [UInt8] {

@@ -105,25 +105,9 @@ private struct Assembly {
         do { entries = try PageEntry.all(body, at: origin) } catch { return body }
         let isLeaf = body[0] == 0
         for index in entries.indices where !isLeaf || entries[index].key.first != Format.tombstoneTag {
-            entries[index].value = try Self.withReference(entries[index].value) { try moved($0) }
+            entries[index].value = try PageEntry.withReference(entries[index].value) { try moved($0) }
         }
         return PageEntry.encode(entries, level: body[0])
-    }
-
-    /// A leaf's or inner page's value: both begin with offset, length and hash.
-    static func withReference(_ value: [UInt8], _ change: (ObjectRef) throws -> ObjectRef) throws -> [UInt8] {
-        var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
-        let offset: UInt64
-        let length: UInt64
-        let hash: Bytes32
-        do {
-            offset = try cursor.varint(value.span)
-            length = try cursor.varint(value.span)
-            hash = try cursor.bytes32(value.span)
-        } catch { return value }
-        guard let size = Int(exactly: length) else { return value }
-        let ref = try change(ObjectRef(offset: offset, length: size, hash: hash))
-        return PageBuilder.child(ref) + value[cursor.position...]
     }
 
     private func updatedCommit(_ object: ForgedObject, at origin: UInt64) throws -> [UInt8] {
@@ -185,7 +169,7 @@ private struct Assembly {
         var recipe = try recipe(object, length: length)
         for edit in object.editRecipe { try edit(&recipe, layout) }
         let sealed = Plain.seal(body, key: recipe.key, nonce: recipe.nonce, bound: recipe.bound)
-        var frame = recipe.head + sealed[..<Format.nonceSize]
+        var frame = recipe.clearHead + sealed[..<Format.nonceSize]
         if let locator = recipe.locator { frame += Self.locator(locator, recipe) }
         frame += sealed[Format.nonceSize...]
         if object.type == .commit {
@@ -204,15 +188,15 @@ private struct Assembly {
             x.append(u64: layout.offset)
             return SealRecipe(
                 key: keys.index, nonce: object.nonce, label: "vaultfmt-1 \(object.type.name)", vault: keys.vault.bytes, x: x, head: head,
-                reader: keys.reader, owner: keys.owner)
+                clearHead: head, reader: keys.reader, owner: keys.owner)
         }
         guard let name = object.identity, let key = keys.compartments[name.compartment] else { throw ForgeError("a record without a key") }
         x.append(name.item)
         x.append(u32: name.compartment)
         x.append(u64: name.revision)
         return SealRecipe(
-            key: key, nonce: object.nonce, label: "vaultfmt-1 record", vault: keys.vault.bytes, x: x, head: head, locator: name,
-            locatorKey: keys.locator)
+            key: key, nonce: object.nonce, label: "vaultfmt-1 record", vault: keys.vault.bytes, x: x, head: head,
+            clearHead: head, locator: name, locatorKey: keys.locator)
     }
 
     /// The 28 bytes, encrypted as a whole record's are.

@@ -66,7 +66,9 @@ package struct SealRecipe {
     package var label: String
     package var vault: [UInt8]
     package var x: [UInt8]
+    /// The frame's first 8 bytes as they are bound, and as they stand in the file.
     package var head: [UInt8]
+    package var clearHead: [UInt8]
     /// Of a record: what the locator says, and its key.
     package var locator: ForgedObject.RecordName?
     package var locatorKey: [UInt8] = []

@@ -6,6 +6,7 @@ enum Main {
     static let usage = """
         usage: vectors check [OPTION VALUE]… FILE     reads a vault (Spec/vectors/README.md); without arguments, requests from standard input
                vectors generate DIR                   writes all vectors, the same bytes each time
+               vectors random SEED FIRST COUNT DIR    writes random vaults as vectors, from number FIRST on; the same of a seed
         """
 
     static func main() {
@@ -20,6 +21,8 @@ enum Main {
     private static func run(_ arguments: [String]) throws {
         switch (arguments.first, arguments.count) {
         case ("check", _): try CheckCommand.run(Array(arguments.dropFirst()))
+        case ("random", _): try RandomCommand.run(Array(arguments.dropFirst()))
+        case ("generate", 2): try GenerateCommand.run(arguments[1])
         default:
             complain(usage)
             exit(64)

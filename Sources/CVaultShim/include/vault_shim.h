@@ -30,4 +30,16 @@ int vault_set_attribute(int fd, const char *name, const void *value, size_t size
 
 /* Forbids core dumps and reading this process's memory by others of the same user. */
 int vault_harden_process(void);
+
+/* Lets a program take this one's place, found in PATH, with this environment; returns only where it fails. */
+int vault_execute(char *const arguments[], char *const environment[]);
+
+/* The user's keyring in the kernel. A key has a description, and is wiped after its timeout; one of the same description is replaced.
+   -ENOKEY, -EKEYEXPIRED and -EKEYREVOKED: there is none. -ENOSYS, -EPERM, -EACCES: the system has, or lends, no keyring. */
+int64_t vault_key_keep(const char *description, const void *payload, size_t size, uint32_t seconds);
+/* Copies a payload of at most `size` bytes; returns its length, also where that is more. */
+int64_t vault_key_find(const char *description, void *payload, size_t size);
+int64_t vault_key_drop(const char *description);
+/* Drops all keys whose descriptions begin so; returns how many. */
+int64_t vault_key_drop_all(const char *prefix);
 #endif

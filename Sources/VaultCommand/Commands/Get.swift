@@ -45,34 +45,10 @@ struct Get: ParsableCommand {
         }
         let opened = try vault.openVault()
         let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
-        if let field, field != "secret", let value = try ItemField.listed(field, of: item) { return try deliver(Secret(text: value)) }
-        let whole = try attempt { () throws(VaultError) in try opened.open(item) }
-        if json { return try writeJSON(whole) }
-        if let field, field != "secret" { return try deliver(Self.attribute(field, of: whole.item)) }
-        try deliver(whole.takeSecret())
-    }
-
-    /// An attribute that may be too large for listings.
-    private static func attribute(_ name: String, of item: Item) throws(CommandFailure) -> Secret {
-        guard let value = item.attributes[name] else {
-            let names = (ItemField.names(of: item) + item.attributes.names).joined(separator: ", ")
-            throw CommandFailure(.noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
-        }
-        var copy = Secret(count: value.count)
-        copy.withUnsafeMutableBytes { $0.copyBytes(from: value) }
-        return copy
-    }
-
-    private func deliver(_ value: borrowing Secret) throws(CommandFailure) {
+        if json { return try writeJSON(try attempt { () throws(VaultError) in try opened.open(item) }) }
+        let value = try ItemField.value(field, of: item, in: opened)
         if let clip { return try Clipboard.copy(value, clearAfter: clip) }
-        let isTerminal = Terminal.outputIsTerminal
-        if isTerminal && !force && !SecretText.isPlain(value) {
-            throw CommandFailure(.usage, "it is not plain text; send it to a file or a pipe, or show it with --force")
-        }
-        let output = Output.standard()
-        try output.write(value)
-        if isTerminal { try output.write(byte: 0x0A) }
-        try output.flush()
+        try Output.deliver(value, force: force)
     }
 
     private func writeJSON(_ whole: borrowing OpenedItem) throws(CommandFailure) {

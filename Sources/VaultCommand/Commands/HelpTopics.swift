@@ -9,18 +9,19 @@ enum HelpTopics {
           64   usage: a command, option or value that does not exist or does not fit
           65   damaged, tampered, rolled back, or not a vault
           66   no such file
-          69   a later version, an unknown critical extension, or a secret bound to another device
+          69   a later version, an unknown critical extension, a secret bound to another device, or no kernel keyring
           70   a bug in vaultfmt
           73   the output exists; vaultfmt overwrites nothing
           74   input or output failed (disk full, no permission)
           75   busy: another process writes (see --wait)
           77   no slot opens, or no factor is given with --no-input
           78   over the reader's limit on key derivation (see --max-kdf-memory)
+          126, 127  'run' cannot start the program; there is no such program
           130  interrupted at a prompt (Ctrl-C)
         """
 
     static let environment = """
-        Environment of vaultfmt. Options come first, then these, then a prompt:
+        Environment of vaultfmt. Options come first, then these, then what 'unlock' keeps, then a prompt:
 
           VAULTFMT_VAULT                 the vault, where no option or argument names it
           VAULTFMT_PASSPHRASE            the passphrase
@@ -31,6 +32,7 @@ enum HelpTopics {
           XDG_DATA_HOME                  the default vault is vaultfmt/default.vault in it (else in ~/.local/share)
           XDG_STATE_HOME                 vaultfmt/ in it (else in ~/.local/state) holds what this machine remembers of
                                          each vault, and the device file
+          VAULTFMT_ASKPASS               the reference whose secret 'askpass' answers with
           EDITOR, VISUAL                 the editor of 'edit'
           NO_COLOR                       if set and not empty, no colour
 

@@ -6,8 +6,8 @@ struct Inspect: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Describe a vault: without a key from what anybody can read, with one in full.",
         discussion: """
-            Nothing is asked for: what only a key holder can know is shown where a factor is given by an option or the environment. What \
-            was read without a key is marked unauthenticated, for whoever can write the file can change it.
+            Nothing is asked for: what only a key holder can know is shown where a factor is given by an option or the environment, or \
+            the vault is unlocked. What was read without a key is marked unauthenticated, for whoever can write the file can change it.
 
             Examples:
               vaultfmt inspect work.vault
@@ -36,8 +36,9 @@ struct Inspect: ParsableCommand {
 
     /// What the factors given show; where they do not open the vault, what anybody can read is still worth showing.
     private func lookInside() -> (InsideView?, CommandFailure?) {
-        guard vault.access.factors.sources.isAnyGiven else { return (nil, nil) }
         do throws(CommandFailure) {
+            if let kept = try vault.access.openKept(vault.path) { return (try InsideView(kept), nil) }
+            guard vault.access.factors.sources.isAnyGiven else { return (nil, nil) }
             return (try InsideView(vault.openVault()), nil)
         } catch {
             return (nil, error)

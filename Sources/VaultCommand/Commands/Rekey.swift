@@ -46,6 +46,17 @@ struct Rekey: ParsableCommand {
             if cost.isGiven { try changeCost(opened, current, given) }
         }
         if rotate { try rotateKeys(opened, given) }
+        Self.endKeeping(path)
+    }
+
+    /// What `unlock` keeps would open nothing from now on, but for older copies.
+    private static func endKeeping(_ path: String) {
+        do throws(VaultError) {
+            if try Vault.endKeeping(path) { Terminal.note("the vault is locked; 'vaultfmt unlock' opens it again") }
+        } catch {
+            guard error.code != .noKernelKeyring else { return }
+            Terminal.warning("what 'vaultfmt unlock' keeps could not be taken away: \(error.description)")
+        }
     }
 
     /// Rewraps the slot for new factors, and returns those that open it now.

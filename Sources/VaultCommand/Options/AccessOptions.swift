@@ -49,11 +49,13 @@ struct AccessOptions: ParsableArguments {
         return try factors.sources.opening(path, mayAsk: !noInput)
     }
 
-    /// Opens a vault, and compares it with what this machine remembers of it.
+    /// Opens a vault, and compares it with what this machine remembers of it. Factors that are given come first, then what `unlock` keeps, then
+    /// the prompt.
     /// - Parameter device: What to do about this machine's device.
     func open(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault {
+        if let vault = try openKept(path, writable: writable, device: device, anchors: anchors) { return vault }
         let factors = try openingFactors(path)
         return try open(path, with: factors, writable: writable, device: device, anchors: anchors)
     }
@@ -68,12 +70,8 @@ struct AccessOptions: ParsableArguments {
         var firstFailure: VaultError?
         for kinds in try given.combinations() {
             let factors = try given.factors(kinds)
-            var options = OpenOptions()
-            options.writable = writable
-            options.limits = limits
-            options.lockWait = wait
-            options.device = try device == .create ? DeviceFile.loadOrCreate() : DeviceFile.load()
             let vault: Vault
+            let options = try options(writable: writable, device: device)
             do throws(VaultError) {
                 vault = try Vault.open(path, factors: factors, options: options)
             } catch {
@@ -86,6 +84,32 @@ struct AccessOptions: ParsableArguments {
             return vault
         }
         throw CommandFailure(firstFailure ?? VaultError(.noSlotOpens, "no factor is given"))
+    }
+
+    /// Opens a vault with what `unlock` keeps; nil where it keeps nothing, or where factors are given.
+    func openKept(
+        _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
+    ) throws(CommandFailure) -> Vault? {
+        guard !factors.sources.isAnyGiven, StateFolder.exists(path) else { return nil }
+        let options = try options(writable: writable, device: device)
+        let vault: Vault?
+        do throws(VaultError) {
+            vault = try Vault.openKept(path, options: options)
+        } catch {
+            if error.code == .noKernelKeyring { return nil }
+            throw CommandFailure(error)
+        }
+        if let vault, anchors == .enforce { try AnchorMemory.check(vault) }
+        return vault
+    }
+
+    private func options(writable: Bool, device: DeviceNeed) throws(CommandFailure) -> OpenOptions {
+        var options = OpenOptions()
+        options.writable = writable
+        options.limits = limits
+        options.lockWait = wait
+        options.device = try device == .create ? DeviceFile.loadOrCreate() : DeviceFile.load()
+        return options
     }
 }
 

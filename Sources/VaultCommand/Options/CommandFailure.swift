@@ -16,6 +16,8 @@ enum ExitStatus: Int32, CaseIterable {
     case busy = 75
     case noAccess = 77
     case overLimit = 78
+    case cannotStart = 126
+    case noSuchProgram = 127
     case interrupted = 130
 }
 
@@ -42,7 +44,7 @@ extension ExitStatus {
             // With a place it is the file that is over the format's limits, without one what was to be stored.
             self = error.offset == nil ? .usage : .damaged
         case .noSuchFile: self = .noSuchFile
-        case .unsupportedVersion, .unsupportedCritical, .deviceBound: self = .unavailable
+        case .unsupportedVersion, .unsupportedCritical, .deviceBound, .noKernelKeyring: self = .unavailable
         case .locked: self = .bug
         case .fileExists: self = .outputExists
         case .io, .noSpace, .readOnly, .outcomeUnknown, .cannotReplace, .outOfMemory: self = .io
@@ -91,6 +93,7 @@ extension CommandFailure {
         case .invalidArgument: "see 'vaultfmt help' and the command's --help"
         case .outOfMemory: "free some memory, or use a machine that has more"
         case .locked: "this is a bug in vaultfmt: please report it"
+        case .noKernelKeyring: "give the passphrase to each command, for example with VAULTFMT_PASSPHRASE_FILE"
         }
     }
 

@@ -3,10 +3,12 @@ import VaultFmt
 
 /// The name of one item: `SERVICE [ACCOUNT]`, or `SERVER [ACCOUNT]` of an internet password, and options for everything else.
 struct ItemName: ParsableArguments {
-    @Argument(help: "The service; the server of an internet password; the label of a certificate, key or identity.")
+    @Argument(
+        help: "The service; the server of an internet password; the label of a certificate, key or identity.",
+        completion: .custom(ItemCompletion.services))
     var service: String?
 
-    @Argument(help: "The account.")
+    @Argument(help: "The account.", completion: .custom(ItemCompletion.accounts))
     var account: String?
 
     @OptionGroup(title: "Item") var fields: ItemFields

@@ -2,6 +2,23 @@ import VaultFmt
 
 /// An item's fields by the names that JSON and options give them.
 enum ItemField {
+    /// The secret, or with a name that field or attribute.
+    static func value(_ name: String?, of item: Item, in vault: Vault) throws(CommandFailure) -> Secret {
+        if let name, name != "secret", let value = try listed(name, of: item) { return Secret(text: value) }
+        let whole = try attempt { () throws(VaultError) in try vault.open(item) }
+        if let name, name != "secret" { return try attribute(name, of: whole.item) }
+        return whole.takeSecret()
+    }
+
+    /// An attribute that may be too large for listings.
+    private static func attribute(_ name: String, of item: Item) throws(CommandFailure) -> Secret {
+        guard let value = item.attributes[name] else {
+            let names = (names(of: item) + item.attributes.names).joined(separator: ", ")
+            throw CommandFailure(.noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
+        }
+        return Secret(copying: value)
+    }
+
     /// The value of a field or of an attribute that listings hold, or nil where the item has none of that name.
     static func listed(_ name: String, of item: Item) throws(CommandFailure) -> String? {
         switch name {

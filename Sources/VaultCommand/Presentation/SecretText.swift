@@ -44,6 +44,18 @@ enum SecretText {
 }
 
 extension Output {
+    /// Writes a value to standard output, and nothing else; on a terminal a line end too, and what is not plain text only by `force`.
+    static func deliver(_ value: borrowing Secret, force: Bool) throws(CommandFailure) {
+        let isTerminal = Terminal.outputIsTerminal
+        if isTerminal && !force && !SecretText.isPlain(value) {
+            throw CommandFailure(.usage, "it is not plain text; send it to a file or a pipe, or show it with --force")
+        }
+        let output = Output.standard()
+        try output.write(value)
+        if isTerminal { try output.write(byte: 0x0A) }
+        try output.flush()
+    }
+
     /// Appends a secret; the buffer that it passes through is wiped.
     func write(_ secret: borrowing Secret) throws(CommandFailure) {
         try secret.withUnsafeBytes { bytes throws(CommandFailure) in try write(bytes) }

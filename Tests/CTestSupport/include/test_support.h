@@ -47,4 +47,7 @@ long test_find(const void *bytes, size_t size, const void *needle, size_t length
 
 /* A file that has no name and is in memory; its descriptor. */
 int test_memory_file(void);
+
+/* fork(2), which Swift does not offer; for programs of one thread. */
+pid_t test_fork(void);
 #endif

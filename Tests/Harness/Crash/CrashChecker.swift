@@ -97,12 +97,21 @@ struct CrashChecker {
 
     // MARK: going on
 
+    /// What an incomplete generation had is kept.
+    private func checkAside(_ workload: Workload, _ tail: TailState) throws {
+        guard case .incomplete(let generation) = tail else { return }
+        let aside = workload.disk.content.filter { $0.key.hasPrefix("\(Workload.name).incomplete-\(generation)") }
+        guard aside.contains(where: { !$0.value.isEmpty }) else { throw Wrong("incomplete generation \(generation) was not kept aside") }
+    }
+
     /// A writer goes on from what was left; its own crash is looked at too; then nothing is wrong with the vault, and nothing lies about.
     private mutating func goOn(_ files: [String: [UInt8]], _ found: Workload.State, _ moment: String) {
         do {
             let again = try Workload(files, key: found.key, numbers: Numbers(numbers.next()))
             var program = try again.open()
+            let tail = program.vault.tail
             guard try again.run(.set, program) else { throw Wrong("a writer cannot go on") }
+            try checkAside(again, tail)
             let inner = "\(what), \(moment), then a change"
             var checker = CrashChecker(run, inner, numbers: Numbers(numbers.next()), goesOn: goesOn, depth: depth - 1)
             checker.check(again, start: files, randoms: 2, share: 4)

@@ -55,6 +55,7 @@ enum CrashTraces {
                 }
                 program.process.plan(nil)
             }
+            try Nonces.check(workload.disk.content[Workload.name] ?? [])
         } catch { run.fail("\(what): \(error)") }
         var checker = CrashChecker(run, what, numbers: Numbers(numbers.next()), goesOn: budget.goesOn)
         checker.check(workload, randoms: budget.randoms, share: budget.share)

@@ -150,6 +150,8 @@ struct FaultCase: Sendable {
     /// Another program finds a state that may be, changes it, and leaves nothing behind.
     private func checkAfter(_ workload: Workload) throws {
         let next = try workload.open()
+        let found = try next.vault.verify()
+        guard next.vault.tail != .clean || found.isSound else { throw Wrong("not sound: \(found.problems)") }
         guard try workload.run(.set, next), try workload.run(.compact, next) else { throw Wrong("the next program cannot go on") }
         let report = try workload.open().vault.verify()
         guard report.isSound else { throw Wrong("not sound: \(report.problems)") }

@@ -54,15 +54,15 @@ final class Sandbox {
     /// Runs the binary; standard input is a pipe with these bytes.
     func run(_ arguments: String..., input: some Sequence<UInt8> = "".utf8) throws -> Run { try run(arguments, input: Array(input)) }
 
-    /// Runs the binary; standard input is a pipe with these bytes.
-    func run(_ arguments: [String], input: [UInt8] = []) throws -> Run {
+    /// Runs the binary, or another program; standard input is a pipe with these bytes.
+    func run(_ arguments: [String], program: String = Child.binary, input: [UInt8] = []) throws -> Run {
         runs += 1
         let output = path(".out-\(runs)")
         let error = path(".err-\(runs)")
         var ends: [Int32] = [0, 0]
         guard test_pipe(&ends) == 0 else { throw Failure("no pipe") }
         let child = try Child.start(
-            arguments, environment: environment, directory: folder, input: ends[0], output: output, error: error)
+            arguments, program: program, environment: environment, directory: folder, input: ends[0], output: output, error: error)
         close(ends[0])
         let writer = ends[1]
         let feeder = Thread {

@@ -65,9 +65,7 @@ struct Reading {
     }
 
     private static func links(_ store: Store) throws(VaultError) -> [Bytes32] {
-        guard let ref = store.state.commit.history else { return [] }
-        let body = try store.pages.open(try FrameReader.read(ref, .history, store.file), .history, at: ref.offset)
-        return try decoding { () throws(FormatError) in try History(body.span, at: ref.offset).links }
+        try store.past.history(of: store.state)?.links ?? []
     }
 
     private mutating func releaseSlots(_ store: Store) throws(VaultError) {
@@ -77,12 +75,12 @@ struct Reading {
             for slot in store.header.slots {
                 let part = try SlotSeal.openOwner(slot, vault: store.vault, owner: owner)
                 let cost = slot.cost ?? Slot.Cost(memoryKiB: 0, passes: 0, lanes: 0)
+                var grants: [UInt32] = []
+                if slot.kind == .scoped { grants = try SlotOpener.grants(slot, store.vault, wrappingKey: part.wrappingKey.secret).numbers }
                 line(
                     "slot", Self.hex(slot.id.bytes), slot.kind == .full ? "full" : "scoped", slot.factors, cost.memoryKiB, cost.passes,
                     cost.lanes, Self.hex(part.name))
-                guard slot.kind == .scoped else { continue }
-                let grants = try SlotOpener.grants(slot, store.vault, wrappingKey: part.wrappingKey.secret)
-                for group in grants.numbers { line("slot-grant", group) }
+                for group in grants { line("slot-grant", group) }
             }
         }
     }
@@ -135,15 +133,14 @@ struct Reading {
 
     private mutating func releaseTombstones(_ store: Store) throws(VaultError) {
         var cursor = try store.tree.cursor(from: [Format.tombstoneTag])
+        var count: UInt64 = 0
         while let (page, index) = try cursor.next() {
-            let key = page.key(index)
-            let bytes = page.bytes
-            var value = page.cursor(index)
-            let entry = try decoding { () throws(FormatError) in try TombstoneEntry(bytes.span, &value) }
-            guard key.count == 1 + Format.idSize else {
-                throw VaultError(.structureInvalid, "a tombstone's key is malformed", at: page.offset)
-            }
-            line("tombstone", Self.hex(Array(key.dropFirst())), entry.revision, entry.device)
+            let entry = try TombstoneCodec.decode(page, index, store.keyring)
+            line("tombstone", Self.hex(Array(page.key(index).dropFirst())), entry.revision, entry.device)
+            count += 1
+        }
+        guard count == store.state.commit.tombstones else {
+            throw VaultError(.structureInvalid, "the newest commit counts other tombstones (R-5.14)")
         }
     }
 }

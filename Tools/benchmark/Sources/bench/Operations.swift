@@ -25,8 +25,8 @@ enum Operations {
         case "set":
             let secret = Workload.secret()
             for _ in 0..<count { try vault.set(try Workload.key(Int.random(in: 0..<items, using: &numbers)), secret: secret) }
-        case "scan": for _ in 0..<count { try Workload.scan(vault, items) }
-        case "list": for _ in 0..<count { try Workload.list(vault, items) }
+        case "scan": for _ in 0..<count { try Workload.scan(try Workload.open(path, writable: false), items) }
+        case "list": for _ in 0..<count { try Workload.list(try Workload.open(path, writable: false), items) }
         case "rotate": for _ in 0..<count { try Workload.rotate(vault, key: 0x2B) }
         case "verify": for _ in 0..<count { try Workload.verify(vault) }
         default: preconditionFailure("no such operation: \(name)")

@@ -1,0 +1,93 @@
+/* The kernel's key retention service (keyrings(7)), by its system calls: libkeyutils would be one more library, for three of them. */
+#define _GNU_SOURCE
+#include "vault_shim.h"
+#include <errno.h>
+#include <linux/keyctl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* All arguments are given always: the kernel reads five registers. */
+static long keyctl(int operation, long a, long b, long c, long d) {
+    long result = syscall(SYS_keyctl, (long)operation, a, b, c, d);
+    return result >= 0 ? result : -errno;
+}
+
+/* A key may be read by who possesses it, and a session that was started anew (by pam_keyinit, systemd or keyctl) does not possess the user
+   keyring, which is the user's own all the same. A link from the keyring of this thread is possession; it ends with the thread, and no
+   program that is started inherits it. */
+static long possess_user_keyring(void) { return keyctl(KEYCTL_LINK, KEY_SPEC_USER_KEYRING, KEY_SPEC_THREAD_KEYRING, 0, 0); }
+
+static long find(const char *description) {
+    long result = possess_user_keyring();
+    if (result < 0) return result;
+    return keyctl(KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, (long)"user", (long)description, 0);
+}
+
+/* Revoked, a key's payload is wiped at once, whoever else has found it; the link goes too. */
+static long drop(long key) {
+    long result = keyctl(KEYCTL_REVOKE, key, 0, 0, 0);
+    keyctl(KEYCTL_UNLINK, key, KEY_SPEC_USER_KEYRING, 0, 0);
+    return result;
+}
+
+int64_t vault_key_keep(const char *description, const void *payload, size_t size, uint32_t seconds) {
+    long result = possess_user_keyring();
+    if (result < 0) return result;
+    /* It is put where others find it only when it has its timeout. */
+    long key = syscall(SYS_add_key, "user", description, payload, size, (long)KEY_SPEC_THREAD_KEYRING);
+    if (key < 0) return -errno;
+    result = keyctl(KEYCTL_SET_TIMEOUT, key, (long)seconds, 0, 0);
+    if (result >= 0) {
+        long old = keyctl(KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, (long)"user", (long)description, 0);
+        if (old >= 0 && old != key) drop(old);
+        result = keyctl(KEYCTL_LINK, key, KEY_SPEC_USER_KEYRING, 0, 0);
+    }
+    if (result < 0) keyctl(KEYCTL_REVOKE, key, 0, 0, 0);
+    keyctl(KEYCTL_UNLINK, key, KEY_SPEC_THREAD_KEYRING, 0, 0);
+    return result < 0 ? result : 0;
+}
+
+int64_t vault_key_find(const char *description, void *payload, size_t size) {
+    long key = find(description);
+    return key < 0 ? key : keyctl(KEYCTL_READ, key, (long)payload, (long)size, 0);
+}
+
+int64_t vault_key_drop(const char *description) {
+    long key = find(description);
+    return key < 0 ? key : drop(key);
+}
+
+static int has_prefix(int32_t key, const char *prefix) {
+    char text[256];
+    long size = keyctl(KEYCTL_DESCRIBE, key, (long)text, sizeof text, 0);
+    if (size < 0 || (size_t)size > sizeof text) return 0;
+    /* "user;UID;GID;PERMISSIONS;DESCRIPTION" */
+    const char *field = text;
+    for (int count = 0; count < 4 && field; count++) {
+        field = strchr(field, ';');
+        if (field) field++;
+    }
+    return field && strncmp(text, "user;", 5) == 0 && strncmp(field, prefix, strlen(prefix)) == 0;
+}
+
+int64_t vault_key_drop_all(const char *prefix) {
+    long result = possess_user_keyring();
+    if (result < 0) return result;
+    long size = keyctl(KEYCTL_READ, KEY_SPEC_USER_KEYRING, 0, 0, 0);
+    if (size <= 0) return size;
+    int32_t *keys = malloc((size_t)size);
+    if (!keys) return -ENOMEM;
+    long read = keyctl(KEYCTL_READ, KEY_SPEC_USER_KEYRING, (long)keys, size, 0);
+    if (read > size) read = size; /* Others were added meanwhile. */
+    int64_t dropped = 0;
+    for (long at = 0; at < read / (long)sizeof *keys; at++) {
+        if (!has_prefix(keys[at], prefix)) continue;
+        /* One whose time is up stays listed for a while. */
+        int was_valid = keyctl(KEYCTL_READ, keys[at], 0, 0, 0) >= 0;
+        if (drop(keys[at]) >= 0 && was_valid) dropped++;
+    }
+    free(keys);
+    return read < 0 ? read : dropped;
+}

@@ -1,0 +1,39 @@
+internal import VaultFmt
+
+/// Generic or internet passwords; the module `SecItem` has certificates, keys and identities too.
+public enum ItemClass: Sendable, CaseIterable {
+    /// A password for a service.
+    case genericPassword
+    /// A password for a server.
+    case internetPassword
+}
+
+extension ItemClass: RawRepresentable, CustomStringConvertible {
+    /// The case of a constant's value; nil for any other text.
+    public init?(rawValue: String) {
+        guard let found = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+        self = found
+    }
+
+    /// The value of its `kSecClass…` constant.
+    public var rawValue: String { code.value }
+
+    /// Its name, as the constant ends.
+    public var description: String { code.name }
+
+    private var code: (name: String, value: String) {
+        switch self {
+        case .genericPassword: ("GenericPassword", "genp")
+        case .internetPassword: ("InternetPassword", "inet")
+        }
+    }
+}
+
+extension ItemClass {
+    var inVault: VaultFmt.ItemClass {
+        switch self {
+        case .genericPassword: .genericPassword
+        case .internetPassword: .internetPassword
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import KeychainCore
+
+extension Keychain {
+    /// The keys of its items, in the order of the vault. Empty if they cannot be read; `lastFailure` says why.
+    public func allKeys() -> [String] { items().compactMap { $0[SecKey.account] as? String } }
+
+    /// Its items: `class`, `service` or `server`, `key`, `accessGroup`, `protocol`, `authenticationType`, `accessibility`, `synchronizable`.
+    ///
+    /// No secrets: listing never decrypts one, whereas the original's `value` is there on iOS. Empty if they cannot be read; `lastFailure` says why.
+    public func allItems() -> [[String: Any]] { items().map { Self.readable($0, itemClass) } }
+
+    /// Service or server, and key, of all items of a class.
+    public static func allKeys(_ itemClass: ItemClass) -> [(String, String)] {
+        let place = itemClass == .genericPassword ? SecKey.service : SecKey.server
+        return items(itemClass).map { ($0[place] as? String ?? "", $0[SecKey.account] as? String ?? "") }
+    }
+
+    /// All items of a class, of every service and server, synchronizable or not: as `allItems()`.
+    public static func allItems(_ itemClass: ItemClass) -> [[String: Any]] { items(itemClass).map { readable($0, itemClass) } }
+
+    private func items() -> [[String: Any]] { Self.items(query(true, nil)) }
+
+    private static func items(_ itemClass: ItemClass) -> [[String: Any]] {
+        items([SecKey.itemClass: itemClass.rawValue, SecKey.synchronizable: SecKey.synchronizableAny])
+    }
+
+    private static func items(_ query: [String: Any]) -> [[String: Any]] {
+        var query = query
+        query[SecKey.matchLimit] = SecKey.matchLimitAll
+        query[SecKey.returnAttributes] = true
+        do { return try call { () throws(KeychainFailure) in try ItemStore.find(try ItemRequest(query)).map(\.attributes) } } catch {
+            return []
+        }
+    }
+
+    /// Attributes by names for people.
+    private static func readable(_ attributes: [String: Any], _ itemClass: ItemClass) -> [String: Any] {
+        var item: [String: Any] = ["class": itemClass.description]
+        func text(_ code: String) -> String? { attributes[code] as? String }
+        item["accessGroup"] = text(SecKey.accessGroup)
+        item["key"] = text(SecKey.account)
+        item["accessibility"] = text(SecKey.accessible).flatMap { Accessibility(rawValue: $0) }?.description
+        item["synchronizable"] = (attributes[SecKey.synchronizable] as? Bool).map { $0 ? "true" : "false" }
+        switch itemClass {
+        case .genericPassword: item["service"] = text(SecKey.service)
+        case .internetPassword:
+            item["server"] = text(SecKey.server)
+            item["protocol"] = text(SecKey.protocolType).flatMap { ProtocolType(rawValue: $0) }?.description
+            item["authenticationType"] = text(SecKey.authenticationType).flatMap { AuthenticationType(rawValue: $0) }?.description
+        }
+        return item
+    }
+}
+
+extension Keychain: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Its items, one a line, without secrets.
+    public var description: String {
+        let items = allItems()
+        guard !items.isEmpty else { return "[]" }
+        return "[\n" + items.map { "  \($0)\n" }.joined() + "]"
+    }
+
+    /// Its items with all attributes, by Apple's codes, without secrets.
+    public var debugDescription: String { "\(items())" }
+}

@@ -1,0 +1,61 @@
+internal import KeychainCore
+
+/// Whether the user may be asked to agree.
+public enum AuthenticationUI: Sendable, CaseIterable {
+    /// The user may be asked.
+    case allow
+    /// Where the user would have to be asked, fail with `Status.interactionNotAllowed`.
+    case fail
+    /// Treat items for which the user would have to be asked as if they were not there.
+    case skip
+
+    /// The value of its `kSecUseAuthenticationUI…` constant.
+    public var rawValue: String {
+        switch self {
+        case .allow: SecKey.useAuthenticationUIAllow
+        case .fail: SecKey.useAuthenticationUIFail
+        case .skip: SecKey.useAuthenticationUISkip
+        }
+    }
+
+    /// `allow`, `fail` or `skip`.
+    public var description: String {
+        switch self {
+        case .allow: "allow"
+        case .fail: "fail"
+        case .skip: "skip"
+        }
+    }
+}
+
+/// Who must agree to each reading of an item's secret, with Apple's values. What it means is for `Keychain.authenticate` to say.
+public struct AuthenticationPolicy: OptionSet, Sendable, Hashable {
+    /// As Apple's access control flags.
+    public let rawValue: UInt
+
+    /// Makes a policy from a number.
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    /// The user, by whatever means.
+    public static let userPresence = AuthenticationPolicy(rawValue: 1 << 0)
+    /// Any enrolled finger or face.
+    public static let biometryAny = AuthenticationPolicy(rawValue: 1 << 1)
+    /// The older name of `biometryAny`.
+    public static let touchIDAny = AuthenticationPolicy(rawValue: 1 << 1)
+    /// The fingers or face enrolled now.
+    public static let biometryCurrentSet = AuthenticationPolicy(rawValue: 1 << 3)
+    /// The older name of `biometryCurrentSet`.
+    public static let touchIDCurrentSet = AuthenticationPolicy(rawValue: 1 << 3)
+    /// The device's passcode.
+    public static let devicePasscode = AuthenticationPolicy(rawValue: 1 << 4)
+    /// A watch nearby.
+    public static let watch = AuthenticationPolicy(rawValue: 1 << 5)
+    /// One of several constraints suffices.
+    public static let or = AuthenticationPolicy(rawValue: 1 << 14)
+    /// All of several constraints are needed.
+    public static let and = AuthenticationPolicy(rawValue: 1 << 15)
+    /// Operations of a private key.
+    public static let privateKeyUsage = AuthenticationPolicy(rawValue: 1 << 30)
+    /// A password of the program's.
+    public static let applicationPassword = AuthenticationPolicy(rawValue: 1 << 31)
+}

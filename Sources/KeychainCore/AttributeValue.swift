@@ -1,0 +1,119 @@
+internal import Foundation
+
+/// The value of an attribute, taken out of the `Any` that a dictionary holds.
+package enum AttributeValue: Sendable, Equatable {
+    case text(String)
+    case bytes([UInt8])
+    case number(Int64)
+    case flag(Bool)
+    /// Milliseconds since 1970.
+    case date(Int64)
+
+    /// What kind of value an attribute takes.
+    enum Kind: Sendable {
+        case text, bytes, number, flag, date
+        /// A number, or a text that is none.
+        case numberOrText
+        /// A number that Apple's constants give as a text of digits.
+        case digits
+    }
+
+    /// Texts are the same if their bytes are, where Swift would take canonically equivalent ones for one.
+    package static func == (left: AttributeValue, right: AttributeValue) -> Bool {
+        switch (left, right) {
+        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.number(let left), .number(let right)), (.date(let left), .date(let right)): left == right
+        case (.flag(let left), .flag(let right)): left == right
+        default: false
+        }
+    }
+
+    // MARK: dictionaries
+
+    /// Takes a value out of a dictionary; nil if it is of no type that the attribute takes.
+    init?(_ value: Any, _ kind: Kind) {
+        switch kind {
+        case .text: guard let text = Self.text(value) else { return nil }; self = .text(text)
+        case .bytes: guard let bytes = Self.bytes(value) else { return nil }; self = .bytes(bytes)
+        case .number, .digits: guard let number = Self.number(value) else { return nil }; self = .number(number)
+        case .numberOrText:
+            if let number = Self.number(value) {
+                self = .number(number)
+            } else {
+                guard let text = Self.text(value) else { return nil }
+                self = .text(text)
+            }
+        case .flag:
+            if let flag = value as? Bool {
+                self = .flag(flag)
+            } else {
+                guard let number = Self.number(value), number == 0 || number == 1 else { return nil }
+                self = .flag(number == 1)
+            }
+        case .date:
+            guard let date = value as? Date, let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) else {
+                return nil
+            }
+            self = .date(milliseconds)
+        }
+    }
+
+    /// The value as a dictionary of results holds it.
+    func object(_ kind: Kind) -> Any {
+        switch self {
+        case .text(let text): return text
+        case .bytes(let bytes): return Data(bytes)
+        case .number(let number): return kind == .digits ? String(number) as Any : Int(number)
+        case .flag(let flag): return flag
+        case .date(let milliseconds): return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+        }
+    }
+
+    private static func text(_ value: Any) -> String? {
+        if let text = value as? String { return text }
+        guard let data = value as? Data else { return nil }
+        return String(data: data, encoding: .utf8)
+    }
+
+    private static func bytes(_ value: Any) -> [UInt8]? {
+        if let data = value as? Data { return Array(data) }
+        if let bytes = value as? [UInt8] { return bytes }
+        return (value as? String).map { Array($0.utf8) }
+    }
+
+    private static func number(_ value: Any) -> Int64? {
+        if let flag = value as? Bool { return flag ? 1 : 0 }
+        if let number = value as? any BinaryInteger { return Int64(exactly: number) }
+        if let number = value as? NSNumber { return Int64(exactly: number.doubleValue) }
+        return (value as? String).flatMap { Int64($0) }
+    }
+
+    // MARK: vaults
+
+    /// The bytes that stand for it in a vault.
+    var stored: [UInt8] {
+        switch self {
+        case .text(let text): Array(text.utf8)
+        case .bytes(let bytes): bytes
+        case .number(let number), .date(let number): Array(String(number).utf8)
+        case .flag(let flag): Array((flag ? "true" : "false").utf8)
+        }
+    }
+
+    /// Reads what `stored` wrote; nil for anything else, which another program may have put there.
+    init?(stored bytes: [UInt8], _ kind: Kind) {
+        if kind == .bytes {
+            self = .bytes(bytes)
+            return
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        switch kind {
+        case .text, .bytes: self = .text(text)
+        case .numberOrText: self = Int64(text).map { .number($0) } ?? .text(text)
+        case .number, .digits: guard let number = Int64(text) else { return nil }; self = .number(number)
+        case .date: guard let number = Int64(text) else { return nil }; self = .date(number)
+        case .flag: guard ["true", "false"].contains(text) else { return nil }; self = .flag(text == "true")
+        }
+    }
+}

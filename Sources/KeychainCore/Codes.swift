@@ -1,0 +1,73 @@
+package import VaultFmt
+
+extension ItemClass {
+    /// The value of one of the `kSecClass…` constants; nil for any other text.
+    package init?(code: String) {
+        guard let found = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = found
+    }
+
+    /// The value of this class's `kSecClass…` constant.
+    package var code: String {
+        switch self {
+        case .genericPassword: "genp"
+        case .internetPassword: "inet"
+        case .certificate: "cert"
+        case .key: "keys"
+        case .identity: "idnt"
+        }
+    }
+}
+
+extension Accessibility {
+    /// The value of one of the `kSecAttrAccessible…` constants; nil for any other text.
+    package init?(code: String) {
+        guard let found = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = found
+    }
+
+    /// The value of its `kSecAttrAccessible…` constant.
+    package var code: String {
+        switch self {
+        case .whenUnlocked: "ak"
+        case .afterFirstUnlock: "ck"
+        case .always: "dk"
+        case .whenPasscodeSetThisDeviceOnly: "akpu"
+        case .whenUnlockedThisDeviceOnly: "aku"
+        case .afterFirstUnlockThisDeviceOnly: "cku"
+        case .alwaysThisDeviceOnly: "dku"
+        }
+    }
+}
+
+/// Texts that Apple's constants give as four characters and vaults as the words that people and other programs use.
+struct CodedText {
+    private let words: [String: String]
+    private let codes: [String: String]
+
+    private init(_ words: [String: String]) {
+        self.words = words
+        codes = Dictionary(words.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// What a vault has for a constant's value; any other text stays.
+    func word(_ code: String) -> String { words[code] ?? code }
+
+    /// The constant's value for what a vault has; any other text stays.
+    func code(_ word: String) -> String { codes[word] ?? word }
+
+    /// Schemes of addresses where there is one.
+    static let protocols = CodedText([
+        "ftp ": "ftp", "ftpa": "ftp-account", "http": "http", "irc ": "irc", "nntp": "nntp", "pop3": "pop3", "smtp": "smtp",
+        "sox ": "socks", "imap": "imap", "ldap": "ldap", "atlk": "appletalk", "afp ": "afp", "teln": "telnet", "ssh ": "ssh",
+        "ftps": "ftps", "htps": "https", "htpx": "http-proxy", "htsx": "https-proxy", "ftpx": "ftp-proxy", "smb ": "smb",
+        "rtsp": "rtsp", "rtsx": "rtsp-proxy", "daap": "daap", "eppc": "eppc", "ipp ": "ipp", "ntps": "nntps", "ldps": "ldaps",
+        "tels": "telnets", "imps": "imaps", "ircs": "ircs", "pops": "pop3s",
+    ])
+
+    /// The default is no word.
+    static let authenticationTypes = CodedText([
+        "ntlm": "ntlm", "msna": "msn", "dpaa": "dpa", "rpaa": "rpa", "http": "http-basic", "httd": "http-digest", "form": "html-form",
+        "dflt": "",
+    ])
+}

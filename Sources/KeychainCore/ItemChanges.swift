@@ -1,0 +1,104 @@
+package import Foundation
+package import VaultFmt
+
+/// Attributes and secret that an item is to have, taken out of a dictionary: all of a new one, or what changes of an old one.
+package struct ItemChanges: Sendable {
+    /// By code.
+    private(set) var values: [String: AttributeValue] = [:]
+    /// The flags of an access control.
+    private(set) var policy: UInt?
+    package var secret: Data?
+
+    /// Changes nothing.
+    package init() {}
+
+    /// Takes attributes and secret out of a dictionary that holds nothing else. Throws `noSuchAttribute`, and `param` for a value of the wrong type.
+    package init(_ dictionary: [String: Any], of itemClass: ItemClass) throws(KeychainFailure) {
+        for (name, value) in dictionary { try add(name, value, of: itemClass) }
+    }
+
+    /// These and those of another, which win.
+    package func merged(with other: ItemChanges) -> ItemChanges {
+        var merged = self
+        merged.values.merge(other.values) { _, new in new }
+        merged.policy = other.policy ?? policy
+        merged.secret = other.secret ?? secret
+        return merged
+    }
+
+    mutating func add(_ name: String, _ value: Any, of itemClass: ItemClass) throws(KeychainFailure) {
+        if name == SecKey.valueData { return secret = try Self.secret(value) }
+        guard let row = AttributeTable.of(itemClass)[name] else {
+            throw KeychainFailure(.noSuchAttribute, "items of the class \(itemClass.name) have no attribute \(OneLine.quoted(name))")
+        }
+        if row.place == .accessControl { return try add(accessControl: value) }
+        guard let taken = AttributeValue(value, row.kind) else {
+            throw KeychainFailure(.param, "the value of \(OneLine.quoted(name)) is of the wrong type")
+        }
+        if row.place == .accessible { try Self.check(accessible: taken) }
+        values[name] = taken
+    }
+
+    private mutating func add(accessControl value: Any) throws(KeychainFailure) {
+        guard let control = value as? SecAccessControl else {
+            throw KeychainFailure(.param, "the value of \(OneLine.quoted(SecKey.accessControl)) is no access control")
+        }
+        try Self.check(accessible: .text(control.protection))
+        values[SecKey.accessible] = .text(control.protection)
+        policy = control.flags
+    }
+
+    private static func check(accessible value: AttributeValue) throws(KeychainFailure) {
+        guard case .text(let code) = value, Accessibility(code: code) != nil else {
+            throw KeychainFailure(.param, "there is no such accessibility")
+        }
+    }
+
+    private static func secret(_ value: Any) throws(KeychainFailure) -> Data {
+        guard let data = value as? Data else { throw KeychainFailure(.param, "a secret is given as Data") }
+        return data
+    }
+
+    // MARK: for the vault
+
+    /// When the secret can be read, if that is named.
+    var accessibility: Accessibility? {
+        guard case .text(let code) = values[SecKey.accessible] else { return nil }
+        return Accessibility(code: code)
+    }
+
+    /// A date in milliseconds, if it is named.
+    func date(_ code: String) -> Int64? {
+        guard case .date(let milliseconds) = values[code] else { return nil }
+        return milliseconds
+    }
+
+    /// What becomes of the attributes that are not part of an item's key.
+    ///
+    /// An accessibility without an access control ends the policy that the item had, as at Apple.
+    func attributes(of itemClass: ItemClass) -> AttributeChanges {
+        var changes = AttributeChanges()
+        let table = AttributeTable.of(itemClass)
+        for (code, value) in values {
+            guard case .attribute(let name) = table[code]?.place else { continue }
+            changes.set[name] = value.stored
+        }
+        if let policy, policy != 0 {
+            changes.set[Self.policyName] = Array(String(policy).utf8)
+        } else if accessibility != nil {
+            changes.remove.append(Self.policyName)
+        }
+        return changes
+    }
+
+    /// The attribute that says whom to ask.
+    static let policyName = "authentication-policy"
+
+    /// Lends the secret to the vault's own memory. The `Data` that it came in stays the caller's, and is not wiped.
+    func withSecret<R>(_ body: (borrowing Secret) throws(VaultError) -> R) throws(VaultError) -> R {
+        let data = secret ?? Data()
+        var copy = Secret(count: data.count)
+        copy.withUnsafeMutableBytes { _ = data.copyBytes(to: $0) }
+        return try body(copy)
+    }
+}

@@ -1,0 +1,96 @@
+internal import Foundation
+internal import VaultFmt
+
+/// Tells which items a request means.
+struct ItemMatcher {
+    /// What the vault can look for by itself; `accepts` does the rest.
+    let query: Query
+    private let conditions: [(row: AttributeTable.Row, value: AttributeValue)]
+    private let items: Set<ItemID>?
+    private let isCaseInsensitive: Bool
+
+    /// Throws `param` if a condition is no attribute that can be searched for, and `invalidItemReference` for references to another vault.
+    init(_ request: ItemRequest, in vault: Vault) throws(KeychainFailure) {
+        guard request.attributes.policy == nil else { throw KeychainFailure(.param, "items cannot be searched by their access control") }
+        let table = AttributeTable.of(request.itemClass)
+        conditions = request.attributes.values.compactMap { code, value in table[code].map { ($0, value) } }
+        items = try request.references.map { (references) throws(KeychainFailure) in
+            guard references.allSatisfy({ $0.vault == vault.id }) else {
+                throw KeychainFailure(.invalidItemReference, "a reference is to an item of another vault")
+            }
+            return Set(references.map(\.item))
+        }
+        isCaseInsensitive = request.isCaseInsensitive
+        query = try Self.query(request)
+    }
+
+    private static func query(_ request: ItemRequest) throws(KeychainFailure) -> Query {
+        var query = Query()
+        query.itemClass = request.itemClass
+        if request.synchronizable == .unsaid, request.references == nil { query.synchronizable = false }
+        if request.synchronizable == .named { query.synchronizable = request.attributes.flag(SecKey.synchronizable) }
+        guard !request.isCaseInsensitive else { return query }
+        let attributes = request.attributes
+        query.group = attributes.text(SecKey.accessGroup)
+        query.account = attributes.text(SecKey.account)
+        query.service = attributes.text(SecKey.service)
+        query.server = attributes.text(SecKey.server)
+        query.protocol = attributes.text(SecKey.protocolType).map(CodedText.protocols.word)
+        query.path = attributes.text(SecKey.path)
+        query.port = try attributes.number(SecKey.port)
+        return query
+    }
+
+    /// Whether an item matches. One that the vault's own query gave; `whole` fetches the attributes that only an opened item has.
+    func accepts(_ item: Item, whole: (Item) throws(KeychainFailure) -> Item) throws(KeychainFailure) -> Bool {
+        if let items, !items.contains(item.id) { return false }
+        let key = KeyValues(item.key)
+        for (row, value) in conditions {
+            let known = ItemAttributes.value(row, item, key)
+            if let known {
+                guard isSame(known, value) else { return false }
+                continue
+            }
+            guard item.largeAttributes > 0, let hidden = ItemAttributes.value(row, try whole(item), key), isSame(hidden, value) else {
+                return false
+            }
+        }
+        return true
+    }
+
+    private func isSame(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
+        guard isCaseInsensitive, case .text(let left) = left, case .text(let right) = right else { return left == right }
+        return left.lowercased().utf8.elementsEqual(right.lowercased().utf8)
+    }
+}
+
+/// The attributes of an item as these APIs name them.
+enum ItemAttributes {
+    /// The value of an attribute; nil if the item has none.
+    static func value(_ row: AttributeTable.Row, _ item: Item, _ key: KeyValues) -> AttributeValue? {
+        switch row.place {
+        case .key: key[row.code]
+        case .group: .text(item.key.group)
+        case .synchronizable: .flag(item.key.synchronizable)
+        case .accessible: .text(item.accessibility.code)
+        case .created: .date(item.created)
+        case .modified: .date(item.modified)
+        case .attribute(let name): item.attributes[name].flatMap { AttributeValue(stored: $0, row.kind) }
+        case .accessControl: nil
+        }
+    }
+
+    /// All of them, as a dictionary of results has them.
+    static func dictionary(_ item: Item) -> [String: Any] {
+        let key = KeyValues(item.key)
+        var all: [String: Any] = [SecKey.itemClass: item.key.itemClass.code]
+        for row in AttributeTable.of(item.key.itemClass).all {
+            if let value = value(row, item, key) { all[row.code] = value.object(row.kind) }
+        }
+        all[SecKey.accessControl] = SecAccessControl(protection: item.accessibility.code, flags: policy(item))
+        return all
+    }
+
+    /// The flags of the access control that the item was stored with; 0 for none.
+    static func policy(_ item: Item) -> UInt { item.attributes.string(ItemChanges.policyName).flatMap { UInt($0) } ?? 0 }
+}

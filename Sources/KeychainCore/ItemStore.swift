@@ -1,0 +1,241 @@
+internal import Foundation
+internal import VaultFmt
+
+/// What both APIs do with items: find, add, update, remove, each on the newest state of the vault in use.
+package enum ItemStore {
+    /// Runs a call and reports why it failed.
+    package static func call<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure) -> R {
+        do throws(KeychainFailure) { return try body() } catch {
+            Notices.report(error, vault: VaultInUse.path)
+            throw error
+        }
+    }
+
+    /// The items that match, at most as many as the request says, or one; `itemNotFound` if none does.
+    ///
+    /// Throws `interactionNotAllowed` for a locked vault, `authFailed` for the secret of a group that the vault's slot does not grant, `dataNotAvailable`
+    /// for one of another device, `decode` for a damaged one.
+    package static func find(_ request: ItemRequest) throws(KeychainFailure) -> [FoundItem] {
+        guard request.attributes.secret == nil else { throw KeychainFailure(.param, "items cannot be searched by their secret") }
+        let vault = try VaultInUse.refreshed()
+        let matcher = try ItemMatcher(request, in: vault)
+        var cursor = try vaultCall { () throws(VaultError) in try vault.items(matching: matcher.query) }
+        var found: [FoundItem] = []
+        while found.count < request.limit ?? 1 {
+            guard let item = try vaultCall({ () throws(VaultError) in try cursor.next() }) else { break }
+            if let item = try give(item, of: vault, to: request, matcher) { found.append(item) }
+        }
+        guard !found.isEmpty else { throw .itemNotFound }
+        return found
+    }
+
+    /// One item as the request wants it; nil if it does not match, is to be skipped, or has gone meanwhile.
+    private static func give(
+        _ item: Item, of vault: Vault, to request: ItemRequest, _ matcher: ItemMatcher
+    ) throws(KeychainFailure) -> FoundItem? {
+        let isMatch = try matcher.accepts(item) { (item) throws(KeychainFailure) in try whole(item, vault) }
+        guard isMatch, try mayRead(item, request) else { return nil }
+        guard request.returns.contains(.data) else {
+            return FoundItem(request.returns.contains(.attributes) ? try whole(item, vault) : item, in: vault, secret: nil)
+        }
+        return try vaultCall { () throws(VaultError) in
+            guard let opened = try vault.get(item.key) else { return nil }
+            return FoundItem(opened.item, in: vault, secret: opened.secret.withUnsafeBytes { Data($0) })
+        }
+    }
+
+    /// The item with all its attributes, or with those that can be had without its secret's key.
+    private static func whole(_ item: Item, _ vault: Vault) throws(KeychainFailure) -> Item {
+        guard item.largeAttributes > 0 else { return item }
+        do throws(VaultError) { return try vault.get(item.key)?.item ?? item } catch {
+            guard [.locked, .notPermitted, .deviceBound].contains(error.code) else { throw KeychainFailure(error) }
+            return item
+        }
+    }
+
+    /// Asks for what the item's access control wants; false if the item is to be skipped.
+    private static func mayRead(_ item: Item, _ request: ItemRequest) throws(KeychainFailure) -> Bool {
+        let policy = ItemAttributes.policy(item)
+        guard policy != 0 else { return true }
+        let refusal = KeychainFailure(.interactionNotAllowed, "somebody must be asked before this item is read")
+        switch request.interaction.ui {
+        case .skip: return false
+        case .fail: throw refusal
+        case .allow: break
+        }
+        guard request.returns.contains(.data) else { return true }
+        guard let handler = Authentication.handler else { throw refusal }
+        let question = Authentication.Question(
+            place: item.key.service ?? item.key.server ?? "", account: item.key.account ?? "", policy: policy,
+            prompt: request.interaction.prompt, context: request.interaction.context)
+        guard handler(question) else { throw KeychainFailure(.authFailed, "the program refused to give this item's secret") }
+        return true
+    }
+
+    // MARK: changing
+
+    /// Adds an item. Throws `duplicateItem`.
+    package static func add(_ request: ItemRequest) throws(KeychainFailure) -> FoundItem {
+        guard request.synchronizable != .any, request.references == nil, request.limit == nil else {
+            throw KeychainFailure(.param, "a new item has no references, no limit, and is synchronizable or not")
+        }
+        let new = request.attributes
+        try requirePolicy(new)
+        let key = try new.key(of: request.itemClass)
+        let vault = try writing { (vault) throws(VaultError) in
+            try vault.transaction { (transaction) throws(VaultError) in try add(new, key, to: transaction) }
+            return vault
+        }
+        let added = try vaultCall { () throws(VaultError) in try vault.item(key) }
+        guard let added else { throw .itemNotFound }
+        return FoundItem(try whole(added, vault), in: vault, secret: request.returns.contains(.data) ? new.secret ?? Data() : nil)
+    }
+
+    /// Changes all items that match. Throws `itemNotFound`, `duplicateItem` if they would become one, `readOnlyAttribute` for dates.
+    package static func update(_ request: ItemRequest, _ changes: ItemChanges) throws(KeychainFailure) {
+        try requirePolicy(changes)
+        for code in [SecKey.creationDate, SecKey.modificationDate] where changes.date(code) != nil {
+            throw KeychainFailure(.readOnlyAttribute, "the dates of an item cannot be changed")
+        }
+        try changeMatching(request) { (keys, transaction) throws(KeychainFailure) in
+            for key in keys { try change(key, changes, in: transaction) }
+        }
+    }
+
+    /// Removes all items that match. Throws `itemNotFound`.
+    package static func remove(_ request: ItemRequest) throws(KeychainFailure) {
+        try changeMatching(request) { (keys, transaction) throws(KeychainFailure) in
+            for key in keys { _ = try vaultCall { () throws(VaultError) in try transaction.remove(key) } }
+        }
+    }
+
+    /// Changes the items that match, or adds one that `new` describes: one step, whoever else does the same.
+    ///
+    /// Where both a synchronizable and another item match, the one changes that is as `changes` says.
+    package static func set(_ request: ItemRequest, _ changes: ItemChanges, orAdd new: ItemChanges) throws(KeychainFailure) {
+        try requirePolicy(changes)
+        let key = try new.key(of: request.itemClass)
+        try transaction { (vault, transaction) throws(KeychainFailure) in
+            let keys = preferred(try matches(request, vault, transaction), changes.flag(SecKey.synchronizable))
+            if keys.isEmpty { return try vaultCall { () throws(VaultError) in try add(new, key, to: transaction) } }
+            for key in keys { try change(key, changes, in: transaction) }
+        }
+    }
+
+    // MARK: steps
+
+    private static func requirePolicy(_ changes: ItemChanges) throws(KeychainFailure) {
+        guard let policy = changes.policy, policy != 0, Authentication.handler == nil else { return }
+        throw KeychainFailure(
+            .unimplemented,
+            "a vault cannot ask for a finger or a passcode: set an authentication handler before storing items that want one")
+    }
+
+    private static func preferred(_ keys: [ItemKey], _ synchronizable: Bool?) -> [ItemKey] {
+        guard let synchronizable else { return keys }
+        return keys.filter { key in
+            key.synchronizable == synchronizable
+                || !keys.contains { $0 != key && $0.synchronizable != key.synchronizable && isSameButSynchronizable($0, key) }
+        }
+    }
+
+    private static func isSameButSynchronizable(_ left: ItemKey, _ right: ItemKey) -> Bool {
+        left.fields == right.fields && left.group.utf8.elementsEqual(right.group.utf8)
+    }
+
+    private static func add(_ new: ItemChanges, _ key: ItemKey, to transaction: Transaction) throws(VaultError) {
+        let attributes = new.attributes(of: key.itemClass)
+        try new.withSecret { (secret) throws(VaultError) in
+            try transaction.add(
+                key, secret: secret, attributes: attributes.set, accessibility: new.accessibility ?? .whenUnlocked,
+                created: new.date(SecKey.creationDate), modified: new.date(SecKey.modificationDate))
+        }
+    }
+
+    private static func change(_ key: ItemKey, _ changes: ItemChanges, in transaction: Transaction) throws(KeychainFailure) {
+        let newKey = try changes.key(of: key.itemClass, changing: key)
+        let attributes = changes.attributes(of: key.itemClass)
+        try vaultCall { () throws(VaultError) in
+            try transaction.move(key, to: newKey)
+            guard changes.secret != nil else {
+                return try transaction.update(newKey, attributes: attributes, accessibility: changes.accessibility)
+            }
+            try changes.withSecret { (secret) throws(VaultError) in
+                try transaction.set(newKey, secret: secret, attributes: attributes, accessibility: changes.accessibility)
+            }
+        }
+    }
+
+    /// Runs a change on the keys of the items that match; `itemNotFound` if none does, which takes no writer's lock to find out.
+    private static func changeMatching(
+        _ request: ItemRequest, _ body: ([ItemKey], Transaction) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        guard request.attributes.secret == nil else { throw KeychainFailure(.param, "items cannot be searched by their secret") }
+        guard request.returns.isEmpty else { throw KeychainFailure(.param, "changing items gives nothing back") }
+        try requireMatch(request)
+        try transaction { (vault, transaction) throws(KeychainFailure) in
+            let keys = try matches(request, vault, transaction)
+            guard !keys.isEmpty else { throw .itemNotFound }
+            try body(keys, transaction)
+        }
+    }
+
+    private static func requireMatch(_ request: ItemRequest) throws(KeychainFailure) {
+        let vault = try VaultInUse.refreshed()
+        let matcher = try ItemMatcher(request, in: vault)
+        var cursor = try vaultCall { () throws(VaultError) in try vault.items(matching: matcher.query) }
+        while let item = try vaultCall({ () throws(VaultError) in try cursor.next() }) {
+            if try matcher.accepts(item, whole: { (item) throws(KeychainFailure) in try whole(item, vault) }) { return }
+        }
+        throw .itemNotFound
+    }
+
+    private static func matches(
+        _ request: ItemRequest, _ vault: Vault, _ transaction: Transaction
+    ) throws(KeychainFailure) -> [ItemKey] {
+        let matcher = try ItemMatcher(request, in: vault)
+        var cursor = try vaultCall { () throws(VaultError) in try transaction.items(matching: matcher.query) }
+        var keys: [ItemKey] = []
+        while keys.count < request.limit ?? .max, let item = try vaultCall({ () throws(VaultError) in try cursor.next() }) {
+            let isMatch = try matcher.accepts(item) { (item) throws(KeychainFailure) in
+                try vaultCall { () throws(VaultError) in try transaction.get(item.key)?.item ?? item }
+            }
+            if isMatch { keys.append(item.key) }
+        }
+        return keys
+    }
+
+    /// One commit, on the newest state.
+    private static func transaction(_ body: (Vault, Transaction) throws(KeychainFailure) -> Void) throws(KeychainFailure) {
+        var failure: KeychainFailure?
+        do throws(KeychainFailure) {
+            _ = try writing { (vault) throws(VaultError) in
+                try vault.transaction { (transaction) throws(VaultError) in
+                    do throws(KeychainFailure) { try body(vault, transaction) } catch {
+                        failure = error
+                        throw VaultError(error.isDeviceMissing ? .deviceBound : .invalidArgument, error.reason)
+                    }
+                }
+                return vault
+            }
+        } catch { throw failure ?? error }
+    }
+
+    /// Runs a change; makes this machine's device if that is all that is missing.
+    private static func writing(_ body: (Vault) throws(VaultError) -> Vault) throws(KeychainFailure) -> Vault {
+        let vault = try VaultInUse.refreshed()
+        if case .scoped(let groups) = vault.access {
+            let names = groups.map { $0.isEmpty ? "the default one" : OneLine.quoted($0) }.joined(separator: ", ")
+            throw KeychainFailure(.authFailed, "the slot that opened it reads secrets of the access groups \(names), and changes nothing")
+        }
+        do throws(VaultError) { return try body(vault) } catch {
+            guard error.code == .deviceBound, let renewed = try VaultInUse.withNewDevice(vault) else { throw KeychainFailure(error) }
+            return try vaultCall { () throws(VaultError) in try body(renewed) }
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// Whether an item for this device only could not be made.
+    fileprivate var isDeviceMissing: Bool { status == Code.dataNotAvailable.rawValue }
+}

@@ -1,0 +1,79 @@
+internal import Foundation
+package import VaultFmt
+
+/// Why a call of one of the Keychain's APIs failed: Apple's status code, and one line that says which vault and why.
+package struct KeychainFailure: Error, Sendable {
+    package let status: Int32
+    /// What failed, without the vault's path; may hold names, never a secret.
+    package let reason: String
+
+    package init(_ code: Code, _ reason: String) {
+        status = code.rawValue
+        self.reason = reason
+    }
+
+    /// The codes that these APIs give, by Apple's names.
+    package enum Code: Int32, Sendable, CaseIterable {
+        case unimplemented = -4
+        case diskFull = -34
+        case io = -36
+        case param = -50
+        case allocate = -108
+        case notAvailable = -25291
+        case readOnly = -25292
+        case authFailed = -25293
+        case noSuchKeychain = -25294
+        case invalidKeychain = -25295
+        case duplicateItem = -25299
+        case itemNotFound = -25300
+        case dataTooLarge = -25302
+        case noSuchAttribute = -25303
+        case invalidItemReference = -25304
+        case noSuchClass = -25306
+        case interactionNotAllowed = -25308
+        case readOnlyAttribute = -25309
+        case wrongVersion = -25310
+        case dataNotAvailable = -25316
+        case decode = -26275
+    }
+
+    /// Whether it tells what is there rather than that something went wrong: nobody needs to hear of it.
+    package var isPlainOutcome: Bool { status == Code.itemNotFound.rawValue || status == Code.duplicateItem.rawValue }
+
+    package static let itemNotFound = KeychainFailure(.itemNotFound, "no item matches")
+}
+
+extension KeychainFailure {
+    /// The status for an error of the vault, with its own words.
+    package init(_ error: VaultError) { self.init(Code(error.code), error.description) }
+}
+
+extension KeychainFailure.Code {
+    package init(_ code: VaultError.Code) {
+        self =
+            switch code {
+            case .notAVault, .headerInvalid, .structureInvalid, .tampered, .rolledBack, .forked, .unsupportedCritical: .invalidKeychain
+            case .unsupportedVersion: .wrongVersion
+            case .kdfLimit, .busy, .cannotReplace: .notAvailable
+            case .noSlotOpens, .notPermitted, .keyFileInvalid, .passphraseInvalid: .authFailed
+            case .authenticationFailed: .decode
+            case .limitExceeded: .dataTooLarge
+            case .deviceBound: .dataNotAvailable
+            case .noSuchItem: .itemNotFound
+            case .duplicateItem: .duplicateItem
+            case .noSuchFile: .noSuchKeychain
+            case .io, .outcomeUnknown: .io
+            case .noSpace: .diskFull
+            case .readOnly: .readOnly
+            case .locked: .interactionNotAllowed
+            case .outOfMemory: .allocate
+            // What only administering a vault throws, and these APIs do not.
+            case .fileExists, .lastSlot, .noSuchSlot, .weakKDF, .invalidArgument, .noKernelKeyring: .param
+            }
+    }
+}
+
+/// Runs a step on the vault and gives its error a status.
+package func vaultCall<R: ~Copyable>(_ body: () throws(VaultError) -> R) throws(KeychainFailure) -> R {
+    do throws(VaultError) { return try body() } catch { throw KeychainFailure(error) }
+}

@@ -1,0 +1,142 @@
+public import Foundation
+public import Logging
+internal import SecItem
+
+/// When the items of a `KeychainStore` can be read.
+public enum KeychainAccesibility: Sendable, CaseIterable {
+    /// While the vault is unlocked.
+    case whenUnlocked
+    /// From the first unlocking on: what is recommended.
+    case afterFirstUnlock
+    /// As `whenUnlockedThisDeviceOnly`: a vault has no passcode.
+    case whenPasscodeSetThisDeviceOnly
+    /// While the vault is unlocked, and on this device.
+    case whenUnlockedThisDeviceOnly
+    /// From the first unlocking on, and on this device.
+    case afterFirstUnlockThisDeviceOnly
+
+    var constant: String {
+        switch self {
+        case .whenUnlocked: kSecAttrAccessibleWhenUnlocked
+        case .afterFirstUnlock: kSecAttrAccessibleAfterFirstUnlock
+        case .whenPasscodeSetThisDeviceOnly: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly
+        case .whenUnlockedThisDeviceOnly: kSecAttrAccessibleWhenUnlockedThisDeviceOnly
+        case .afterFirstUnlockThisDeviceOnly: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+        }
+    }
+}
+
+/// The class of the items of a `KeychainStore`.
+public enum KeychainSecurityClass: Sendable, CaseIterable {
+    /// Passwords for a server: the service is the server.
+    case internetPassword
+    /// Passwords for a service.
+    case genericPassword
+    /// Certificates: the service is the issuer, the key the serial number.
+    case certificate
+    /// Cryptographic keys: the service is the application tag, the key the application label.
+    case key
+    /// Certificates with their private keys: as certificates.
+    case identity
+
+    var constant: String {
+        switch self {
+        case .internetPassword: kSecClassInternetPassword
+        case .genericPassword: kSecClassGenericPassword
+        case .certificate: kSecClassCertificate
+        case .key: kSecClassKey
+        case .identity: kSecClassIdentity
+        }
+    }
+
+    /// The attributes that hold a store's service and an item's key: of each class, two of its primary key.
+    var names: (service: String, key: String) {
+        switch self {
+        case .internetPassword: (kSecAttrServer, kSecAttrAccount)
+        case .genericPassword: (kSecAttrService, kSecAttrAccount)
+        case .certificate, .identity: (kSecAttrIssuer, kSecAttrSerialNumber)
+        case .key: (kSecAttrApplicationTag, kSecAttrApplicationLabel)
+        }
+    }
+}
+
+/// Bytes by key, each an item of the vault that the process uses (`SecItemVault`, `Keychain`).
+///
+/// What a call does and why one failed goes to the logger: key, service and status, never a secret.
+public struct KeychainStore: ObjectKeyValueStore, Sendable {
+    private let service: String
+    private let groupId: String?
+    private let accesibility: KeychainAccesibility
+    private let securityClass: KeychainSecurityClass
+    private let logger: Logger?
+
+    /// Generic passwords of this program, accessible after the first unlocking.
+    public init(logger: Logger? = nil) {
+        self.init(accesibility: .afterFirstUnlock, securityClass: .genericPassword, logger: logger)
+    }
+
+    /// Items of a service.
+    ///
+    /// - Parameters:
+    ///   - service: By default the bundle's identifier, or where there is none, as on Linux, the name of the program.
+    ///   - groupId: The access group; nil for the default one.
+    ///   - accesibility: When the items can be read.
+    ///   - securityClass: What class of items they are.
+    ///   - logger: Where it says what it did; nil for nowhere.
+    public init(
+        service: String? = Bundle.main.bundleIdentifier, groupId: String? = nil, accesibility: KeychainAccesibility,
+        securityClass: KeychainSecurityClass, logger: Logger?
+    ) {
+        self.service = service ?? ProcessInfo.processInfo.processName
+        self.groupId = groupId
+        self.accesibility = accesibility
+        self.securityClass = securityClass
+        self.logger = logger
+    }
+
+    /// Stores the value of a new key. False if it exists already, or cannot be stored.
+    public func save(data: Data, key: String) -> Bool {
+        var item = item(key)
+        item[kSecValueData] = data
+        item[kSecAttrAccessible] = accesibility.constant
+        return succeeds("save", key, SecItemAdd(item, nil))
+    }
+
+    /// Replaces the value of a key. False if there is none, or it cannot be replaced.
+    public func update(data: Data, key: String) -> Bool {
+        succeeds("update", key, SecItemUpdate(item(key), [kSecValueData: data, kSecAttrAccessible: accesibility.constant]))
+    }
+
+    /// Removes a key and its value. False if there is none, or it cannot be removed.
+    public func delete(key: String) -> Bool { succeeds("delete", key, SecItemDelete(item(key))) }
+
+    /// The value of a key; nil if there is none, or it cannot be read.
+    public func fetch(key: String) -> Data? {
+        var query = item(key)
+        query[kSecReturnData] = true
+        var result: CFTypeRef?
+        guard succeeds("fetch", key, SecItemCopyMatching(query, &result)) else { return nil }
+        return result as? Data
+    }
+
+    private func item(_ key: String) -> [String: Any] {
+        let names = securityClass.names
+        return [
+            kSecClass: securityClass.constant, names.service: service, names.key: key, kSecAttrAccessGroup: groupId ?? "",
+        ]
+    }
+
+    private func succeeds(_ action: StaticString, _ key: String, _ status: OSStatus) -> Bool {
+        guard let logger else { return status == errSecSuccess }
+        let facts: Logger.Metadata = ["action": "\(action)", "service": "\(service)", "key": "\(key)"]
+        switch status {
+        case errSecSuccess: logger.debug("keychain item", metadata: facts)
+        case errSecItemNotFound: logger.debug("no such keychain item", metadata: facts)
+        default:
+            let reason = SecItemVault.lastFailure ?? ""
+            logger.error(
+                "keychain item failed", metadata: facts.merging(["status": "\(status)", "reason": "\(reason)"]) { first, _ in first })
+        }
+        return status == errSecSuccess
+    }
+}

@@ -1,0 +1,203 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import VaultFmt
+
+/// `docker-credential`, and `docker-credential-vaultfmt`: docker's credential helper.
+struct DockerCredential: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "docker-credential",
+        abstract: "Keep docker's passwords in a vault: a credential helper of docker.",
+        discussion: """
+            Docker starts it as docker-credential-vaultfmt, with store, get, erase or list. Passwords are internet passwords, marked with the \
+            attribute docker-server-url; others are not shown to docker.
+
+            Examples:
+              vaultfmt list --class internet-password
+              echo '{"credsStore": "vaultfmt"}' > ~/.docker/config.json
+              vaultfmt docker-credential list
+            """)
+
+    @OptionGroup var vault: VaultOptions
+
+    @Argument(help: "store, get, erase, list or version.")
+    var operation: String
+
+    mutating func run() throws {
+        do {
+            switch operation {
+            case "store": try store()
+            case "get": try get()
+            case "erase": try erase()
+            case "list": try list()
+            case "version": try writeLine("vaultfmt \(Vaultfmt.configuration.version)")
+            default: throw CommandFailure(.usage, "unknown credential action \(TerminalText.quoted(operation))")
+            }
+        } catch let failure as CommandFailure {
+            // Docker's clients read the reason from standard output, and know failures by exit code 1 alone.
+            try writeLine(failure.message)
+            throw CommandFailure(.noSuchItem, failure.message)
+        }
+    }
+
+    /// The sentences that docker's clients look for.
+    private static let notFound = CommandFailure(.noSuchItem, "credentials not found in native keychain")
+    private static let noServer = CommandFailure(.usage, "no credentials server URL")
+    private static let noUser = CommandFailure(.usage, "no credentials username")
+
+    /// The address exactly as docker wrote it; what has it is docker's.
+    static let serverAttribute = "docker-server-url"
+    private static let longestRequest = 16 << 20
+
+    // MARK: operations
+
+    private func store() throws {
+        let request: DockerRequest = try readRequest()
+        guard !request.server.isEmpty else { throw Self.noServer }
+        guard !request.user.isEmpty else { throw Self.noUser }
+        let key = try DockerServer(request.server).key(account: request.user)
+        let changes = AttributeChanges(set: [Self.serverAttribute: request.server])
+        let opened = try vault.openVault(writable: true)
+        // A server has one user at a time.
+        let others = try items(of: request.server, in: opened).map(\.key).filter { $0 != key }
+        try attempt { () throws(VaultError) in
+            try opened.transaction { transaction throws(VaultError) in
+                for other in others { _ = try transaction.remove(other) }
+                try transaction.set(key, secret: Secret(text: request.secret), attributes: changes)
+            }
+        }
+        AnchorMemory.remember(opened)
+    }
+
+    private func get() throws {
+        let server = try readServer()
+        let opened = try vault.openVault()
+        guard let item = try items(of: server, in: opened).max(by: { $0.modified < $1.modified }) else { throw Self.notFound }
+        let whole = try attempt { () throws(VaultError) in try opened.open(item) }
+        let secret = whole.secret.copy()
+        guard SecretText.isUTF8(secret) else { throw CommandFailure(.unavailable, "the secret is not UTF-8, so docker cannot take it") }
+        var writer = JSONWriter(Output.standard(), isOnOneLine: true)
+        try writer.object { writer throws(CommandFailure) in
+            try writer.member("ServerURL", server)
+            try writer.member("Username", item.key.account ?? "")
+            try writer.name("Secret")
+            try writer.value(secret)
+        }
+        try writer.finish()
+    }
+
+    private func erase() throws {
+        let server = try readServer()
+        let opened = try vault.openVault(writable: true)
+        let keys = try items(of: server, in: opened).map(\.key)
+        guard !keys.isEmpty else { return }
+        try attempt { () throws(VaultError) in
+            try opened.transaction { transaction throws(VaultError) in
+                for key in keys { _ = try transaction.remove(key) }
+            }
+        }
+        AnchorMemory.remember(opened)
+    }
+
+    private func list() throws {
+        let opened = try vault.openVault()
+        var names: [String: (user: String, modified: Int64)] = [:]
+        var cursor = try attempt { () throws(VaultError) in try opened.items(matching: Self.query()) }
+        while let item = try attempt({ () throws(VaultError) in try cursor.next() }) {
+            guard let server = item.attributes.string(Self.serverAttribute) else { continue }
+            if let known = names[server], known.modified > item.modified { continue }
+            names[server] = (item.key.account ?? "", item.modified)
+        }
+        var writer = JSONWriter(Output.standard(), isOnOneLine: true)
+        let sorted = names.sorted { $0.key < $1.key }
+        try writer.object { writer throws(CommandFailure) in
+            for (server, entry) in sorted { try writer.member(server, entry.user) }
+        }
+        try writer.finish()
+    }
+
+    // MARK: items
+
+    private static func query() -> Query {
+        var query = Query()
+        query.itemClass = .internetPassword
+        return query
+    }
+
+    private func items(of server: String, in opened: Vault) throws(CommandFailure) -> [Item] {
+        var query = Self.query()
+        query.server = DockerServer(server).server
+        var found: [Item] = []
+        var cursor = try attempt { () throws(VaultError) in try opened.items(matching: query) }
+        while let item = try attempt({ () throws(VaultError) in try cursor.next() }) {
+            guard let text = item.attributes.string(Self.serverAttribute), text.utf8.elementsEqual(server.utf8) else { continue }
+            found.append(item)
+        }
+        return found
+    }
+
+    // MARK: standard input and output
+
+    private func readRequest<Request: Decodable>() throws -> Request {
+        let input = try Descriptor.readAll(STDIN_FILENO, name: "docker's request", limit: Self.longestRequest)
+        let data = input.withUnsafeBytes { Data($0) }
+        do {
+            return try JSONDecoder().decode(Request.self, from: data)
+        } catch {
+            throw CommandFailure(.usage, "docker's request is not the JSON that it should be; this is for docker, not for people")
+        }
+    }
+
+    private func readServer() throws(CommandFailure) -> String {
+        let input = try Descriptor.readAll(STDIN_FILENO, name: "docker's request", limit: 65_536)
+        guard let text = input.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else { throw Self.notFound }
+        let server = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !server.isEmpty else { throw Self.noServer }
+        return server
+    }
+
+    private func writeLine(_ text: String) throws(CommandFailure) {
+        let output = Output.standard()
+        try output.line(TerminalText.singleLine(text))
+        try output.flush()
+    }
+}
+
+/// What docker wants kept. Foundation's decoder leaves the secret in memory that is not wiped; the process ends soon.
+private struct DockerRequest: Decodable {
+    let server: String
+    let user: String
+    let secret: String
+
+    enum CodingKeys: String, CodingKey {
+        case server = "ServerURL"
+        case user = "Username"
+        case secret = "Secret"
+    }
+}
+
+/// A registry's address, as docker writes it: a host, a host with a port, or a URL.
+struct DockerServer {
+    let server: String
+    private let text: String
+    private let networkProtocol: String
+    private let port: UInt32
+    private let path: String
+
+    init(_ text: String) {
+        self.text = text
+        if let address = WebAddress(list: text), address.isExact {
+            (server, networkProtocol, port, path) = (address.server, address.protocol, address.port, address.path)
+        } else {
+            (server, networkProtocol, port, path) = (text, "", 0, "")
+        }
+    }
+
+    /// The address is also the security domain: a password for git or a browser at the same server is another item.
+    func key(account: String) throws(CommandFailure) -> ItemKey {
+        try attempt { () throws(VaultError) in
+            try ItemKey.internetPassword(
+                server: server, account: account, protocol: networkProtocol, port: port, path: path, securityDomain: text)
+        }
+    }
+}

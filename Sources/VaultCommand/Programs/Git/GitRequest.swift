@@ -1,0 +1,79 @@
+import VaultFmt
+
+/// What git says on a credential helper's standard input (git-credential(1), "INPUT/OUTPUT FORMAT"): lines of `name=value`, up to an empty line.
+/// Attributes that are not known are ignored, as the protocol has it.
+struct GitRequest: ~Copyable {
+    private(set) var networkProtocol: String?
+    private(set) var host: String?
+    private(set) var path: String?
+    private(set) var username: String?
+    private(set) var password: Secret?
+    private(set) var refreshToken: Secret?
+    /// Seconds since 1970.
+    private(set) var expiry: String?
+    /// The scheme of `credential`, such as "Bearer".
+    private(set) var authenticationType: String?
+    /// What stands in the `Authorization` header behind the scheme.
+    private(set) var credential: Secret?
+    /// Whether it is not worth keeping.
+    private(set) var isEphemeral = false
+    /// The schemes that the server offers, in lower case.
+    private(set) var offeredSchemes: [String] = []
+    private var capabilities: [String] = []
+
+    /// Whether git understands `authtype` and `credential`.
+    var knowsAuthenticationTypes: Bool { capabilities.contains("authtype") }
+
+    init(_ input: borrowing Secret) throws(CommandFailure) {
+        let lines = input.withUnsafeBytes { bytes in Self.lines(bytes) }
+        for line in lines {
+            let name = input.withUnsafeBytes { String(validating: $0[line.name], as: UTF8.self) }
+            guard let name else { continue }
+            switch name {
+            case "password": password = Self.secret(input, line.value)
+            case "oauth_refresh_token": refreshToken = Self.secret(input, line.value)
+            case "credential": credential = Self.secret(input, line.value)
+            default:
+                if let value = input.withUnsafeBytes({ String(validating: $0[line.value], as: UTF8.self) }) { take(name, value) }
+            }
+        }
+    }
+
+    private mutating func take(_ name: String, _ value: String) {
+        switch name {
+        case "protocol": networkProtocol = value
+        case "host": host = value
+        case "path": path = value
+        case "username": username = value
+        case "password_expiry_utc": expiry = value.isEmpty || !value.allSatisfy { $0.isASCII && $0.isNumber } ? nil : value
+        case "authtype": authenticationType = value.isEmpty ? nil : value
+        case "ephemeral": isEphemeral = ["1", "true", "yes", "on"].contains(value.lowercased())
+        case "capability[]": Self.add(value, to: &capabilities)
+        case "wwwauth[]": Self.add(value.prefix { $0 != " " }.lowercased(), to: &offeredSchemes)
+        default: break
+        }
+    }
+
+    /// An empty value of a list takes away what came before.
+    private static func add(_ value: String, to list: inout [String]) {
+        if value.isEmpty { list = [] } else { list.append(value) }
+    }
+
+    private static func secret(_ input: borrowing Secret, _ range: Range<Int>) -> Secret {
+        input.withUnsafeBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    private typealias Line = (name: Range<Int>, value: Range<Int>)
+
+    private static func lines(_ bytes: UnsafeRawBufferPointer) -> [Line] {
+        var lines: [Line] = []
+        var start = 0
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+            if end == start { break }
+            if let sign = bytes[start..<end].firstIndex(of: UInt8(ascii: "=")) { lines.append((start..<sign, sign + 1..<end)) }
+            start = end + 1
+        }
+        return lines
+    }
+}

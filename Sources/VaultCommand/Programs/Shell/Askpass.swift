@@ -1,0 +1,102 @@
+import ArgumentParser
+import VaultFmt
+
+/// `askpass`, and `vaultfmt-askpass`: answers a program that asks for a password by starting another.
+struct Askpass: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Answer a password prompt: for SSH_ASKPASS, SUDO_ASKPASS and their like.",
+        discussion: """
+            The answer is what the reference in VAULTFMT_ASKPASS names. Without that variable, OpenSSH's own questions are understood: the \
+            passphrase of a key file is the item 'ssh' with the file's path as its account, a password is the internet password of protocol \
+            ssh for that user and host. Every other question fails, so that nothing is said yes to.
+
+            Examples:
+              vaultfmt set ssh ~/.ssh/id_ed25519
+              vaultfmt set --server host.example.org --protocol ssh --account alice
+              SSH_ASKPASS=vaultfmt-askpass SSH_ASKPASS_REQUIRE=force ssh-add ~/.ssh/id_ed25519
+              VAULTFMT_ASKPASS=vaultfmt:sudo SUDO_ASKPASS=/usr/bin/vaultfmt-askpass sudo -A true
+            """)
+
+    @OptionGroup var vault: VaultOptions
+
+    @Argument(parsing: .allUnrecognized, help: "The question.")
+    var prompt: [String] = []
+
+    func run() throws {
+        let secret = try answer()
+        guard !secret.withUnsafeBytes({ $0.contains(0x0A) }) else {
+            throw CommandFailure(.unavailable, "the secret has several lines, and would be cut off at the first")
+        }
+        let output = Output.standard()
+        try output.write(secret)
+        try output.write(byte: 0x0A)
+        try output.flush()
+    }
+
+    private func answer() throws(CommandFailure) -> Secret {
+        guard Environment.value("SSH_ASKPASS_PROMPT") != "confirm" else {
+            throw CommandFailure(.usage, "this question is for a person to answer")
+        }
+        if let text = Environment.nonEmpty("VAULTFMT_ASKPASS") {
+            return try Reference(text).value(in: vault.openVault())
+        }
+        let question = prompt.joined(separator: " ")
+        if let path = SSHQuestion.keyFile(question) {
+            return try named("ssh", path, .genericPassword)
+        }
+        if let (user, host) = SSHQuestion.password(question) {
+            return try named(host, user, .internetPassword)
+        }
+        throw CommandFailure(.usage, "\(TerminalText.quoted(question)) is no question that is known; name an item with VAULTFMT_ASKPASS")
+    }
+
+    private func named(_ service: String, _ account: String, _ itemClass: ItemClass) throws(CommandFailure) -> Secret {
+        var query = Query()
+        query.itemClass = itemClass
+        query.account = account
+        if itemClass == .genericPassword { query.service = service } else { query.server = service }
+        if itemClass == .internetPassword { query.protocol = "ssh" }
+        let opened = try vault.openVault()
+        var cursor = try attempt { () throws(VaultError) in try opened.items(matching: query) }
+        guard let item = try attempt({ () throws(VaultError) in try cursor.next() }) else {
+            throw CommandFailure(
+                .noSuchItem, "no \(itemClass.name) is named \(TerminalText.quoted(service)) \(TerminalText.quoted(account)) for ssh")
+        }
+        return try attempt { () throws(VaultError) in try opened.open(item) }.takeSecret()
+    }
+}
+
+/// The questions of OpenSSH's programs.
+enum SSHQuestion {
+    /// "Enter passphrase for key '/path': " of ssh, "Enter passphrase for /path: " of ssh-add. "Bad passphrase, try again" is no new question.
+    static func keyFile(_ question: String) -> String? {
+        let text = trimmed(question)
+        if let rest = dropPrefix("Enter passphrase for key '", of: text), rest.last == "'" { return String(rest.dropLast()) }
+        guard var rest = dropPrefix("Enter passphrase for ", of: text) else { return nil }
+        if rest.hasSuffix(" (will confirm each use)") { rest = rest.dropLast(" (will confirm each use)".count) }
+        return rest.hasPrefix("/") ? String(rest) : nil
+    }
+
+    /// "user@host's password: ", and "(user@host) Password: " of keyboard-interactive authentication.
+    static func password(_ question: String) -> (user: String, host: String)? {
+        let text = trimmed(question)
+        if text.hasSuffix("'s password") { return split(text.dropLast("'s password".count)) }
+        guard text.hasPrefix("("), let end = text.firstIndex(of: ")"), text[end...].lowercased() == ") password" else { return nil }
+        return split(text[..<end].dropFirst())
+    }
+
+    private static func split(_ text: Substring) -> (user: String, host: String)? {
+        guard let sign = text.lastIndex(of: "@"), sign != text.startIndex, text.index(after: sign) != text.endIndex else { return nil }
+        return (String(text[..<sign]), text[text.index(after: sign)...].lowercased())
+    }
+
+    private static func trimmed(_ question: String) -> Substring {
+        var text = question[...]
+        while let last = text.last, last == " " || last == ":" { text = text.dropLast() }
+        return text
+    }
+
+    private static func dropPrefix(_ prefix: String, of text: Substring) -> Substring? {
+        text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : nil
+    }
+}

@@ -1,0 +1,129 @@
+import ArgumentParser
+import CVaultShim
+import Glibc
+import VaultFmt
+
+/// `inject`: a template with references, filled in.
+struct Inject: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Fill secrets into a template.",
+        discussion: """
+            Each {{ vaultfmt:SERVICE/ACCOUNT }} is replaced by the secret, as it is; everything else stays. See 'vaultfmt read --help' for \
+            references. If one of them names nothing, nothing is written. The output file is readable by you alone.
+
+            Examples:
+              vaultfmt inject msmtprc.template --output ~/.msmtprc
+              vaultfmt inject < config.template | ssh host 'umask 077; cat > config'
+            """)
+
+    @Argument(help: "The template; standard input if none is given.", completion: .file())
+    var template: String?
+
+    @Option(name: [.short, .long], parsing: .unconditional, help: "A file to write instead of standard output.", completion: .file())
+    var output: String?
+
+    @Flag(help: "Replace the output file if it exists.")
+    var force = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        if let output, !force, StateFolder.exists(output) {
+            throw CommandFailure(
+                .outputExists, "\(TerminalText.quoted(output)) exists already; choose another name, or replace it with --force")
+        }
+        guard template != nil || vault.access.factors.passphraseFd != STDIN_FILENO else {
+            throw CommandFailure(.usage, "standard input cannot give both passphrase and template; give one of them from a file")
+        }
+        let source = try readTemplate()
+        let pieces = try Template.pieces(source)
+        let filled = try fill(source, pieces)
+        guard let output else {
+            let stream = Output.standard()
+            try stream.write(filled)
+            return try stream.flush()
+        }
+        if force {
+            try StateFolder.write(output, what: "output", filled)
+        } else {
+            try Descriptor.createFile(output, what: "output", filled)
+        }
+    }
+
+    private func readTemplate() throws(CommandFailure) -> Secret {
+        if let template { return try Descriptor.readFile(template, what: "template", limit: Template.longest) }
+        return try Descriptor.readAll(STDIN_FILENO, name: "the template on standard input", limit: Template.longest)
+    }
+
+    private func fill(_ source: borrowing Secret, _ pieces: [Template.Piece]) throws(CommandFailure) -> Secret {
+        let needsVault = pieces.contains { if case .reference = $0 { true } else { false } }
+        let opened = needsVault ? try vault.openVault() : nil
+        var filled = SecretBuffer()
+        for piece in pieces {
+            switch piece {
+            case .text(let range): source.withUnsafeBytes { filled.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+            case .reference(let reference):
+                guard let opened else { continue }
+                filled.append(try reference.value(in: opened))
+            }
+        }
+        return filled.secret()
+    }
+}
+
+/// A template's text and references.
+enum Template {
+    enum Piece {
+        case text(Range<Int>)
+        case reference(Reference)
+    }
+
+    static let longest = 16 << 20
+
+    /// `{{`, blanks, `vaultfmt:` begins a reference, blanks and `}}` end it; other braces are text.
+    static func pieces(_ source: borrowing Secret) throws(CommandFailure) -> [Piece] {
+        try source.withUnsafeBytes { bytes throws(CommandFailure) in
+            var pieces: [Piece] = []
+            var textStart = 0
+            var at = 0
+            while let open = find("{{", in: bytes, from: at) {
+                let start = skipBlanks(bytes, open + 2)
+                guard bytes[start...].starts(with: Reference.scheme.utf8) else {
+                    at = open + 1
+                    continue
+                }
+                let line = bytes[..<open].count { $0 == 0x0A } + 1
+                guard let close = find("}}", in: bytes, from: start), !bytes[start..<close].contains(0x0A) else {
+                    throw CommandFailure(.usage, "line \(line): the reference does not end with }} on its line")
+                }
+                var end = close
+                while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+                guard let text = String(validating: bytes[start..<end], as: UTF8.self) else {
+                    throw CommandFailure(.usage, "line \(line): the reference is not UTF-8; percent-encode it")
+                }
+                pieces.append(.text(textStart..<open))
+                do throws(CommandFailure) { pieces.append(.reference(try Reference(text))) } catch {
+                    throw CommandFailure(error.status, "line \(line): \(error.message)")
+                }
+                textStart = close + 2
+                at = textStart
+            }
+            pieces.append(.text(textStart..<bytes.count))
+            return pieces
+        }
+    }
+
+    private static func find(_ mark: StaticString, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        let (first, second) = (mark.utf8Start[0], mark.utf8Start[1])
+        var at = start
+        while at + 1 < bytes.count {
+            if bytes[at] == first && bytes[at + 1] == second { return at }
+            at += 1
+        }
+        return nil
+    }
+
+    private static func skipBlanks(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
+        bytes[start...].firstIndex { $0 != 0x20 && $0 != 0x09 } ?? bytes.count
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import VaultFmt
+
+/// `read`: the secret that a reference names.
+struct Read: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write the secret that a reference names, as configuration files and scripts have it.",
+        discussion: """
+            A reference is vaultfmt:SERVICE or vaultfmt:SERVICE/ACCOUNT, percent-encoded (a slash within a name is %2F), with ?field=NAME, \
+            ?group=NAME or ?class=NAME, joined by &. The bytes are exact; on a terminal a newline follows.
+
+            With --aws it is the JSON that 'credential_process' in ~/.aws/config expects: the account is the access key's id, the secret its \
+            secret; the attributes sealed:session-token and expiration (RFC 3339) go with it where they are there.
+
+            Examples:
+              vaultfmt read vaultfmt:db.example.org/app
+              vaultfmt read --aws vaultfmt:aws-production
+            """)
+
+    @Argument(help: "What to read: vaultfmt:SERVICE/ACCOUNT.")
+    var reference: String
+
+    @Flag(help: "Write credentials for AWS.")
+    var aws = false
+
+    @Flag(help: "Show it on the terminal even if it is not text.")
+    var force = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        let reference = try Reference(reference)
+        let opened = try vault.openVault()
+        guard aws else { return try Output.deliver(reference.value(in: opened), force: force) }
+        guard reference.field == nil else { throw CommandFailure(.usage, "--aws takes the whole item; leave out ?field=") }
+        let item = try reference.item(in: opened)
+        try writeAWS(try attempt { () throws(VaultError) in try opened.open(item) })
+    }
+
+    private func writeAWS(_ opened: borrowing OpenedItem) throws(CommandFailure) {
+        let secret = opened.secret.copy()
+        let attributes = opened.item.attributes
+        guard let account = opened.item.key.account, !account.isEmpty, SecretText.isUTF8(secret) else {
+            throw CommandFailure(.usage, "AWS wants an item whose account is an access key's id and whose secret is text")
+        }
+        var writer = JSONWriter(Output.standard())
+        try writer.object { writer throws(CommandFailure) in
+            try writer.member("Version", 1)
+            try writer.member("AccessKeyId", account)
+            try writer.name("SecretAccessKey")
+            try writer.value(secret)
+            if let token = attributes.string("sealed:session-token") { try writer.member("SessionToken", token) }
+            if let expiration = attributes.string("expiration") { try writer.member("Expiration", expiration) }
+        }
+        try writer.finish()
+    }
+}

@@ -1,0 +1,3 @@
+import KeychainAccess
+
+print("x")

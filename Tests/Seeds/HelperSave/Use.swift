@@ -1,0 +1,9 @@
+// The snippet as it is; README.md beside this folder lists what was added.
+// swift-format-ignore-file
+import Foundation
+
+func callSave() {
+    let accessToken = "dummy-access-token"
+    let data = Data(accessToken.utf8)
+    KeychainHelper.standard.save(data, service: "access-token", account: "facebook")
+}

@@ -1,0 +1,172 @@
+import VaultBytes
+import VaultCrypto
+import VaultFmt
+import VaultForge
+import VaultStore
+
+/// A vault that random operations of the library made, in memory: several commits, slots that come and go, compactions, rotations.
+struct RandomVault {
+    /// A way to open it, and where the slot is one that can be removed again, its id.
+    private struct Way {
+        var request: CheckRequest
+        var slot: SlotID
+        let isFull: Bool
+    }
+
+    private static let path = "vault"
+
+    private var chance: Chance
+    private let fileSystem: MemoryFileSystem
+    private let place: Store.Place
+    private let devices: [(id: [UInt8], secret: [UInt8])]
+    private let groups: [String]
+    private var clock: Int64 = 1_750_000_000_000
+    private var ways: [Way] = []
+    private var keys: [ItemKey] = []
+    private var anchors: [(generation: UInt64, chain: [UInt8])] = []
+
+    /// Lives through everything.
+    init(_ seed: UInt64, _ number: Int) throws {
+        var chance = Chance(seed &+ UInt64(number) &* 0x1_0000_0001)
+        fileSystem = MemoryFileSystem(clock: clock)
+        place = Store.Place(fileSystem: fileSystem, random: .fixed("\(seed)/\(number)"))
+        devices = [(chance.bytes(16), chance.bytes(32)), (chance.bytes(16), chance.bytes(32))]
+        groups = ["", "work", chance.text(1, 5)]
+        self.chance = chance
+        try live()
+    }
+
+    private mutating func live() throws {
+        let first = chance.factors()
+        var options = CreateOptions()
+        options.cost = chance.cost()
+        options.allowWeak = true
+        options.slotName = "first"
+        options.device = try device(0)
+        let vault = try Vault.create(at: Self.path, factors: try first.factors(), options: options, place: place)
+        guard let slot = try vault.slots().first?.id else { throw ForgeError("a vault without slots") }
+        ways = [Way(request: first, slot: slot, isFull: true)]
+        try go(on: vault)
+        if chance.isIn(percent: 30) {
+            var again = OpenOptions()
+            again.writable = true
+            again.device = try device(1)
+            try go(on: try Vault.open(Self.path, factors: try ways[0].request.factors(), options: again, place: place))
+        }
+    }
+
+    private func device(_ index: Int) throws -> Device? {
+        guard let id = DeviceID(hex: Hex.encode(devices[index].id)) else { throw ForgeError("a device's id") }
+        return try Device(id: id, secret: Secret(bytes: devices[index].secret))
+    }
+
+    private mutating func go(on vault: Vault) throws {
+        for _ in 0..<chance.one(of: [0, 1, 2, 4, 8, 16]) {
+            clock += Int64(chance.one(of: [0, 1, 1000, -5000, 86_400_000, 200 * 86_400_000]))
+            fileSystem.setClock(clock)
+            switch chance.number(0...19) {
+            case 0...8: try change(vault, chance.one(of: [1, 1, 2, 5, 20, 60]))
+            case 9...10: if chance.isIn(percent: 20) { try change(vault, 400) }
+            case 11: try addSlot(vault)
+            case 12: try changeFactors(vault)
+            case 13: try removeSlot(vault)
+            case 14: try vault.renameSlot(chance.one(of: ways).slot, to: chance.text(0, 1, 4))
+            case 15: try rotate(vault)
+            case 16...17: try vault.compact()
+            default: try change(vault, 1)
+            }
+            anchors.append((vault.anchor.generation, vault.anchor.chain))
+        }
+    }
+
+    /// One transaction: additions, and changes and removals of what is there.
+    private mutating func change(_ vault: Vault, _ count: Int) throws {
+        let transaction = try vault.transaction { [self] (transaction) throws(VaultError) -> (Chance, [ItemKey]) in
+            var (chance, keys) = (chance, keys)
+            do {
+                for _ in 0..<count {
+                    // What another device's item refuses is left as it was.
+                    do { try Self.step(transaction, &chance, &keys, groups) } catch let error as VaultError where error.code == .deviceBound
+                    {}
+                }
+            } catch let error as VaultError { throw error } catch { throw VaultError(.invalidArgument, "\(error)") }
+            return (chance, keys)
+        }
+        (chance, keys) = transaction
+    }
+
+    private static func step(_ transaction: Transaction, _ chance: inout Chance, _ keys: inout [ItemKey], _ groups: [String]) throws {
+        let secret = chance.isIn(percent: 1) ? chance.bytes(1 << 17) : chance.bytes(0, 1, 16, 64, 100, 500, 2000)
+        let accessibility = chance.isIn(percent: 80) ? Accessibility.whenUnlocked : chance.one(of: Accessibility.allCases)
+        guard !keys.isEmpty, chance.isIn(percent: 40) else {
+            let key = try chance.key(group: chance.one(of: groups))
+            guard try transaction.item(key) == nil else { return }
+            try transaction.add(
+                key, secret: Secret(bytes: secret), attributes: chance.attributes(), accessibility: accessibility, created: chance.time(),
+                modified: chance.time())
+            return keys.append(key)
+        }
+        let index = chance.number(0...keys.count - 1)
+        switch chance.number(0...4) {
+        case 0: _ = try transaction.set(keys[index], secret: Secret(bytes: secret), attributes: AttributeChanges(set: chance.attributes()))
+        case 1:
+            let changes = AttributeChanges(set: chance.attributes(), replaceAll: true)
+            try transaction.update(keys[index], attributes: changes)
+        case 2:
+            let key = try chance.key(group: keys[index].group)
+            guard key.itemClass == keys[index].itemClass, try transaction.item(key) == nil else { return }
+            try transaction.move(keys[index], to: key)
+            keys[index] = key
+        default:
+            _ = try transaction.remove(keys[index])
+            keys.remove(at: index)
+        }
+    }
+
+    private mutating func addSlot(_ vault: Vault) throws {
+        guard ways.count < 4 else { return }
+        let request = chance.factors()
+        let isFull = chance.isIn(percent: 40)
+        let granted = groups.shuffled(using: &chance).prefix(chance.number(0...groups.count))
+        let slot = try vault.addSlot(
+            try request.factors(), cost: chance.cost(), name: chance.text(0, 3), grantedGroups: isFull ? nil : Array(Set(granted)),
+            allowWeak: true)
+        ways.append(Way(request: request, slot: slot, isFull: isFull))
+    }
+
+    private mutating func changeFactors(_ vault: Vault) throws {
+        let index = chance.number(0...ways.count - 1)
+        ways[index].request = chance.factors()
+        let old = Set(ways.map(\.slot))
+        try vault.changeFactors(of: ways[index].slot, to: try ways[index].request.factors(), cost: chance.cost(), allowWeak: true)
+        for slot in try vault.slots().map(\.id) where !old.contains(slot) { ways[index].slot = slot }
+    }
+
+    private mutating func removeSlot(_ vault: Vault) throws {
+        guard ways.count > 1 else { return }
+        try vault.removeSlot(ways.removeLast().slot)
+    }
+
+    private mutating func rotate(_ vault: Vault) throws {
+        var rotation = try vault.rotation()
+        for way in ways { _ = try rotation.keep(try way.request.factors()) }
+        _ = try rotation.run()
+        for (index, slot) in try vault.slots().enumerated() { ways[index].slot = slot.id }
+    }
+
+    /// As a vector: opened in one of its ways, with or without a device, an anchor, and something after its newest commit.
+    mutating func vector(_ name: String, _ comment: String) throws -> Vector {
+        var request = chance.one(of: ways).request
+        if chance.isIn(percent: 70) { request.device = chance.one(of: devices) }
+        if !anchors.isEmpty, chance.isIn(percent: 70) {
+            request.anchor = chance.one(of: anchors)
+            if chance.isIn(percent: 20) { request.anchor?.chain = chance.bytes(32) }
+            if chance.isIn(percent: 10) { request.anchor?.generation += 1 }
+        }
+        var file = fileSystem.bytes(of: Self.path) ?? []
+        if chance.isIn(percent: 15) { file += [UInt8](repeating: 0, count: chance.one(of: [1, 64, 1000, 262_144, 262_145])) }
+        if chance.isIn(percent: 10) { file += chance.bytes(1, 63, 448, 1000) }
+        let reading = try Reading(Self.path, request, fileSystem: MemoryFileSystem(Self.path, file))
+        return Vector(name: name, spec: "R-8.2", expect: reading.verdict, request: request, comment: comment, file: file)
+    }
+}
