@@ -78,7 +78,7 @@ let package = Package(
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
-        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing"], swiftSettings: strict),
+        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "CTestSupport"], swiftSettings: strict),
 
         // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
         .target(
@@ -158,7 +158,7 @@ let package = Package(
 if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
         "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultFaults", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultForge",
-        "Fuzzing", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests",
+        "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests",
     ]
     package.targets.removeAll { !kept.contains($0.name) }
     package.products.removeAll { $0.name != "VaultFmt" }

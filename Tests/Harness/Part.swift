@@ -12,8 +12,8 @@ struct Part: Sendable {
 /// What a part starts as processes of their own: `harness --role NAME ARGUMENT…`. A role returns its exit code.
 enum Role {
     static let all: [String: @Sendable ([String]) -> Int32] = [
-        SharedVault.writer: SharedVault.write,
-        SharedVault.reader: SharedVault.read,
+        ContestedVault.writer: ContestedVault.write,
+        ContestedVault.reader: ContestedVault.read,
         LibraryMemory.role: LibraryMemory.run,
         "writer": KillRoles.writer, "reader": KillRoles.reader, "files": FileCases.role,
         "change": ChangedVault.role,

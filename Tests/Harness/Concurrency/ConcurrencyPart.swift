@@ -5,16 +5,16 @@ internal import VaultFmt
 extension Part {
     static let concurrency = Part(name: "concurrency", about: "8 writing and 2 reading processes on one vault: one order of all they did") {
         run in
-        let folder = try TemporaryFolder()
-        let vault = SharedVault(path: folder.file("a.vault"))
+        let folder = try Folder()
+        let vault = ContestedVault(path: folder.file("a.vault"))
         let first = try vault.create()
         let operations = run.isLong ? 2500 : 250
         let writers = try (0..<8).map { number in
-            try RoleProcess.start(
-                SharedVault.writer, [vault.path, folder.file("writer-\(number)"), "\(run.seed &+ UInt64(number))", "\(operations)"])
+            try Child.role(
+                ContestedVault.writer, [vault.path, folder.file("writer-\(number)"), "\(run.seed &+ UInt64(number))", "\(operations)"])
         }
         let readers = try (0..<2).map { number in
-            try RoleProcess.start(SharedVault.reader, [vault.path, folder.file("reader-\(number)"), folder.file("stop")])
+            try Child.role(ContestedVault.reader, [vault.path, folder.file("reader-\(number)"), folder.file("stop")])
         }
         for (number, process) in writers.enumerated() { run.check(process.wait() == 0, "writer \(number) failed") }
         close(open(folder.file("stop"), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600))

@@ -61,7 +61,7 @@ struct SharedHistory {
     let first: UInt64
     var changes: [SharedChange] = []
     private(set) var states: [UInt64: [String: String]] = [:]
-    private(set) var passphrase = SharedVault.firstPassphrase
+    private(set) var passphrase = ContestedVault.firstPassphrase
 
     init(first: UInt64) { self.first = first }
 
@@ -85,7 +85,7 @@ struct SharedHistory {
                     wrong.append("generation \(change.generation) found \(change.old), where \(state[change.name] ?? "-") was")
                 }
                 state[change.name] = change.kind == .set ? change.new : nil
-                if change.kind == .set { for name in SharedVault.together { state[name] = change.new } }
+                if change.kind == .set { for name in ContestedVault.together { state[name] = change.new } }
             case .compact: break
             case .passphrase: passphrase = change.new
             }
@@ -126,7 +126,7 @@ struct LogFile: ~Copyable {
     }
 
     static func lines(_ path: String) throws -> [String] {
-        guard let file = fopen(path, "re") else { throw RoleProcess.Failure(description: "\(path) is not there") }
+        guard let file = fopen(path, "re") else { throw Wrong("\(path) is not there") }
         defer { fclose(file) }
         var all: [String] = []
         var line: UnsafeMutablePointer<CChar>?

@@ -16,14 +16,14 @@ struct CommandMemory {
 
     private let run: PartRun
     private let binary: String
-    private let folder: TemporaryFolder
+    private let folder: Folder
     private let known: KnownSecrets
     private let added: String
 
     init(_ run: PartRun, _ binary: String, _ numbers: inout Numbers) throws {
         self.run = run
         self.binary = binary
-        folder = try TemporaryFolder()
+        folder = try Folder()
         known = try KnownSecrets(folder.file("a.vault"), &numbers)
         added = KnownSecrets.unique(&numbers, "added")
         try write("passphrase", known.passphrase)
@@ -85,7 +85,7 @@ struct CommandMemory {
         var text = text
         let count = text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) }
         close(file)
-        guard count == text.utf8.count else { throw ProcessMemory.Failure(description: "cannot write \(name)") }
+        guard count == text.utf8.count else { throw Wrong("cannot write \(name)") }
     }
 
     // MARK: at the end
@@ -129,7 +129,7 @@ struct CommandMemory {
     private func checkForeigners() throws {
         let nobody: uid_t = 65_534
         let toCommand = try StartedProgram.pipe()
-        let copy = folder.file("vaultfmt")
+        let copy = folder.file("program")
         guard Self.run("/bin/cp", [binary, copy]) == 0, chmod(folder.path, 0o755) == 0, chmod(copy, 0o755) == 0 else {
             return run.fail("the command could not be copied")
         }

@@ -10,8 +10,9 @@ final class Conversation {
     init(_ arguments: [String]) throws {
         let toChild = try StartedProgram.pipe()
         let fromChild = try StartedProgram.pipe()
+        let planted = getenv("VAULTFMT_PLANT").map { ["VAULTFMT_PLANT=\(String(cString: $0))"] } ?? []
         pid = try StartedProgram.start(
-            "/proc/self/exe", ["harness", "--role"] + arguments, environment: [], directory: "/", input: toChild.read,
+            "/proc/self/exe", ["harness", "--role"] + arguments, environment: planted, directory: "/", input: toChild.read,
             output: fromChild.write, error: STDERR_FILENO)
         close(toChild.read)
         close(fromChild.write)
@@ -49,7 +50,7 @@ final class Conversation {
 enum StartedProgram {
     static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [0, 0]
-        guard test_pipe(&ends) == 0 else { throw ProcessMemory.Failure(description: "no pipe") }
+        guard test_pipe(&ends) == 0 else { throw Wrong("no pipe") }
         return (ends[0], ends[1])
     }
 
@@ -72,7 +73,7 @@ enum StartedProgram {
                 }
             }
         }
-        guard pid > 0 else { throw ProcessMemory.Failure(description: "cannot start \(path): error \(-pid)") }
+        guard pid > 0 else { throw Wrong("cannot start \(path): error \(-pid)") }
         return pid
     }
 }

@@ -11,7 +11,7 @@ enum LibraryMemory {
     ]
 
     static func check(_ run: PartRun, _ numbers: inout Numbers) throws {
-        let folder = try TemporaryFolder()
+        let folder = try Folder()
         let known = try KnownSecrets(folder.file("a.vault"), &numbers)
         let process = try Conversation([role, known.path])
         let before = try known.needles()

@@ -18,10 +18,6 @@ struct Needle: Sendable {
 struct ProcessMemory {
     let pid: pid_t
 
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
     private struct Region {
         let range: Range<UInt64>
         let name: String
@@ -32,7 +28,7 @@ struct ProcessMemory {
     /// The needles found, each with the number of places and the name of the region of the first one.
     func find(_ needles: [Needle]) throws -> [String: (count: Int, place: String)] {
         let memory = open("/proc/\(pid)/mem", O_RDONLY | O_CLOEXEC)
-        guard memory >= 0 else { throw Failure(description: "cannot read the memory of \(pid): error \(errno)") }
+        guard memory >= 0 else { throw Wrong("cannot read the memory of \(pid): error \(errno)") }
         defer { close(memory) }
         var found: [String: (count: Int, place: String)] = [:]
         let overlap = UInt64(needles.map(\.bytes.count).max() ?? 0)
@@ -56,7 +52,7 @@ struct ProcessMemory {
                 start += UInt64(count) - overlap
             }
         }
-        guard readBytes > 1 << 20 else { throw Failure(description: "only \(readBytes) bytes of \(pid) could be read") }
+        guard readBytes > 1 << 20 else { throw Wrong("only \(readBytes) bytes of \(pid) could be read") }
         return found
     }
 

@@ -2,7 +2,7 @@ internal import Glibc
 internal import VaultFmt
 
 /// A vault that several processes use at once. It has a raw-key slot, which stays, and one with a passphrase, which they change.
-struct SharedVault {
+struct ContestedVault {
     let path: String
 
     static let writer = "concurrency-writer"
@@ -36,7 +36,7 @@ struct SharedVault {
     /// `PATH LOG SEED COUNT`: makes so many changes, and logs each one that was acknowledged.
     static func write(_ arguments: [String]) -> Int32 {
         guard arguments.count == 4, let seed = UInt64(arguments[2]), let count = Int(arguments[3]) else { return 2 }
-        let shared = SharedVault(path: arguments[0])
+        let shared = ContestedVault(path: arguments[0])
         let log = LogFile(arguments[1])
         var numbers = Numbers(seed)
         do {
@@ -104,7 +104,7 @@ struct SharedVault {
     /// `PATH LOG STOP`: reads everything again and again until the file STOP is there, and logs what was found.
     static func read(_ arguments: [String]) -> Int32 {
         guard arguments.count == 3 else { return 2 }
-        let shared = SharedVault(path: arguments[0])
+        let shared = ContestedVault(path: arguments[0])
         let log = LogFile(arguments[1])
         do {
             var vault = try shared.opened(writable: false)
