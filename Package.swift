@@ -31,6 +31,8 @@ let package = Package(
         .library(name: "SecItem", targets: ["SecItem"]),
         .library(name: "KeychainStores", targets: ["KeychainStores"]),
         .executable(name: "vaultfmt", targets: ["VaultCommandMain"]),
+        // What Tools/c/install makes the shared library of.
+        .library(name: "vaultfmt-c", type: .static, targets: ["VaultC"]),
     ] + fuzzing,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -54,6 +56,9 @@ let package = Package(
             name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim", "VaultFaults"], swiftSettings: settings),
         .target(
             name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore", "VaultFaults"], swiftSettings: settings),
+        // The C interface: the header is the contract, in CVaultFmt; VaultC implements it.
+        .target(name: "CVaultFmt", cSettings: strictC),
+        .target(name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt"], swiftSettings: settings),
 
         // The Keychain's APIs. KeychainCore is beneath all three, and no product.
         .target(name: "KeychainCore", dependencies: ["VaultFmt", "CVaultShim"], swiftSettings: settings),
@@ -79,6 +84,9 @@ let package = Package(
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "CTestSupport"], swiftSettings: strict),
+
+        // The rest of the C interface is tested from C: Tests/C.
+        .testTarget(name: "VaultCTests", dependencies: ["VaultC", "CVaultFmt", "VaultFmt"], swiftSettings: strict),
 
         // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
         .target(
@@ -114,7 +122,8 @@ let package = Package(
         .testTarget(
             name: "KeychainTests",
             dependencies: [
-                "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultFmt", "VaultStore", "VaultCrypto", "KeychainProgram",
+                "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes",
+                "CSodium", "KeychainProgram",
                 .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: strict),

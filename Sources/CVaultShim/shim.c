@@ -25,6 +25,11 @@ int vault_lock_is_held(int fd) {
     return lock.l_type == F_UNLCK ? 0 : 1;
 }
 
+const char *vault_next_name(DIR *directory) {
+    const struct dirent *entry = readdir(directory);
+    return entry == NULL ? NULL : entry->d_name;
+}
+
 int vault_rename_noreplace(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? 0 : -errno;
 }

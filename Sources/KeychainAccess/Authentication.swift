@@ -12,6 +12,15 @@ public struct AuthenticationRequest {
     public let prompt: String?
     /// The reading `Keychain`'s `authenticationContext`.
     public let context: AnyObject?
+
+    /// Makes one, for a program that asks in its own name.
+    public init(place: String, key: String, policy: AuthenticationPolicy, prompt: String? = nil, context: AnyObject? = nil) {
+        self.place = place
+        self.key = key
+        self.policy = policy
+        self.prompt = prompt
+        self.context = context
+    }
 }
 
 extension Keychain {

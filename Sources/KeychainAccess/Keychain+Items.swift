@@ -6,7 +6,9 @@ extension Keychain {
 
     /// The secret of a key as text; nil if there is none.
     ///
-    /// - Parameter ignoringAttributeSynchronizable: Whether an item counts that is synchronizable where this `Keychain` is not, and the other way round.
+    /// - Parameters:
+    ///   - key: The account of the item.
+    ///   - ignoringAttributeSynchronizable: Whether an item counts that is synchronizable where this `Keychain` is not, and the other way round.
     /// - Throws: `Status.conversionError` if it is not UTF-8; else as `getData`.
     public func get(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws -> String? {
         try getString(key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable)
@@ -43,7 +45,9 @@ extension Keychain {
 
     /// Whether there is an item of a key. Nobody is asked, whatever its policy.
     ///
-    /// - Parameter withoutAuthenticationUI: Whether an item counts that may not be read because the user may not be asked.
+    /// - Parameters:
+    ///   - key: The account of the item.
+    ///   - withoutAuthenticationUI: Whether an item counts that may not be read because the user may not be asked.
     public func contains(_ key: String, withoutAuthenticationUI: Bool = false) throws -> Bool {
         var query = query(true, key)
         if withoutAuthenticationUI { query[SecKey.useAuthenticationUI] = authenticationUIOrFail.rawValue }

@@ -6,7 +6,7 @@ extension Keychain {
 
     /// Its items: `class`, `service` or `server`, `key`, `accessGroup`, `protocol`, `authenticationType`, `accessibility`, `synchronizable`.
     ///
-    /// No secrets: listing never decrypts one, whereas the original's `value` is there on iOS. Empty if they cannot be read; `lastFailure` says why.
+    /// No secrets, as with the original on macOS; on iOS it has them under `value`. Empty if they cannot be read; `lastFailure` says why.
     public func allItems() -> [[String: Any]] { items().map { Self.readable($0, itemClass) } }
 
     /// Service or server, and key, of all items of a class.

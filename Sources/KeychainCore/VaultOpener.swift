@@ -13,16 +13,28 @@ struct VaultOpener {
 
     /// Opens it; for changing, if its file may be changed.
     mutating func open() throws(KeychainFailure) -> Vault {
+        if let kept = try openKept() { return kept }
         let factors = try factors()
-        let isWritable = access(places.vault, W_OK) == 0
         return try vaultCall { () throws(VaultError) in
-            try factors.open { (factors) throws(VaultError) in
-                var options = OpenOptions()
-                options.writable = isWritable
-                options.device = try device()
-                return try Vault.open(places.vault, factors: factors, options: options)
-            }
+            try factors.open { (factors) throws(VaultError) in try Vault.open(places.vault, factors: factors, options: options()) }
         }
+    }
+
+    /// Opens a vault that `vaultfmt unlock` keeps open, where nothing else opens it; nil if it does not.
+    private func openKept() throws(KeychainFailure) -> Vault? {
+        guard try GivenFactors().isEmpty, access(places.vault, F_OK) == 0, !places.isDefault || access(places.generatedKeyFile, F_OK) != 0
+        else { return nil }
+        do throws(VaultError) { return try Vault.openKept(places.vault, options: options()) } catch {
+            guard error.code == .noKernelKeyring else { throw KeychainFailure(error) }
+            return nil
+        }
+    }
+
+    private func options() throws(VaultError) -> OpenOptions {
+        var options = OpenOptions()
+        options.writable = access(places.vault, W_OK) == 0
+        options.device = try device()
+        return options
     }
 
     /// Unlocks a vault that this opened.
@@ -43,7 +55,9 @@ struct VaultOpener {
         guard places.isDefault else {
             guard isThere else { throw KeychainFailure(.noSuchKeychain, "there is no such file; make one with 'vaultfmt create'") }
             throw KeychainFailure(
-                .authFailed, "no factor is given; set VAULTFMT_KEY_FILE, VAULTFMT_PASSPHRASE_FILE or VAULTFMT_PASSPHRASE")
+                .authFailed,
+                "no factor is given; set VAULTFMT_KEY_FILE, VAULTFMT_PASSPHRASE_FILE or VAULTFMT_PASSPHRASE, or unlock it with 'vaultfmt unlock'"
+            )
         }
         return GivenFactors(keyFile: isThere ? try existingKey() : try firstUse())
     }

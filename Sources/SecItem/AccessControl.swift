@@ -50,10 +50,6 @@ public func SecAccessControlCreateWithFlags(
     return nil
 }
 
-// swift-format-ignore: AlwaysUseLowerCamelCase
-/// The domain of errors that are status codes.
-public let NSOSStatusErrorDomain = "NSOSStatusErrorDomain"
-
 /// An item whose secret somebody must agree to have read.
 public struct SecItemAuthenticationRequest {
     /// The service of a generic password, the server of an internet password, or nothing.

@@ -136,7 +136,7 @@ package struct Cursor: Sendable {
     @inline(__always)
     package mutating func count(_ bytes: Span<UInt8>, most: Int, _ what: StaticString) throws(FormatError) -> Int {
         let value = try varint(bytes)
-        guard value <= UInt64(most) + (PlantedFault.countLimitsRaised.isPlanted ? 1 : 0) else {
+        guard value <= UInt64(clamping: most) + (PlantedFault.countLimitsRaised.isPlanted ? 1 : 0) else {
             throw limit("\(what): \(value), at most \(most)")
         }
         return Int(value)

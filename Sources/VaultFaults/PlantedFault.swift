@@ -51,12 +51,12 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case leftOverBytes
     /// Text may be other than UTF-8.
     case invalidText
-    /// The KDF's memory is not checked against the policy.
-    case kdfMemoryUnlimited
+    /// A slot's KDF memory may be 1 KiB more than the policy says.
+    case kdfMemoryLimitRaised
     /// The KDF's passes are not checked against the policy.
     case kdfPassesUnlimited
-    /// The KDF's cost is not summed over the slots.
-    case kdfSumUnlimited
+    /// The sum over all slots may be 1 KiB × pass more than the policy says.
+    case kdfSumLimitRaised
     /// A slot may have no lanes, no passes and no memory.
     case kdfFiguresUnchecked
     /// Two slots may have one id.

@@ -1,8 +1,8 @@
-internal import VaultBytes
+package import VaultBytes
 
 /// A vault's id: 16 random bytes, chosen when it is created and never changed (specification, section 3).
 public struct VaultID: Hashable, Sendable, CustomStringConvertible {
-    let bytes: Bytes16
+    package let bytes: Bytes16
 
     init(_ bytes: Bytes16) { self.bytes = bytes }
 
@@ -18,7 +18,7 @@ public struct VaultID: Hashable, Sendable, CustomStringConvertible {
 
 /// An item's id: 16 random bytes, kept as long as the item is, also when it is renamed.
 public struct ItemID: Hashable, Sendable, CustomStringConvertible {
-    let bytes: Bytes16
+    package let bytes: Bytes16
 
     init(_ bytes: Bytes16) { self.bytes = bytes }
 
@@ -34,7 +34,7 @@ public struct ItemID: Hashable, Sendable, CustomStringConvertible {
 
 /// A slot's id: 16 random bytes.
 public struct SlotID: Hashable, Sendable, CustomStringConvertible {
-    let bytes: Bytes16
+    package let bytes: Bytes16
 
     init(_ bytes: Bytes16) { self.bytes = bytes }
 
@@ -50,7 +50,7 @@ public struct SlotID: Hashable, Sendable, CustomStringConvertible {
 
 /// A device's id: 16 random bytes, not zero; the device's secret belongs to it.
 public struct DeviceID: Hashable, Sendable, CustomStringConvertible {
-    let bytes: Bytes16
+    package let bytes: Bytes16
 
     init(_ bytes: Bytes16) { self.bytes = bytes }
 

@@ -6,9 +6,9 @@ internal import VaultBytes
 /// threads may use one handle, and any number of processes one file; one of them writes at a time, and the others wait.
 /// The format is described in `Spec/vaultfmt-1.md`.
 public final class Vault: Sendable {
-    private let exclusive = ExclusiveLock()
+    let exclusive = ExclusiveLock()
     // Only touched within `exclusive`: a mutex that would own it cannot lend it to the caller's closures.
-    private nonisolated(unsafe) let core: VaultCore
+    nonisolated(unsafe) let core: VaultCore
     /// The file, with symbolic links followed.
     public let path: String
     /// The vault's id.

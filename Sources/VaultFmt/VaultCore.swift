@@ -125,6 +125,12 @@ final class VaultCore {
 
     /// Runs a change under the writer's lock, on the newest state.
     func writing<R: ~Copyable>(_ body: () throws(VaultError) -> R) throws(VaultError) -> R {
+        try beginWriting()
+        defer { store.endWriting() }
+        return try body()
+    }
+
+    private func beginWriting() throws(VaultError) {
         guard store.isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         try requireOwner()
         do throws(VaultError) { try store.beginWriting(wait: lockWait) } catch {
@@ -132,26 +138,40 @@ final class VaultCore {
             stateChanged()
             throw error
         }
-        defer { store.endWriting() }
         stateChanged()
-        return try body()
     }
 
     /// Runs a transaction and, if that is due, a compaction after it was acknowledged.
     func transaction<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
-        try writing { () throws(VaultError) in
-            let transaction = Transaction(self)
-            let result: R
-            do throws(VaultError) {
-                result = try body(transaction)
-                try transaction.commit()
-            } catch {
-                transaction.end()
-                throw error
-            }
-            compactIfDue()
-            return result
+        let transaction = try begin()
+        let result: R
+        do throws(VaultError) { result = try body(transaction) } catch {
+            rollBack(transaction)
+            throw error
         }
+        try commit(transaction)
+        return result
+    }
+
+    /// Starts a transaction, which `commit` or `rollBack` ends.
+    func begin() throws(VaultError) -> Transaction {
+        try beginWriting()
+        return Transaction(self)
+    }
+
+    /// Ends a transaction, whether its changes became durable or not.
+    func commit(_ transaction: Transaction) throws(VaultError) {
+        defer { store.endWriting() }
+        do throws(VaultError) { try transaction.commit() } catch {
+            transaction.end()
+            throw error
+        }
+        compactIfDue()
+    }
+
+    func rollBack(_ transaction: Transaction) {
+        transaction.end()
+        store.endWriting()
     }
 
     var deadBytes: UInt64 { store.state.commit.end - min(store.state.commit.liveBytes, store.state.commit.end) }

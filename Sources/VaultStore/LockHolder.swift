@@ -22,8 +22,7 @@ enum LockHolder {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        while let name = vault_next_name(stream).map({ String(cString: $0) }) {
             if !name.hasPrefix(".") { names.append(name) }
         }
         return names

@@ -17,7 +17,7 @@ public struct ReaderLimits: Sendable, Hashable {
 
     /// Checks one slot's cost.
     package func check(_ cost: Slot.Cost) throws(VaultError) {
-        if cost.memoryKiB > memoryKiB, !PlantedFault.kdfMemoryUnlimited.isPlanted {
+        if UInt64(cost.memoryKiB) > UInt64(memoryKiB) + (PlantedFault.kdfMemoryLimitRaised.isPlanted ? 1 : 0) {
             throw over("memory", "\(cost.memoryKiB) KiB", "\(memoryKiB) KiB")
         }
         if cost.passes > passes, !PlantedFault.kdfPassesUnlimited.isPlanted { throw over("passes", "\(cost.passes)", "\(passes)") }
@@ -28,7 +28,7 @@ public struct ReaderLimits: Sendable, Hashable {
     package func spend(_ cost: Slot.Cost, _ spent: inout UInt64) throws(VaultError) {
         // Both factors have 32 bits.
         let (sum, overflow) = spent.addingReportingOverflow(UInt64(cost.memoryKiB) * UInt64(cost.passes))
-        guard !overflow, sum <= totalKiBPasses || PlantedFault.kdfSumUnlimited.isPlanted else {
+        guard !overflow, sum - (PlantedFault.kdfSumLimitRaised.isPlanted ? 1 : 0) <= totalKiBPasses else {
             throw over("memory × passes of all slots", "\(sum) KiB", "\(totalKiBPasses) KiB")
         }
         spent = sum

@@ -72,8 +72,8 @@ package struct RealFileSystem: FileSystem {
         guard let stream = opendir(directory) else { throw SystemCall.error(errno, "list the folder", directory) }
         defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+        while let name = vault_next_name(stream) {
+            names.append(String(cString: name))
         }
         return names
     }

@@ -23,6 +23,7 @@ enum Main {
         case ("check", _): try CheckCommand.run(Array(arguments.dropFirst()))
         case ("random", _): try RandomCommand.run(Array(arguments.dropFirst()))
         case ("generate", 2): try GenerateCommand.run(arguments[1])
+        case ("verify", 2): if try !VerifyCommand.run(arguments[1]) { exit(1) }
         default:
             complain(usage)
             exit(64)

@@ -2,6 +2,7 @@
    or the negated errno. */
 #ifndef VAULT_SHIM_H
 #define VAULT_SHIM_H
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,9 @@ int vault_lock_exclusive(int fd);
 int vault_unlock(int fd);
 /* 1 if another description holds the lock, 0 if none does. */
 int vault_lock_is_held(int fd);
+
+/* The name of the next entry of a directory, NULL after the last. Reading it as Swift sees it, as an array of 256 bytes, would read past it. */
+const char *vault_next_name(DIR *directory);
 
 /* rename(2) that fails if the target exists. */
 int vault_rename_noreplace(const char *from, const char *to);

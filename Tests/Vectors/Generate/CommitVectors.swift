@@ -99,6 +99,7 @@ extension Collection {
                 "generation-1-with-chain", "R-5.10", .structureInvalid, "Generation 1 with a chain value before it.",
                 { $0.put(u64: 1, at: 0) }
             ),
+            ("offset-later", "R-5.10", .structureInvalid, "The own offset is 64 bytes later.", { $0[8] += 64 }),
             ("offset", "R-5.10", .structureInvalid, "The own offset is another one.", { $0.put(u64: 64, at: 8) }),
             ("start", "R-5.10", .structureInvalid, "It starts 64 bytes after the header.", { $0.put(u64: 4160, at: 16) }),
             ("start-after-offset", "R-5.10", .structureInvalid, "It starts after its own offset.", { $0.put(u64: 1 << 40, at: 16) }),

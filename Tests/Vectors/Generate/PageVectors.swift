@@ -343,6 +343,14 @@ extension Collection {
                 commit.tombstones = 0
             }
         }
+        try forged("tree-level-skipped", "R-5.5", .structureInvalid, tree, "A root of level 3, whose child is of level 1.") { forge in
+            let commit = try forge.last(.commit)
+            let below = try forge.root()
+            let top = forge.insert(.page, before: commit, nonce: [0x44].times(24)) { layout in
+                PageEntry.encode([PageEntry(key: [], value: PageBuilder.child(try layout.ref(below)))], level: 3)
+            }
+            forge.onCommit(commit) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(top), level: 3) }
+        }
         try level(
             "tree-16-levels", "R-5.7, R-8.1", .success, bases, "A tree of 16 levels: 15 inner pages without separators above a leaf.", 15)
         try level("tree-17-levels", "R-8.1", .limitExceeded, bases, "The same with one more.", 16)

@@ -350,7 +350,7 @@ extension Collection {
             "kdf-sum-first-fits", .success, bases, "The same, but the first slot opens: the second costs nothing.", request,
             [slotCost, slotCost])
         let costs: [(String, UInt32, UInt32, UInt32, String)] = [
-            ("memory", (2 << 20) + 1, 1, 1, "A KiB more than 2 GiB"), ("memory-most", .max, 1, 1, "2^32 - 1 KiB"),
+            ("memory", (2 << 20) + 8, 1, 1, "8 KiB more than 2 GiB"), ("memory-most", .max, 1, 1, "2^32 - 1 KiB"),
             ("passes", 8, 17, 1, "17 passes"), ("passes-most", 8, .max, 1, "2^32 - 1 passes"), ("lanes", 136, 1, 17, "17 lanes"),
             ("lanes-most", 0x07FF_FFF8, 1, 0xFF_FFFF, "2^24 - 1 lanes"),
             ("overflow", .max, .max, 1, "A product of memory and passes beyond 2^63"),

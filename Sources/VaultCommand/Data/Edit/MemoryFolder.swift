@@ -30,8 +30,8 @@ struct MemoryFolder: ~Copyable {
     /// - Returns: What stayed behind, if anything.
     consuming func wipe() -> String? {
         if let folder = opendir(path) {
-            while let entry = readdir(folder) {
-                let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            while let entry = vault_next_name(folder) {
+                let name = String(cString: entry)
                 if name != "." && name != ".." { Self.wipe("\(path)/\(name)") }
             }
             closedir(folder)

@@ -45,8 +45,8 @@ struct WordList {
         guard let folder = opendir(folder) else { return [] }
         defer { closedir(folder) }
         var names: [String] = []
-        while let entry = readdir(folder) {
-            let file = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        while let entry = vault_next_name(folder) {
+            let file = String(cString: entry)
             guard file.hasPrefix("wordlist_"), let end = file.lastIndex(of: ".") else { continue }
             names.append(String(file[..<end].dropFirst("wordlist_".count)))
         }

@@ -1,0 +1,613 @@
+/* vaultfmt.h - the C interface of vaultfmt: vaults, encrypted single-file stores of passwords, certificates, keys and identities.
+ *
+ * The format is specified in vaultfmt-1.md; "section" below is one of it. Link with `pkg-config --cflags --libs vaultfmt`.
+ *
+ * Conventions
+ *
+ *   Status     Functions return a vaultfmt_status: 0, or the number of an error, which is the same in every language. What went wrong, in
+ *              words, is vaultfmt_error_text() of the same thread, until it calls the library again.
+ *   Outputs    An output is zeroed first: after an error it is NULL, or all zero. An output pointer may not be NULL unless it says so.
+ *   Bytes      Names and secrets are vaultfmt_bytes: pointer and size, without a terminator. Text is UTF-8 and may hold any character, NUL
+ *              too; text that is not UTF-8 is VAULTFMT_INVALID_ARGUMENT. A pointer of NULL means "not given", which differs from empty.
+ *              What is passed in is copied where it is kept: it remains the caller's, to be wiped (vaultfmt_wipe) and freed.
+ *   Ownership  What a function returns through a pointer to a pointer is the caller's, to be given to the function that its type
+ *              names. It is read-only, may be used after its vault was closed, and is wiped when it is freed. All freeing functions take NULL.
+ *   Threads    "Any thread" means: at the same time as any other call, on the same handle too. A handle must not be used after, or while,
+ *              it is freed, and not in a child process after fork(); a child opens the vault itself.
+ *   Sizes      Structures that the caller fills in start with their size, which their VAULTFMT_..._INIT sets: a program that was compiled
+ *              with an older header works with a newer library. Structures that the library returns may get more members at their end.
+ *   Times      Milliseconds since 1970-01-01T00:00:00Z.
+ *
+ * Secrets are held in locked, guarded memory that is wiped. Names and other attributes pass through ordinary memory, and so do the values
+ * of attributes named "sealed:..." while they are read and written.
+ */
+#ifndef VAULTFMT_H
+#define VAULTFMT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status ---- */
+
+typedef int32_t vaultfmt_status;
+
+enum {
+    VAULTFMT_OK = 0,
+    VAULTFMT_NOT_A_VAULT = 1,           /* the file does not start like a vault */
+    VAULTFMT_UNSUPPORTED_VERSION = 2,   /* written in a later format */
+    VAULTFMT_UNSUPPORTED_CRITICAL = 3,  /* needs an extension that this version does not know */
+    VAULTFMT_HEADER_INVALID = 4,        /* the header is malformed */
+    VAULTFMT_KDF_LIMIT = 5,             /* a slot's key derivation costs more than the reader's limits allow */
+    VAULTFMT_NO_SLOT_OPENS = 6,         /* no slot opens with these factors */
+    VAULTFMT_AUTHENTICATION_FAILED = 7, /* something sealed does not authenticate: damaged or altered */
+    VAULTFMT_STRUCTURE_INVALID = 8,     /* authentic, but malformed */
+    VAULTFMT_LIMIT_EXCEEDED = 9,        /* a length, count or depth is over its limit (section 8) */
+    VAULTFMT_DEVICE_BOUND = 10,         /* the secret is bound to another device */
+    VAULTFMT_TAMPERED = 11,             /* the newest commit belongs to another header */
+    VAULTFMT_ROLLED_BACK = 12,          /* older than a state that is remembered */
+    VAULTFMT_FORKED = 13,               /* has another past than the state that is remembered */
+    VAULTFMT_NO_SUCH_ITEM = 14,
+    VAULTFMT_DUPLICATE_ITEM = 15,
+    VAULTFMT_NO_SUCH_FILE = 16,
+    VAULTFMT_FILE_EXISTS = 17,
+    VAULTFMT_IO = 18,                   /* an operating system call failed */
+    VAULTFMT_NO_SPACE = 19,
+    VAULTFMT_BUSY = 20,                 /* another process is writing */
+    VAULTFMT_READ_ONLY = 21,            /* the vault was opened for reading */
+    VAULTFMT_LOCKED = 22,               /* the vault is locked */
+    VAULTFMT_NOT_PERMITTED = 23,        /* the slot that opened the vault does not grant this */
+    VAULTFMT_OUTCOME_UNKNOWN = 24,      /* a sync failed: what was written last may or may not be there; the handle writes no more */
+    VAULTFMT_CANNOT_REPLACE = 25,       /* the file cannot be replaced without losing its links, owner or attributes */
+    VAULTFMT_LAST_SLOT = 26,            /* the last full slot cannot be removed */
+    VAULTFMT_NO_SUCH_SLOT = 27,
+    VAULTFMT_KEY_FILE_INVALID = 28,     /* damaged, empty or too large */
+    VAULTFMT_PASSPHRASE_INVALID = 29,   /* empty, too long or not UTF-8 */
+    VAULTFMT_WEAK_KDF = 30,             /* below the floor of what a key derivation must cost */
+    VAULTFMT_INVALID_ARGUMENT = 31,
+    VAULTFMT_OUT_OF_MEMORY = 32,        /* the key derivation's memory could not be had */
+    VAULTFMT_NO_KERNEL_KEYRING = 33     /* the system has no kernel keyring, or does not lend it */
+};
+
+/* A status as a word, "no-such-item"; "unknown" for a number that is none. Static. Any thread. */
+const char *vaultfmt_status_name(vaultfmt_status status);
+
+/* What the last call that failed on this thread has to say, one line of UTF-8 of at most 1023 bytes; "" after one that did not fail. May hold
+   names from the vault, never a secret. Not to be freed; valid until this thread calls the library again. Any thread. */
+const char *vaultfmt_error_text(void);
+
+/* Where in the file that failure is: 1 and the offset in bytes, or 0 where it has no place. Any thread. */
+int32_t vaultfmt_error_offset(uint64_t *offset);
+
+/* The version that this header belongs to. */
+#define VAULTFMT_VERSION "0.1.0"
+
+/* The version of the library that runs. Static. Any thread. */
+const char *vaultfmt_version(void);
+
+/* The newest version of the format that this library reads and writes. Any thread. */
+uint32_t vaultfmt_format_version(void);
+
+/* ---- Bytes ---- */
+
+typedef struct vaultfmt_bytes {
+    const uint8_t *data;
+    size_t size;
+} vaultfmt_bytes;
+
+/* The bytes of a C string; not given for NULL. */
+static inline vaultfmt_bytes vaultfmt_text(const char *text) {
+    vaultfmt_bytes bytes;
+    bytes.data = (const uint8_t *)text;
+    bytes.size = text == NULL ? 0 : strlen(text);
+    return bytes;
+}
+
+/* Overwrites memory of the caller's, in a way that a compiler keeps. Any thread. */
+void vaultfmt_wipe(void *memory, size_t size);
+
+/* ---- Factors: what opens a slot ---- */
+
+/* A passphrase, the content of a key file, both together, or a raw key alone. Members are those of the caller's memory. */
+typedef struct vaultfmt_factors {
+    uint32_t struct_size;
+    vaultfmt_bytes passphrase; /* UTF-8, 1 to 65,536 bytes; normalised to NFC by the library, not trimmed */
+    vaultfmt_bytes key_file;   /* the file's content, 1 byte to 64 MiB */
+    vaultfmt_bytes raw_key;    /* exactly 32 bytes with the strength of random ones: nothing stretches them */
+} vaultfmt_factors;
+
+#define VAULTFMT_FACTORS_INIT {(uint32_t)sizeof(vaultfmt_factors), {NULL, 0}, {NULL, 0}, {NULL, 0}}
+
+#define VAULTFMT_KEY_FILE_SIZE 89
+/* Makes the content of a new key file, 89 bytes of ASCII (section 3.1): to be kept in a file that only its owner can read, and wiped. Any thread. */
+vaultfmt_status vaultfmt_key_file_generate(uint8_t out[VAULTFMT_KEY_FILE_SIZE]);
+
+#define VAULTFMT_DEVICE_SIZE 48
+/* Makes a new device, id and secret: what items of this device only need beside the vault's own keys. To be kept like a key file. Any thread. */
+vaultfmt_status vaultfmt_device_generate(uint8_t out[VAULTFMT_DEVICE_SIZE]);
+
+/* ---- Creating, opening, closing ---- */
+
+typedef struct vaultfmt_vault vaultfmt_vault; /* closed with vaultfmt_close */
+
+/* How much a key derivation may or shall cost: Argon2id's memory, passes and lanes. */
+typedef struct vaultfmt_open_options {
+    uint32_t struct_size;
+    uint32_t writable;                /* 1 to be able to change the vault */
+    int64_t lock_wait;                /* how long a change waits for another writer, in milliseconds */
+    uint32_t most_kdf_memory;         /* of one slot, in KiB: over it, VAULTFMT_KDF_LIMIT before any work */
+    uint32_t most_kdf_passes;         /* of one slot */
+    uint32_t most_kdf_lanes;          /* of one slot */
+    uint32_t reserved;                /* 0 */
+    uint64_t most_kdf_work;           /* memory in KiB times passes, over all slots that are tried */
+    vaultfmt_bytes device;            /* this device, of vaultfmt_device_generate; without it, items of a device only are listed, not opened */
+    const char *anchor;               /* a state that the vault must have come from, of vaultfmt_info; NULL for none */
+} vaultfmt_open_options;
+
+#define VAULTFMT_OPEN_OPTIONS_INIT \
+    {(uint32_t)sizeof(vaultfmt_open_options), 0, 10000, 2u << 20, 16, 16, 0, 16u << 20, {NULL, 0}, NULL}
+
+typedef struct vaultfmt_create_options {
+    uint32_t struct_size;
+    uint32_t kdf_memory;              /* in KiB; 8 KiB a lane at least */
+    uint32_t kdf_passes;
+    uint32_t kdf_lanes;
+    uint32_t allow_weak_kdf;          /* 1 for a cost below 19 MiB or 2 passes, which is VAULTFMT_WEAK_KDF otherwise */
+    uint32_t reserved;                /* 0 */
+    int64_t lock_wait;                /* as when opening */
+    vaultfmt_bytes slot_name;         /* of the first slot, at most 63 bytes */
+    vaultfmt_bytes device;            /* as when opening */
+} vaultfmt_create_options;
+
+/* 256 MiB, 3 passes, 4 lanes. */
+#define VAULTFMT_CREATE_OPTIONS_INIT \
+    {(uint32_t)sizeof(vaultfmt_create_options), 256u << 10, 3, 4, 0, 0, 10000, {NULL, 0}, {NULL, 0}}
+
+/* Creates a vault with one full slot, and opens it for changing. Never overwrites: VAULTFMT_FILE_EXISTS. Without options, the defaults.
+   Also VAULTFMT_WEAK_KDF, _KDF_LIMIT, _PASSPHRASE_INVALID, _KEY_FILE_INVALID, _NO_SPACE, _IO. Any thread. */
+vaultfmt_status vaultfmt_create(
+    const char *path, const vaultfmt_factors *factors, const vaultfmt_create_options *options, vaultfmt_vault **vault);
+
+/* Opens a vault with the factors of one of its slots. Without options, the defaults: for reading.
+   VAULTFMT_NO_SUCH_FILE, _NOT_A_VAULT, _UNSUPPORTED_VERSION, _UNSUPPORTED_CRITICAL, _HEADER_INVALID, _KDF_LIMIT, _NO_SLOT_OPENS,
+   _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _TAMPERED, _IO; with an anchor, _ROLLED_BACK and _FORKED. Any thread. */
+vaultfmt_status vaultfmt_open(
+    const char *path, const vaultfmt_factors *factors, const vaultfmt_open_options *options, vaultfmt_vault **vault);
+
+/* Wipes the keys and frees the handle. A transaction that is open is rolled back. Cursors of the vault can still be used, and keep the file
+   open. One thread, after all other calls on this handle. */
+void vaultfmt_close(vaultfmt_vault *vault);
+
+/* Moves to the newest committed state of the file; a change does so by itself. A locked vault stays where it is.
+   VAULTFMT_ROLLED_BACK or _FORKED if that state does not come from the current one; what opening returns. Any thread. */
+vaultfmt_status vaultfmt_refresh(vaultfmt_vault *vault);
+
+/* Wipes the vault key and the keys of items that are accessible when unlocked only; the rest can be read further, in the state of now.
+   VAULTFMT_INVALID_ARGUMENT within a transaction. Any thread. */
+vaultfmt_status vaultfmt_lock(vaultfmt_vault *vault);
+
+/* Unlocks it with the factors of any of its slots, and moves to the newest state. Of the options, only the limits count; without them,
+   the defaults. Returns what opening returns. Any thread. */
+vaultfmt_status vaultfmt_unlock(vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_open_options *options);
+
+/* ---- Unlocking once ----
+ *
+ * What opens a vault can be kept in the user's keyring in the Linux kernel: in no file, never swapped out, wiped when its time is up, and there for every
+ * process of the same user. `vaultfmt unlock` and `vaultfmt lock` do the same. VAULTFMT_NO_KERNEL_KEYRING where there is none, as in most containers.
+ */
+
+/* Keeps a vault open for so many seconds, 1 at least. VAULTFMT_LOCKED. Any thread. */
+vaultfmt_status vaultfmt_keep_open(vaultfmt_vault *vault, uint32_t seconds);
+
+/* Opens a vault that is kept open; VAULTFMT_NO_SLOT_OPENS if it is not. Without options, the defaults. As vaultfmt_open otherwise. Any thread. */
+vaultfmt_status vaultfmt_open_kept(const char *path, const vaultfmt_open_options *options, vaultfmt_vault **vault);
+
+/* Ends it for the vault in a file; handles that are open stay so. VAULTFMT_OK also if it was not kept open. Any thread. */
+vaultfmt_status vaultfmt_end_keeping(const char *path);
+
+/* ---- State ---- */
+
+enum {
+    VAULTFMT_TAIL_CLEAN = 0,
+    VAULTFMT_TAIL_WRITE_IN_PROGRESS = 1, /* another process is writing */
+    VAULTFMT_TAIL_DAMAGED = 2,           /* tail_size bytes after the newest commit belong to none */
+    VAULTFMT_TAIL_INCOMPLETE = 3         /* the newest commit is incomplete: the one before is read */
+};
+
+#define VAULTFMT_ANCHOR_SIZE 128
+
+typedef struct vaultfmt_info {
+    uint32_t struct_size;               /* set by the caller */
+    uint32_t is_writable;
+    uint32_t is_locked;
+    uint32_t is_owner;                  /* 0: a scoped slot opened it, which reads the index and some access groups */
+    uint64_t generation;                /* how many commits there were */
+    uint8_t vault_id[16];
+    char fingerprint[40];               /* tells the key that opened the vault from others, and nothing else of it: 32 hexadecimal digits */
+    char anchor[VAULTFMT_ANCHOR_SIZE];  /* the state, to be remembered: who does notices if the file is put back (section 7.2) */
+    uint32_t tail;                      /* VAULTFMT_TAIL_... */
+    uint32_t reserved;
+    uint64_t tail_size;
+} vaultfmt_info;
+
+/* What is known of a vault without reading its index. `info->struct_size` must be set; the rest is zeroed first. Any thread. */
+vaultfmt_status vaultfmt_get_info(vaultfmt_vault *vault, vaultfmt_info *info);
+
+enum {
+    VAULTFMT_SAME = 0,       /* it is that state */
+    VAULTFMT_DESCENDS = 1,   /* it came from that state */
+    VAULTFMT_OLDER = 2,      /* it is older than that state: the file was put back */
+    VAULTFMT_OTHER_PAST = 3, /* it was continued from another state */
+    VAULTFMT_UNPROVABLE = 4  /* the file no longer holds what would tell */
+};
+
+/* How the state stands to an anchor that was remembered. VAULTFMT_INVALID_ARGUMENT for one of another vault. Any thread. */
+vaultfmt_status vaultfmt_check_anchor(vaultfmt_vault *vault, const char *anchor, int32_t *verdict);
+
+typedef struct vaultfmt_statistics {
+    uint32_t struct_size;       /* set by the caller */
+    uint32_t is_memory_locked;  /* 0: secrets could not be kept from being swapped out */
+    uint64_t items;
+    uint64_t tombstones;
+    uint64_t file_bytes;
+    uint64_t live_bytes;
+    uint64_t dead_bytes;        /* what compaction would free */
+    uint32_t tree_height;
+    uint32_t reserved;
+} vaultfmt_statistics;
+
+/* Counts; reads the whole index and no secret. Any thread. */
+vaultfmt_status vaultfmt_get_statistics(vaultfmt_vault *vault, vaultfmt_statistics *statistics);
+
+/* ---- Items ---- */
+
+enum {
+    VAULTFMT_GENERIC_PASSWORD = 1,
+    VAULTFMT_INTERNET_PASSWORD = 2,
+    VAULTFMT_CERTIFICATE = 3,
+    VAULTFMT_KEY = 4,
+    VAULTFMT_IDENTITY = 5
+};
+
+/* When a secret can be read: which keys a locked vault keeps, and whether the device is needed that wrote it. */
+enum {
+    VAULTFMT_WHEN_UNLOCKED = 1,
+    VAULTFMT_AFTER_FIRST_UNLOCK = 2,
+    VAULTFMT_ALWAYS = 3,
+    VAULTFMT_WHEN_PASSCODE_SET_THIS_DEVICE_ONLY = 4,
+    VAULTFMT_WHEN_UNLOCKED_THIS_DEVICE_ONLY = 5,
+    VAULTFMT_AFTER_FIRST_UNLOCK_THIS_DEVICE_ONLY = 6,
+    VAULTFMT_ALWAYS_THIS_DEVICE_ONLY = 7
+};
+
+/* What an item is found by: its class and that class's fields (section 6.1). Fields of other classes must be left zero, and a field of its
+   own that is not given is empty or 0. Zero all of it first. Texts and bytes have at most 4096 bytes each, 8192 in all. */
+typedef struct vaultfmt_key {
+    uint32_t item_class;                 /* VAULTFMT_GENERIC_PASSWORD to _IDENTITY */
+    uint32_t synchronizable;             /* 0 or 1 */
+    vaultfmt_bytes group;                /* the access group */
+    vaultfmt_bytes service;              /* generic password */
+    vaultfmt_bytes account;              /* generic and internet password */
+    vaultfmt_bytes server;               /* internet password, and the next five */
+    vaultfmt_bytes protocol;
+    vaultfmt_bytes path;
+    vaultfmt_bytes security_domain;
+    vaultfmt_bytes authentication_type;
+    uint32_t port;
+    uint32_t type;                       /* certificate and identity, and the next two */
+    vaultfmt_bytes issuer;               /* DER */
+    vaultfmt_bytes serial_number;
+    uint32_t key_class;                  /* key, and all that follow */
+    uint32_t key_type;
+    vaultfmt_bytes application_label;
+    vaultfmt_bytes application_tag;
+    uint32_t size_in_bits;
+    uint32_t effective_size;
+} vaultfmt_key;
+
+/* The key of a generic password. The strings are not copied. */
+static inline vaultfmt_key vaultfmt_generic_password(const char *service, const char *account) {
+    vaultfmt_key key;
+    memset(&key, 0, sizeof key);
+    key.item_class = VAULTFMT_GENERIC_PASSWORD;
+    key.service = vaultfmt_text(service);
+    key.account = vaultfmt_text(account);
+    return key;
+}
+
+/* The key of an internet password. The strings are not copied. */
+static inline vaultfmt_key vaultfmt_internet_password(const char *server, const char *account, const char *protocol, uint32_t port) {
+    vaultfmt_key key;
+    memset(&key, 0, sizeof key);
+    key.item_class = VAULTFMT_INTERNET_PASSWORD;
+    key.server = vaultfmt_text(server);
+    key.account = vaultfmt_text(account);
+    key.protocol = vaultfmt_text(protocol);
+    key.port = port;
+    return key;
+}
+
+/* A name of 1 to 255 bytes and a value of any bytes: 64 of them, and 1 MiB of values, at most. Values over 256 bytes, and those whose name
+   starts with "sealed:", are sealed with the secret; the others are there when items are listed. */
+typedef struct vaultfmt_attribute {
+    vaultfmt_bytes name;
+    vaultfmt_bytes value;
+} vaultfmt_attribute;
+
+/* An item. Freed with vaultfmt_item_free, and all it points to with it. */
+typedef struct vaultfmt_item {
+    uint8_t id[16];                       /* random, and the item's own as long as it exists */
+    vaultfmt_key key;
+    vaultfmt_bytes encoded_key;           /* the key as it stands in the index: its order is the order of items */
+    uint32_t accessibility;               /* VAULTFMT_WHEN_UNLOCKED to _ALWAYS_THIS_DEVICE_ONLY */
+    uint32_t is_device_bound;
+    uint8_t device[16];                   /* the device that it is for, if for one only; else zero */
+    int64_t created;
+    int64_t modified;
+    uint64_t revision;                    /* a hybrid logical clock: which of two states of the item is newer */
+    const vaultfmt_attribute *attributes; /* ascending by the bytes of their names */
+    size_t attribute_count;
+    size_t sealed_attribute_count;        /* how many more there are, which are read with the secret only */
+    vaultfmt_bytes secret;                /* NULL if it was not asked for, or refused */
+    vaultfmt_status secret_status;        /* why it was refused: VAULTFMT_DEVICE_BOUND, _NOT_PERMITTED or _LOCKED; else VAULTFMT_OK */
+} vaultfmt_item;
+
+/* Wipes and frees an item. One thread. */
+void vaultfmt_item_free(const vaultfmt_item *item);
+
+/* The item with this key, without its secret. VAULTFMT_NO_SUCH_ITEM, and what reading can return: _AUTHENTICATION_FAILED,
+   _STRUCTURE_INVALID, _IO. Any thread. */
+vaultfmt_status vaultfmt_find(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_item **item);
+
+/* The item with this key, with its secret and all attributes. As vaultfmt_find, and VAULTFMT_LOCKED, _NOT_PERMITTED (a scoped slot without the
+   item's group), _DEVICE_BOUND. Any thread. */
+vaultfmt_status vaultfmt_get(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_item **item);
+
+#define VAULTFMT_UNSET INT64_MIN
+
+/* What is stored beside the secret. */
+typedef struct vaultfmt_details {
+    uint32_t struct_size;
+    uint32_t accessibility;               /* 0 for the one that the item has, or VAULTFMT_WHEN_UNLOCKED for a new one */
+    const vaultfmt_attribute *attributes; /* to be set; one with a value of NULL is removed */
+    size_t attribute_count;
+    uint32_t replaces_attributes;         /* 1: attributes that are not named go; 0: they stay */
+    uint32_t reserved;                    /* 0 */
+    int64_t created;                      /* VAULTFMT_UNSET for what the item has, or now */
+    int64_t modified;                     /* VAULTFMT_UNSET for now */
+} vaultfmt_details;
+
+#define VAULTFMT_DETAILS_INIT {(uint32_t)sizeof(vaultfmt_details), 0, NULL, 0, 0, 0, VAULTFMT_UNSET, VAULTFMT_UNSET}
+
+/* Adds an item. VAULTFMT_DUPLICATE_ITEM if there is one with this key; VAULTFMT_LIMIT_EXCEEDED, _DEVICE_BOUND where a device is needed and none
+   was given; and what a commit can return: _READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY, _NO_SPACE, _IO, _OUTCOME_UNKNOWN. Durable on
+   return, but within a transaction. `details` may be NULL. A secret has at most 16 MiB. Any thread. */
+vaultfmt_status vaultfmt_add(vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes secret, const vaultfmt_details *details);
+
+/* Adds an item, or replaces its secret and the attributes that are named. As vaultfmt_add otherwise. Any thread. */
+vaultfmt_status vaultfmt_set(vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes secret, const vaultfmt_details *details);
+
+/* Changes attributes or accessibility and not the secret; `created` and `modified` must be VAULTFMT_UNSET. VAULTFMT_NO_SUCH_ITEM; as
+   vaultfmt_add otherwise. Any thread. */
+vaultfmt_status vaultfmt_update(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_details *details);
+
+/* Gives an item another key of the same class; it keeps id, secret and attributes. VAULTFMT_NO_SUCH_ITEM, _DUPLICATE_ITEM if there is one with the
+   new key; as vaultfmt_add otherwise. Any thread. */
+vaultfmt_status vaultfmt_move(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_key *new_key);
+
+/* Removes an item; VAULTFMT_NO_SUCH_ITEM if there is none. Its ciphertext stays in the file until vaultfmt_compact, and in copies of it. Any thread. */
+vaultfmt_status vaultfmt_remove(vaultfmt_vault *vault, const vaultfmt_key *key);
+
+/* ---- Transactions ----
+ *
+ * Changes that become durable together, in one commit, or not at all. After vaultfmt_begin, vaultfmt_find, _get, _add, _set, _update, _move and
+ * _remove by this thread on this handle are part of it, and see what it did; other calls by this thread on this handle are
+ * VAULTFMT_INVALID_ARGUMENT, other threads' calls on it wait, and other processes cannot write. A call that fails changes nothing, and the transaction goes on.
+ */
+
+/* Starts a transaction, on the newest state. It belongs to the thread that calls this, which must end it.
+   VAULTFMT_READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY, _IO. Any thread. */
+vaultfmt_status vaultfmt_begin(vaultfmt_vault *vault);
+
+/* Makes its changes durable. The transaction has ended in any case: after an error, nothing has changed, but for VAULTFMT_OUTCOME_UNKNOWN, which says
+   that this is not known. The thread that began it. */
+vaultfmt_status vaultfmt_commit(vaultfmt_vault *vault);
+
+/* Gives its changes up. VAULTFMT_INVALID_ARGUMENT if there is no transaction. The thread that began it. */
+vaultfmt_status vaultfmt_rollback(vaultfmt_vault *vault);
+
+/* ---- Many items ---- */
+
+#define VAULTFMT_ANY (-1)
+
+/* Which items: each member that is given must match exactly, `pattern` in part. */
+typedef struct vaultfmt_query {
+    uint32_t struct_size;
+    uint32_t item_class;        /* 0 for any */
+    vaultfmt_bytes service;
+    vaultfmt_bytes account;
+    vaultfmt_bytes server;
+    vaultfmt_bytes protocol;
+    vaultfmt_bytes path;
+    vaultfmt_bytes group;
+    vaultfmt_bytes label;
+    vaultfmt_bytes pattern;     /* what service, account, server or label contain, whatever its case */
+    int64_t port;               /* VAULTFMT_ANY for any */
+    int32_t synchronizable;     /* 0, 1, or VAULTFMT_ANY */
+    uint32_t accessibility;     /* 0 for any */
+} vaultfmt_query;
+
+#define VAULTFMT_QUERY_INIT                                                                                                          \
+    {(uint32_t)sizeof(vaultfmt_query), 0, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, \
+     VAULTFMT_ANY, VAULTFMT_ANY, 0}
+
+typedef struct vaultfmt_cursor vaultfmt_cursor; /* closed with vaultfmt_cursor_close */
+
+/* Starts to go through all matching items in the order of their keys, as they are now, without their secrets; later changes are not seen.
+   Without a query, all items. Any thread. */
+vaultfmt_status vaultfmt_items(vaultfmt_vault *vault, const vaultfmt_query *query, vaultfmt_cursor **cursor);
+
+/* The next item, to be freed with vaultfmt_item_free; VAULTFMT_OK and NULL after the last. _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _IO.
+   One thread at a time for each cursor. */
+vaultfmt_status vaultfmt_cursor_next(vaultfmt_cursor *cursor, const vaultfmt_item **item);
+
+/* Frees a cursor. One thread. */
+void vaultfmt_cursor_close(vaultfmt_cursor *cursor);
+
+/* Takes an item, which is the callee's only until it returns; 0 to go on, anything else to end. */
+typedef int32_t (*vaultfmt_item_function)(void *context, const vaultfmt_item *item);
+
+/* Calls a function with every matching item and its secret, in the order of keys, as they are at the start: the fast way to read everything. A secret
+   that is refused has its reason in secret_status; a damaged one ends it with an error. VAULTFMT_OK also if the function ended it. The
+   function is called on the caller's thread, and may use the vault. Any thread. */
+vaultfmt_status vaultfmt_each_secret(
+    vaultfmt_vault *vault, const vaultfmt_query *query, vaultfmt_item_function function, void *context);
+
+/* ---- Slots ---- */
+
+enum {
+    VAULTFMT_FACTOR_PASSPHRASE = 1,
+    VAULTFMT_FACTOR_GENERATED_KEY_FILE = 2,
+    VAULTFMT_FACTOR_OTHER_KEY_FILE = 4,
+    VAULTFMT_FACTOR_RAW_KEY = 8
+};
+
+typedef struct vaultfmt_slot {
+    uint8_t id[16];
+    uint32_t factors;             /* VAULTFMT_FACTOR_..., all of which it takes */
+    uint32_t is_full;             /* 0: it is scoped to access groups */
+    uint32_t opened_this;         /* 1: it is the one that opened the vault */
+    uint32_t is_weak;             /* 1: its key derivation is below the floor */
+    uint32_t kdf_memory;          /* in KiB; 0 where there is no key derivation */
+    uint32_t kdf_passes;
+    uint32_t kdf_lanes;
+    uint32_t reserved;
+    vaultfmt_bytes name;          /* NULL for who is not an owner */
+    const vaultfmt_bytes *groups; /* that a scoped slot opens; NULL for a full one, and for who is not an owner */
+    size_t group_count;
+} vaultfmt_slot;
+
+typedef struct vaultfmt_slots {
+    const vaultfmt_slot *const *slots; /* in the order of the header */
+    size_t count;
+} vaultfmt_slots;
+
+/* The slots, to be freed with vaultfmt_slots_free. Any thread. */
+vaultfmt_status vaultfmt_get_slots(vaultfmt_vault *vault, const vaultfmt_slots **slots);
+
+/* Frees a list of slots. One thread. */
+void vaultfmt_slots_free(const vaultfmt_slots *slots);
+
+/* What a slot is to be. */
+typedef struct vaultfmt_slot_options {
+    uint32_t struct_size;
+    uint32_t kdf_memory;          /* in KiB; all three 0 when factors are changed: what the slot has, or the default */
+    uint32_t kdf_passes;
+    uint32_t kdf_lanes;
+    uint32_t allow_weak_kdf;      /* as when creating */
+    uint32_t is_scoped;           /* 1: the slot opens the index and the secrets of `groups` only; for a new slot only */
+    vaultfmt_bytes name;          /* at most 63 bytes; for a new slot only */
+    const vaultfmt_bytes *groups; /* at most 32 */
+    size_t group_count;
+} vaultfmt_slot_options;
+
+#define VAULTFMT_SLOT_OPTIONS_INIT {(uint32_t)sizeof(vaultfmt_slot_options), 256u << 10, 3, 4, 0, 0, {NULL, 0}, NULL, 0}
+
+/* Adds a slot, 16 at most, and gives its id. VAULTFMT_NOT_PERMITTED for who is not an owner, _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT, _CANNOT_REPLACE; and what
+   a commit can return. Any thread. */
+vaultfmt_status vaultfmt_slot_add(
+    vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_slot_options *options, uint8_t id[16]);
+
+/* Removes a slot. Removing a scoped one also replaces the keys that it held. VAULTFMT_LAST_SLOT, _NO_SUCH_SLOT; as vaultfmt_slot_add otherwise.
+   Who copied the vault key from a full slot keeps it: only vaultfmt_rotate revokes that. Any thread. */
+vaultfmt_status vaultfmt_slot_remove(vaultfmt_vault *vault, const uint8_t id[16]);
+
+/* Gives a slot other factors: the one with this id, or with NULL the one that opened the vault. Name, groups and place in the list stay, the id
+   does not; options other than the cost must not be given. Re-encrypts nothing but the slot. As vaultfmt_slot_add otherwise. Any thread. */
+vaultfmt_status vaultfmt_slot_change(
+    vaultfmt_vault *vault, const uint8_t *id, const vaultfmt_factors *factors, const vaultfmt_slot_options *options);
+
+/* Gives a slot another name. As vaultfmt_slot_remove otherwise. Any thread. */
+vaultfmt_status vaultfmt_slot_rename(vaultfmt_vault *vault, const uint8_t id[16], vaultfmt_bytes name);
+
+/* Re-encrypts everything under new keys. The slots that these factors open are kept, one of them a full one; the others are dropped. Gives
+   how many items were copied as they are, since their device is not this one; the pointer may be NULL. VAULTFMT_NO_SLOT_OPENS, _LAST_SLOT; as
+   vaultfmt_slot_add otherwise. Any thread. */
+vaultfmt_status vaultfmt_rotate(vaultfmt_vault *vault, const vaultfmt_factors *kept, size_t count, uint64_t *copied);
+
+/* ---- Maintenance ---- */
+
+/* Rewrites the file without what is dead. Gives its length before and after; both pointers may be NULL. VAULTFMT_CANNOT_REPLACE, and what a commit can
+   return. Any thread. */
+vaultfmt_status vaultfmt_compact(vaultfmt_vault *vault, uint64_t *before, uint64_t *after);
+
+typedef struct vaultfmt_problem {
+    vaultfmt_bytes what;
+    uint64_t offset;
+    uint32_t has_offset;
+    uint32_t reserved;
+} vaultfmt_problem;
+
+typedef struct vaultfmt_report {
+    uint32_t is_sound;                  /* every byte was authenticated, and nothing is wrong */
+    uint32_t reserved;
+    uint64_t items;                     /* in the newest state */
+    uint64_t objects;                   /* that were authenticated */
+    uint64_t unopened;                  /* objects whose key is not to be had with this slot and device: they could not be checked */
+    uint64_t problem_count;
+    const vaultfmt_problem *problems;   /* the first 1000 of them */
+    size_t listed_problems;
+} vaultfmt_report;
+
+/* Authenticates every byte of every object. Damage is in the report, to be freed with vaultfmt_report_free, and is not a failure of this call.
+   VAULTFMT_LOCKED, _IO. Any thread. */
+vaultfmt_status vaultfmt_verify(vaultfmt_vault *vault, const vaultfmt_report **report);
+
+/* Frees a report. One thread. */
+void vaultfmt_report_free(const vaultfmt_report *report);
+
+/* ---- What a file shows without a key ---- */
+
+typedef struct vaultfmt_objects {
+    vaultfmt_bytes type; /* record, page, keyring, history or commit */
+    uint64_t count;
+    uint64_t bytes;
+} vaultfmt_objects;
+
+typedef struct vaultfmt_extension {
+    vaultfmt_bytes name;
+    uint64_t size;
+    uint32_t is_critical;
+    uint32_t reserved;
+} vaultfmt_extension;
+
+typedef struct vaultfmt_inspection {
+    uint32_t format_version;
+    uint32_t tail;                        /* VAULTFMT_TAIL_..., by its looks */
+    uint64_t tail_size;
+    uint8_t vault_id[16];
+    uint64_t header_bytes;
+    uint64_t file_bytes;
+    const vaultfmt_slot *const *slots;    /* without names and groups */
+    size_t slot_count;
+    const vaultfmt_extension *extensions;
+    size_t extension_count;
+    const vaultfmt_objects *objects;      /* by type; those that there are none of are left out */
+    size_t object_type_count;
+} vaultfmt_inspection;
+
+/* Reads what a file shows without any key, to be freed with vaultfmt_inspection_free. Nothing of it is authenticated.
+   VAULTFMT_NO_SUCH_FILE, _NOT_A_VAULT, _UNSUPPORTED_VERSION, _UNSUPPORTED_CRITICAL, _HEADER_INVALID, _IO. Any thread. */
+vaultfmt_status vaultfmt_inspect(const char *path, const vaultfmt_inspection **inspection);
+
+/* Frees an inspection. One thread. */
+void vaultfmt_inspection_free(const vaultfmt_inspection *inspection);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,11 @@
+/* For the implementation of vaultfmt.h, and not installed: what vaultfmt_error_text gives, which each thread has of its own. */
+#ifndef VAULTFMT_ERROR_H
+#define VAULTFMT_ERROR_H
+#include <stddef.h>
+#include <stdint.h>
+
+void vaultfmt_internal_clear_error(void);
+
+/* Keeps as much of the text, UTF-8, as fits. */
+void vaultfmt_internal_set_error(const char *text, size_t size, int32_t has_offset, uint64_t offset);
+#endif

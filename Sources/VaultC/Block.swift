@@ -1,0 +1,77 @@
+internal import CVaultFmt
+internal import VaultFmt
+
+/// Memory that a caller gets: a structure and all it points to, in one piece that is wiped when it is freed.
+final class Block {
+    private static let headSize = 16
+
+    // Held for what the structure points to.
+    private let memory: Secret
+    private let secret: Secret?
+
+    private init(_ memory: consuming Secret, _ secret: consuming Secret?) {
+        self.memory = memory
+        self.secret = secret
+    }
+
+    /// Makes a structure. `fill` is called twice, first to find out how much it puts into the arena; a secret that it points to lives as long.
+    static func make<T>(holding secret: consuming Secret? = nil, _ fill: (inout Arena) -> T) -> UnsafePointer<T> {
+        var measuring = Arena(memory: nil)
+        _ = fill(&measuring)
+        let start = headSize + (MemoryLayout<T>.stride + 15) / 16 * 16
+        var memory = Secret(count: start + measuring.size)
+        let base = memory.withUnsafeMutableBytes { $0.baseAddress }
+        guard let base else { preconditionFailure("a block is not empty") }
+        var arena = Arena(memory: base + start)
+        let structure = (base + headSize).bindMemory(to: T.self, capacity: 1)
+        structure.initialize(to: fill(&arena))
+        // In front of the structure stands what owns it.
+        base.storeBytes(of: Unmanaged.passRetained(Block(memory, secret)).toOpaque(), as: UnsafeMutableRawPointer.self)
+        return UnsafePointer(structure)
+    }
+
+    static func free<T>(_ structure: UnsafePointer<T>?) {
+        guard let structure else { return }
+        let owner = (UnsafeRawPointer(structure) - headSize).load(as: UnsafeMutableRawPointer.self)
+        Unmanaged<Block>.fromOpaque(owner).release()
+    }
+}
+
+/// The part of a block behind its structure, filled from front to back. Without memory, it only sums up sizes.
+struct Arena {
+    private let memory: UnsafeMutableRawPointer?
+    private var used = 0
+
+    init(memory: UnsafeMutableRawPointer?) { self.memory = memory }
+
+    /// A multiple of 16, never 0: an empty value points to something, too.
+    var size: Int { used / 16 * 16 + 16 }
+
+    private mutating func take(_ count: Int) -> UnsafeMutableRawPointer? {
+        defer { used += count }
+        return memory.map { $0 + used }
+    }
+
+    mutating func put(_ bytes: [UInt8]) -> vaultfmt_bytes {
+        let place = take(bytes.count)
+        if let place { bytes.withUnsafeBytes { if let start = $0.baseAddress { place.copyMemory(from: start, byteCount: $0.count) } } }
+        return vaultfmt_bytes(data: place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, size: bytes.count)
+    }
+
+    mutating func put(_ text: String) -> vaultfmt_bytes { put(Array(text.utf8)) }
+
+    /// An array in one piece, for values whose size stays what it is. Never NULL.
+    mutating func put<T>(_ values: [T]) -> UnsafePointer<T>? {
+        used = (used + 15) / 16 * 16
+        let place = take(values.count * MemoryLayout<T>.stride)?.bindMemory(to: T.self, capacity: values.count)
+        if let place { for (index, value) in values.enumerated() { (place + index).initialize(to: value) } }
+        return UnsafePointer(place)
+    }
+
+    /// An array of pointers, for structures that may get more members.
+    mutating func putPointers<T>(_ values: [T]) -> UnsafePointer<UnsafePointer<T>?>? {
+        var pointers: [UnsafePointer<T>?] = []
+        for value in values { pointers.append(put([value])) }
+        return put(pointers)
+    }
+}

@@ -1,0 +1,61 @@
+// The header documents these functions, and gives them their names.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
+
+public import CVaultFmt
+internal import VaultFmt
+
+@c @implementation
+public func vaultfmt_items(
+    _ vault: OpaquePointer?, _ query: UnsafePointer<vaultfmt_query>?, _ cursor: UnsafeMutablePointer<OpaquePointer?>?
+) -> vaultfmt_status {
+    cursor?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(cursor, "cursor")
+        let items = try Handle.vault(vault).vault.items(matching: try Input.query(query))
+        out.pointee = Handle.owning(CursorHandle(items))
+    }
+}
+
+@c @implementation
+public func vaultfmt_cursor_next(
+    _ cursor: OpaquePointer?, _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
+) -> vaultfmt_status {
+    item?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(item, "item")
+        if let next = try Handle.cursor(cursor).next() { out.pointee = Output.item(next) }
+    }
+}
+
+@c @implementation
+public func vaultfmt_cursor_close(_ cursor: OpaquePointer?) { Handle.release(cursor, CursorHandle.self) }
+
+@c @implementation
+public func vaultfmt_each_secret(
+    _ vault: OpaquePointer?, _ query: UnsafePointer<vaultfmt_query>?, _ function: vaultfmt_item_function?,
+    _ context: UnsafeMutableRawPointer?
+) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        let handle = try Handle.vault(vault)
+        let function = try given(function, "function")
+        var hasEnded = false
+        do throws(VaultError) {
+            try handle.vault.forEachSecret(matching: try Input.query(query)) { (item, secret) throws(VaultError) in
+                let structure =
+                    switch secret {
+                    case .opened(let bytes): Output.item(item, lending: bytes)
+                    case .refused(let error): Output.item(item, refusal: error.code.rawValue)
+                    }
+                defer { Block.free(structure) }
+                guard function(context, structure) == 0 else {
+                    hasEnded = true
+                    throw VaultError(.invalidArgument, "the caller has ended it")
+                }
+            }
+        } catch {
+            guard hasEnded else { throw error }
+        }
+        // What the function called may have left a text.
+        vaultfmt_internal_clear_error()
+    }
+}

@@ -1,0 +1,77 @@
+internal import CVaultFmt
+internal import VaultFmt
+
+/// What callers pass in: checked, and copied.
+enum Input {
+    /// More than any secret, passphrase or key file may have: nothing so large is copied to find out.
+    private static let mostBytes = 128 << 20
+
+    static func buffer(_ bytes: vaultfmt_bytes) throws(VaultError) -> UnsafeRawBufferPointer? {
+        guard let data = bytes.data else {
+            guard bytes.size == 0 else { throw VaultError(.invalidArgument, "bytes with a size have no pointer") }
+            return nil
+        }
+        // A size beyond half of the address space comes as a negative number.
+        guard (0...mostBytes).contains(bytes.size) else {
+            throw VaultError(.limitExceeded, "\(UInt(bitPattern: bytes.size)) bytes are more than anything may have")
+        }
+        return UnsafeRawBufferPointer(start: data, count: bytes.size)
+    }
+
+    /// Nil where it was not given.
+    static func secret(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret? {
+        guard let buffer = try buffer(bytes) else { return nil }
+        return Secret(copying: buffer)
+    }
+
+    static func text(_ bytes: vaultfmt_bytes, _ name: StaticString) throws(VaultError) -> String? {
+        guard let buffer = try buffer(bytes) else { return nil }
+        guard let text = String(validating: buffer, as: UTF8.self) else { throw VaultError(.invalidArgument, "\(name) is not UTF-8") }
+        return text
+    }
+
+    static func array(_ bytes: vaultfmt_bytes) throws(VaultError) -> [UInt8] { Array(try buffer(bytes) ?? .init(start: nil, count: 0)) }
+
+    /// A path, or other text that ends with a NUL.
+    static func string(_ text: UnsafePointer<CChar>?, _ name: StaticString) throws(VaultError) -> String {
+        guard let text = String(validatingCString: try given(text, name)) else {
+            throw VaultError(.invalidArgument, "\(name) is not UTF-8")
+        }
+        return text
+    }
+
+    static func elements<T>(_ start: UnsafePointer<T>?, _ count: Int, _ name: StaticString) throws(VaultError) -> UnsafeBufferPointer<T> {
+        guard (0...65_536).contains(count) else { throw VaultError(.limitExceeded, "\(name) are more than 65536") }
+        return UnsafeBufferPointer(start: count == 0 ? nil : try given(start, name), count: count)
+    }
+
+    // MARK: factors
+
+    static func factors(_ pointer: UnsafePointer<vaultfmt_factors>?) throws(VaultError) -> Factors {
+        let given = try given(pointer, sized: \.struct_size, "factors")
+        if let rawKey = try secret(given.raw_key) {
+            guard given.passphrase.data == nil, given.key_file.data == nil else {
+                throw VaultError(.invalidArgument, "a raw key stands alone, without passphrase and key file")
+            }
+            return try Factors(rawKey: rawKey)
+        }
+        var keyFile: KeyFile?
+        if let contents = try secret(given.key_file) { keyFile = try KeyFile(contents: contents) }
+        return try Factors(passphrase: try secret(given.passphrase), keyFile: keyFile)
+    }
+
+    static func device(_ bytes: vaultfmt_bytes) throws(VaultError) -> Device? {
+        guard let contents = try secret(bytes) else { return nil }
+        return try Device(fileContents: contents)
+    }
+
+    // MARK: slots
+
+    static func slotID(_ id: UnsafePointer<UInt8>?) throws(VaultError) -> SlotID {
+        let digits = Array("0123456789abcdef")
+        let bytes = UnsafeBufferPointer(start: try given(id, "id"), count: 16)
+        let text = String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+        guard let id = SlotID(hex: text) else { throw VaultError(.invalidArgument, "a slot's id has 16 bytes") }
+        return id
+    }
+}

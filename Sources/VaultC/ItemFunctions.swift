@@ -1,0 +1,141 @@
+// The header documents these functions, and gives them their names.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
+
+public import CVaultFmt
+internal import VaultFmt
+
+// MARK: reading
+
+@c @implementation
+public func vaultfmt_item_free(_ item: UnsafePointer<vaultfmt_item>?) { Block.free(item) }
+
+@c @implementation
+public func vaultfmt_find(
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
+) -> vaultfmt_status {
+    item?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(item, "item")
+        let handle = try Handle.vault(vault)
+        let key = try Input.key(key)
+        let found: Item?
+        if let transaction = handle.transaction { found = try transaction.item(key) } else { found = try handle.vault.item(key) }
+        guard let found else { throw noSuchItem }
+        out.pointee = Output.item(found)
+    }
+}
+
+@c @implementation
+public func vaultfmt_get(
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
+) -> vaultfmt_status {
+    item?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(item, "item")
+        let handle = try Handle.vault(vault)
+        let key = try Input.key(key)
+        let found: OpenedItem?
+        if let transaction = handle.transaction { found = try transaction.get(key) } else { found = try handle.vault.get(key) }
+        guard let found else { throw noSuchItem }
+        out.pointee = Output.item(found)
+    }
+}
+
+private var noSuchItem: VaultError { VaultError(.noSuchItem, "no such item") }
+
+// MARK: changing
+
+@c @implementation
+public func vaultfmt_add(
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ secret: vaultfmt_bytes, _ details: UnsafePointer<vaultfmt_details>?
+) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        let handle = try Handle.vault(vault)
+        let key = try Input.key(key)
+        let details = try Input.details(details)
+        let secret = try requiredSecret(secret)
+        try handle.changing { (transaction) throws(VaultError) in
+            try transaction.add(
+                key, secret: secret, attributes: details.attributes.set, accessibility: details.accessibility ?? .whenUnlocked,
+                created: details.created, modified: details.modified)
+        }
+    }
+}
+
+@c @implementation
+public func vaultfmt_set(
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ secret: vaultfmt_bytes, _ details: UnsafePointer<vaultfmt_details>?
+) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        let handle = try Handle.vault(vault)
+        let key = try Input.key(key)
+        let details = try Input.details(details)
+        let secret = try requiredSecret(secret)
+        try handle.changing { (transaction) throws(VaultError) in
+            try transaction.set(
+                key, secret: secret, attributes: details.attributes, accessibility: details.accessibility, created: details.created,
+                modified: details.modified)
+        }
+    }
+}
+
+private func requiredSecret(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret {
+    guard let secret = try Input.secret(bytes) else { throw VaultError(.invalidArgument, "the secret is NULL; an empty one has a pointer") }
+    return secret
+}
+
+@c @implementation
+public func vaultfmt_update(
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ details: UnsafePointer<vaultfmt_details>?
+) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        let handle = try Handle.vault(vault)
+        let key = try Input.key(key)
+        let details = try Input.details(details)
+        guard details.created == nil, details.modified == nil else {
+            throw VaultError(.invalidArgument, "updating an item does not set its times")
+        }
+        try handle.changing { (transaction) throws(VaultError) in
+            try transaction.update(key, attributes: details.attributes, accessibility: details.accessibility)
+        }
+    }
+}
+
+@c @implementation
+public func vaultfmt_move(
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ newKey: UnsafePointer<vaultfmt_key>?
+) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        let handle = try Handle.vault(vault)
+        let key = try Input.key(key)
+        let newKey = try Input.key(newKey)
+        try handle.changing { (transaction) throws(VaultError) in try transaction.move(key, to: newKey) }
+    }
+}
+
+@c @implementation
+public func vaultfmt_remove(_ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        let handle = try Handle.vault(vault)
+        let key = try Input.key(key)
+        let wasThere = try handle.changing { (transaction) throws(VaultError) in try transaction.remove(key) }
+        guard wasThere else { throw noSuchItem }
+    }
+}
+
+// MARK: transactions
+
+@c @implementation
+public func vaultfmt_begin(_ vault: OpaquePointer?) -> vaultfmt_status {
+    status { () throws(VaultError) in try Handle.vault(vault).begin() }
+}
+
+@c @implementation
+public func vaultfmt_commit(_ vault: OpaquePointer?) -> vaultfmt_status {
+    status { () throws(VaultError) in try Handle.vault(vault).commit() }
+}
+
+@c @implementation
+public func vaultfmt_rollback(_ vault: OpaquePointer?) -> vaultfmt_status {
+    status { () throws(VaultError) in try Handle.vault(vault).rollBack() }
+}

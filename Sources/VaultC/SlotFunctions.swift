@@ -1,0 +1,106 @@
+// The header documents these functions, and gives them their names.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
+
+public import CVaultFmt
+internal import VaultBytes
+internal import VaultFmt
+
+@c @implementation
+public func vaultfmt_get_slots(
+    _ vault: OpaquePointer?, _ slots: UnsafeMutablePointer<UnsafePointer<vaultfmt_slots>?>?
+) -> vaultfmt_status {
+    slots?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(slots, "slots")
+        let all = try Handle.vault(vault).vault.slots()
+        out.pointee = Block.make { arena in vaultfmt_slots(slots: Output.slots(all, &arena), count: all.count) }
+    }
+}
+
+@c @implementation
+public func vaultfmt_slots_free(_ slots: UnsafePointer<vaultfmt_slots>?) { Block.free(slots) }
+
+@c @implementation
+public func vaultfmt_slot_add(
+    _ vault: OpaquePointer?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_slot_options>?,
+    _ id: UnsafeMutablePointer<UInt8>?
+) -> vaultfmt_status {
+    id?.update(repeating: 0, count: 16)
+    return status { () throws(VaultError) in
+        let out = try given(id, "id")
+        let vault = try Handle.vault(vault).vault
+        let factors = try Input.factors(factors)
+        let added: SlotID
+        if let options = try optional(options, sized: \.struct_size, "options") {
+            added = try vault.addSlot(
+                factors, cost: cost(options), name: try Input.text(options.name, "name") ?? "", grantedGroups: try groups(options),
+                allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
+        } else {
+            added = try vault.addSlot(factors)
+        }
+        for (index, byte) in added.bytes.bytes.enumerated() { out[index] = byte }
+    }
+}
+
+private func cost(_ options: vaultfmt_slot_options) -> KDFCost {
+    KDFCost(memoryKiB: options.kdf_memory, passes: options.kdf_passes, lanes: options.kdf_lanes)
+}
+
+private func groups(_ options: vaultfmt_slot_options) throws(VaultError) -> [String]? {
+    let given = try Input.elements(options.groups, options.group_count, "groups")
+    guard try flag(options.is_scoped, "is_scoped") else {
+        guard given.isEmpty else { throw VaultError(.invalidArgument, "a slot that is not scoped has no groups") }
+        return nil
+    }
+    var names: [String] = []
+    for group in given { names.append(try Input.text(group, "a group") ?? "") }
+    return names
+}
+
+@c @implementation
+public func vaultfmt_slot_remove(_ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?) -> vaultfmt_status {
+    status { () throws(VaultError) in try Handle.vault(vault).vault.removeSlot(try Input.slotID(id)) }
+}
+
+@c @implementation
+public func vaultfmt_slot_change(
+    _ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ factors: UnsafePointer<vaultfmt_factors>?,
+    _ options: UnsafePointer<vaultfmt_slot_options>?
+) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        let vault = try Handle.vault(vault).vault
+        var slot: SlotID?
+        if id != nil { slot = try Input.slotID(id) }
+        let factors = try Input.factors(factors)
+        guard let options = try optional(options, sized: \.struct_size, "options") else {
+            return try vault.changeFactors(of: slot, to: factors)
+        }
+        guard options.is_scoped == 0, options.group_count == 0, options.name.data == nil else {
+            throw VaultError(.invalidArgument, "a slot keeps its name and its groups when its factors are changed")
+        }
+        let keepsCost = options.kdf_memory == 0 && options.kdf_passes == 0 && options.kdf_lanes == 0
+        try vault.changeFactors(
+            of: slot, to: factors, cost: keepsCost ? nil : cost(options), allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
+    }
+}
+
+@c @implementation
+public func vaultfmt_slot_rename(_ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ name: vaultfmt_bytes) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        try Handle.vault(vault).vault.renameSlot(try Input.slotID(id), to: try Input.text(name, "name") ?? "")
+    }
+}
+
+@c @implementation
+public func vaultfmt_rotate(
+    _ vault: OpaquePointer?, _ kept: UnsafePointer<vaultfmt_factors>?, _ count: Int, _ copied: UnsafeMutablePointer<UInt64>?
+) -> vaultfmt_status {
+    copied?.pointee = 0
+    return status { () throws(VaultError) in
+        var rotation = try Handle.vault(vault).vault.rotation()
+        let all = try Input.elements(kept, count, "kept")
+        for index in all.indices { _ = try rotation.keep(try Input.factors(all.baseAddress.map { $0 + index })) }
+        let report = try rotation.run()
+        copied?.pointee = UInt64(report.copiedDeviceBound.count)
+    }
+}

@@ -1,0 +1,169 @@
+// The header documents these functions, and gives them their names.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
+
+public import CVaultFmt
+internal import VaultBytes
+internal import VaultFmt
+
+// MARK: creating, opening, closing
+
+@c @implementation
+public func vaultfmt_create(
+    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_create_options>?,
+    _ vault: UnsafeMutablePointer<OpaquePointer?>?
+) -> vaultfmt_status {
+    vault?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(vault, "vault")
+        let options = try Input.createOptions(options)
+        let created = try Vault.create(at: try Input.string(path, "path"), factors: try Input.factors(factors), options: options)
+        out.pointee = Handle.owning(VaultHandle(created))
+    }
+}
+
+@c @implementation
+public func vaultfmt_open(
+    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_open_options>?,
+    _ vault: UnsafeMutablePointer<OpaquePointer?>?
+) -> vaultfmt_status {
+    vault?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(vault, "vault")
+        let options = try Input.openOptions(options)
+        let opened = try Vault.open(try Input.string(path, "path"), factors: try Input.factors(factors), options: options)
+        out.pointee = Handle.owning(VaultHandle(opened))
+    }
+}
+
+@c @implementation
+public func vaultfmt_close(_ vault: OpaquePointer?) {
+    guard vault != nil else { return }
+    _ = status { () throws(VaultError) in
+        let handle = try Handle.vault(vault)
+        if handle.transaction != nil { try handle.rollBack() }
+    }
+    Handle.release(vault, VaultHandle.self)
+}
+
+@c @implementation
+public func vaultfmt_refresh(_ vault: OpaquePointer?) -> vaultfmt_status {
+    status { () throws(VaultError) in try Handle.vault(vault).vault.refresh() }
+}
+
+@c @implementation
+public func vaultfmt_lock(_ vault: OpaquePointer?) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        let handle = try Handle.vault(vault)
+        guard handle.transaction == nil else {
+            throw VaultError(.invalidArgument, "a vault cannot be locked within a transaction")
+        }
+        handle.vault.lock()
+    }
+}
+
+@c @implementation
+public func vaultfmt_unlock(
+    _ vault: OpaquePointer?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_open_options>?
+) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        try Handle.vault(vault).vault.unlock(try Input.factors(factors), limits: try Input.limits(options))
+    }
+}
+
+// MARK: unlocking once
+
+@c @implementation
+public func vaultfmt_keep_open(_ vault: OpaquePointer?, _ seconds: UInt32) -> vaultfmt_status {
+    status { () throws(VaultError) in try Handle.vault(vault).vault.keepOpen(seconds: seconds) }
+}
+
+@c @implementation
+public func vaultfmt_open_kept(
+    _ path: UnsafePointer<CChar>?, _ options: UnsafePointer<vaultfmt_open_options>?, _ vault: UnsafeMutablePointer<OpaquePointer?>?
+) -> vaultfmt_status {
+    vault?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(vault, "vault")
+        let options = try Input.openOptions(options)
+        guard let opened = try Vault.openKept(try Input.string(path, "path"), options: options) else {
+            throw VaultError(.noSlotOpens, "the vault is not kept open")
+        }
+        out.pointee = Handle.owning(VaultHandle(opened))
+    }
+}
+
+@c @implementation
+public func vaultfmt_end_keeping(_ path: UnsafePointer<CChar>?) -> vaultfmt_status {
+    status { () throws(VaultError) in _ = try Vault.endKeeping(try Input.string(path, "path")) }
+}
+
+// MARK: state
+
+@c @implementation
+public func vaultfmt_get_info(_ vault: OpaquePointer?, _ info: UnsafeMutablePointer<vaultfmt_info>?) -> vaultfmt_status {
+    let size = info?.pointee.struct_size ?? 0
+    return status { () throws(VaultError) in
+        let out = try given(info, "info")
+        try check(size: size, of: vaultfmt_info.self, "info")
+        out.pointee = vaultfmt_info()
+        out.pointee.struct_size = size
+        let handle = try Handle.vault(vault)
+        guard handle.transaction == nil else {
+            throw VaultError(.invalidArgument, "a transaction is open on this thread: end it before")
+        }
+        let vault = handle.vault
+        let anchor = vault.anchor
+        var new = vaultfmt_info()
+        new.struct_size = size
+        new.is_writable = vault.isWritable ? 1 : 0
+        new.is_locked = vault.isLocked ? 1 : 0
+        new.is_owner = vault.access == .owner ? 1 : 0
+        new.generation = anchor.generation
+        Output.fill(&new.vault_id, vault.id.bytes.bytes)
+        Output.fill(&new.fingerprint, Array(vault.fingerprint.utf8))
+        Output.fill(&new.anchor, Array(anchor.description.utf8))
+        (new.tail, new.tail_size) = Output.tail(vault.tail)
+        out.pointee = new
+    }
+}
+
+@c @implementation
+public func vaultfmt_check_anchor(
+    _ vault: OpaquePointer?, _ anchor: UnsafePointer<CChar>?, _ verdict: UnsafeMutablePointer<Int32>?
+) -> vaultfmt_status {
+    verdict?.pointee = 0
+    return status { () throws(VaultError) in
+        let out = try given(verdict, "verdict")
+        let found = try Handle.vault(vault).vault.verdict(on: try Input.anchor(anchor))
+        let number =
+            switch found {
+            case .same: VAULTFMT_SAME
+            case .descends: VAULTFMT_DESCENDS
+            case .older: VAULTFMT_OLDER
+            case .forked: VAULTFMT_OTHER_PAST
+            case .unprovable: VAULTFMT_UNPROVABLE
+            }
+        out.pointee = Int32(number)
+    }
+}
+
+@c @implementation
+public func vaultfmt_get_statistics(
+    _ vault: OpaquePointer?, _ statistics: UnsafeMutablePointer<vaultfmt_statistics>?
+) -> vaultfmt_status {
+    let size = statistics?.pointee.struct_size ?? 0
+    return status { () throws(VaultError) in
+        let out = try given(statistics, "statistics")
+        try check(size: size, of: vaultfmt_statistics.self, "statistics")
+        out.pointee = vaultfmt_statistics()
+        out.pointee.struct_size = size
+        let found = try Handle.vault(vault).vault.statistics()
+        out.pointee.is_memory_locked = found.memoryLocked ? 1 : 0
+        out.pointee.items = found.items
+        out.pointee.tombstones = found.tombstones
+        out.pointee.file_bytes = found.fileBytes
+        out.pointee.live_bytes = found.liveBytes
+        out.pointee.dead_bytes = found.deadBytes
+        out.pointee.tree_height = UInt32(clamping: found.treeHeight)
+    }
+}

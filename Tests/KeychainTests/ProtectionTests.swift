@@ -1,0 +1,118 @@
+import Foundation
+import KeychainAccess
+import SecItem
+import Testing
+import VaultFmt
+
+extension KeychainTests {
+    @Suite("What a vault protects through the Keychain's API")
+    struct ProtectionTests {
+        private let keychain = Keychain(service: "s")
+
+        @Test("locking closes items that are accessible when unlocked, and no others")
+        func lock() throws {
+            let used = try Used(device: Device.random())
+            for accessibility in KeychainAccess.Accessibility.allCases {
+                try keychain.accessibility(accessibility).set(accessibility.description, key: accessibility.description)
+            }
+            let open: Set<KeychainAccess.Accessibility> = [
+                .afterFirstUnlock, .always, .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly,
+            ]
+            try Keychain.lock()
+            #expect(keychain.allKeys().count == 7)
+            for accessibility in KeychainAccess.Accessibility.allCases {
+                let key = accessibility.description
+                if open.contains(accessibility) {
+                    #expect(try keychain.get(key) == key)
+                } else {
+                    fails(.interactionNotAllowed, saying: "locked") { _ = try keychain.get(key) }
+                    #expect(try keychain.contains(key) && keychain[key] == nil)
+                }
+            }
+            fails(.interactionNotAllowed, saying: "locked") { try keychain.set("1", key: "new") }
+            fails(.interactionNotAllowed) { try keychain.remove("Always") }
+            #expect(SecItemAdd([kSecClass: kSecClassKey], nil) == errSecInteractionNotAllowed)
+            // The program gave the vault, so the program unlocks it.
+            fails(.param, saying: "gave") { try Keychain.unlock() }
+            #expect(SecItemVault.unlock() == errSecParam)
+            try used.vault.unlock(try rawKey())
+            for accessibility in KeychainAccess.Accessibility.allCases { #expect(keychain[accessibility.description] != nil) }
+            #expect(SecItemVault.lock() == errSecSuccess && used.vault.isLocked)
+            #expect(try Keychain.vault === used.vault)
+        }
+
+        @Test("items of this device only need the device's secret")
+        func device() throws {
+            let device = Device.random()
+            let contents = device.fileContents()
+            let used = try Used(device: device)
+            let bound = keychain.accessibility(.afterFirstUnlockThisDeviceOnly)
+            try bound.set("bound", key: "b")
+            try keychain.set("free", key: "f")
+            #expect(
+                try keychain.get("b") == "bound"
+                    && keychain[attributes: "b"]?.accessible == kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly)
+            for other in [try openVault(used.path), try openVault(used.path, device: Device.random())] {
+                used.use(other)
+                fails(.dataNotAvailable, saying: "device") { _ = try keychain.get("b") }
+                #expect(try keychain.get("f") == "free" && keychain.allKeys() == ["b", "f"])
+            }
+            used.use(try openVault(used.path))
+            fails(.dataNotAvailable, saying: "device") { try bound.set("new", key: "n") }
+            used.use(try openVault(used.path, device: try Device(fileContents: contents)))
+            #expect(try keychain.get("b") == "bound")
+        }
+
+        @Test("a scoped slot reads its groups, lists the others, and is refused their secrets and every change")
+        func scoped() throws {
+            let used = try Used()
+            let ci = Keychain(service: "s", accessGroup: "ci")
+            let home = Keychain(service: "s", accessGroup: "home")
+            try ci.set("ci secret", key: "k")
+            try home.set("home secret", key: "h")
+            _ = try used.vault.addSlot(try rawKey(9), name: "ci", grantedGroups: ["ci"])
+            used.use(try openVault(used.path, key: 9))
+            #expect(try ci.get("k") == "ci secret" && ci[attributes: "k"]?.data == Data("ci secret".utf8))
+            #expect(Set(keychain.allKeys()) == ["k", "h"] && home.allItems().count == 1)
+            #expect(try home.contains("h") && home.get("h", handler: { _ in 1 }, orStatus: .authFailed) == nil)
+            fails(.authFailed, saying: "home") { _ = try home.get("h") }
+            #expect(home["h"] == nil && home[data: "h"] == nil && home[attributes: "h"] == nil)
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: used.path))
+            fails(.authFailed, saying: "'ci'") { try ci.set("changed", key: "k") }
+            fails(.authFailed, saying: used.path) { try home.set("new", key: "n") }
+            fails(.authFailed) { try ci.remove("k") }
+            fails(.authFailed) { try home.removeAll() }
+            try ci.remove("nothing")
+            ci["k"] = "changed"
+            ci["k"] = nil
+            let group: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrAccessGroup: "home"]
+            #expect(SecItemCopyMatching(group.merging([kSecReturnData: true]) { $1 }, nil) == errSecAuthFailed)
+            #expect(SecItemCopyMatching(group.merging([kSecReturnAttributes: true]) { $1 }, nil) == errSecSuccess)
+            #expect(SecItemAdd(group, nil) == errSecAuthFailed && SecItemUpdate(group, [kSecAttrLabel: "x"]) == errSecAuthFailed)
+            #expect(SecItemDelete(group) == errSecAuthFailed)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: used.path)) == bytes)
+            #expect(used.said.all.allSatisfy { $0.contains("'\(used.path)'") } && !used.said.all.joined().contains("secret\""))
+            // Opened for reading only, as a file of somebody else's is, it is refused in the same words.
+            used.use(try openVault(used.path, key: 9, writable: false))
+            fails(.authFailed, saying: "'ci'") { try ci.set("changed", key: "k") }
+        }
+
+        @Test("attributes that are sealed with the secret are not seen without its key")
+        func sealedAttributes() throws {
+            let used = try Used()
+            let home = Keychain(service: "s", accessGroup: "home").comment(String(repeating: "x", count: 300)).label("label")
+            try home.set("1", key: "k")
+            _ = try used.vault.addSlot(try rawKey(9), grantedGroups: [])
+            #expect((home.debugDescription.contains("xxx")))
+            used.use(try openVault(used.path, key: 9))
+            #expect(home.debugDescription.contains("label") && !home.debugDescription.contains("xxx"))
+        }
+    }
+}
+
+extension Keychain {
+    /// Nil where `get` throws this status.
+    fileprivate func get<T>(_ key: String, handler: (KeychainAccess.Attributes?) -> T, orStatus status: Status) throws -> T? {
+        do { return try get(key, handler: handler) } catch let thrown as Status where thrown == status { return nil }
+    }
+}

@@ -1,0 +1,56 @@
+"""Builds the C library and what cffi reads of its header, for the wheel that is being made."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from cffi import FFI
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = "libvaultfmt.so.1"
+
+
+def declarations(header: str) -> str:
+    """The header without what cffi does not read: comments, functions with a body, and macros that are no numbers."""
+    header = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    header = re.sub(r'#ifdef __cplusplus\n.*?#endif\n', "", header, flags=re.S)
+    header = re.sub(r"static inline [^{]*\{.*?\n\}", "", header, flags=re.S)
+    header = header.replace("\\\n", " ")
+    lines = header.splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#") or re.match(r"#define VAULTFMT_\w+ \d+$", line))
+
+
+class BuildLibrary(BuildHookInterface[Any]):
+    """Puts the library and the declarations beside the modules, and tells that the wheel is for this kind of machine and any Python 3."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            raise RuntimeError("the package holds a library that is built: install it, not a link to its sources")
+        work = Path(tempfile.mkdtemp())
+        self.work = work
+        environment = {**os.environ, "PREFIX": str(work)}
+        for name in ("LIBDIR", "INCLUDEDIR", "DESTDIR"):
+            environment.pop(name, None)
+        subprocess.run([ROOT / "Tools/c/install"], env=environment, check=True)
+        ffi = FFI()
+        ffi.cdef(declarations((work / "include/vaultfmt.h").read_text()))
+        ffi.set_source("vaultfmt._declarations", None)
+        ffi.emit_python_code(str(work / "_declarations.py"))
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform}"
+        build_data["force_include"] = {
+            str(work / "lib" / LIBRARY): f"vaultfmt/{LIBRARY}",
+            str(work / "_declarations.py"): "vaultfmt/_declarations.py",
+        }
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        shutil.rmtree(self.work)

@@ -1,0 +1,69 @@
+"""Encrypted single-file vaults of passwords, certificates, keys and identities.
+
+    import vaultfmt
+
+    with vaultfmt.create("example.vault", passphrase="correct horse battery staple") as vault:
+        vault["example.org", "ann"] = b"s3cret"
+        print(vault["example.org", "ann"])
+
+A vault is a mapping of keys (`GenericPassword` and the other classes; a pair is a service and an account) to secrets, which are bytes.
+Beyond that, `item`, `search`, `add`, `set`, `change`, `move` and `remove` know attributes, dates and filters, and `transaction` makes
+changes that become durable together. Every error is a `VaultError`, with a class of its own for each status.
+
+Python's bytes and strings are ordinary memory that nobody wipes. `Vault.open` lends a secret in memory that is.
+"""
+
+from .errors import *  # noqa: F403
+from .errors import __all__ as _errors
+from .items import Certificate, GenericPassword, Identity, InternetPassword, Item, ItemKey, KeyItem, OpenedItem
+from .values import (
+    Accessibility,
+    Factors,
+    Inspection,
+    KDFCost,
+    Limits,
+    Report,
+    Slot,
+    Statistics,
+    Tail,
+    Verdict,
+    format_version,
+    generate_device,
+    generate_key_file,
+    inspect,
+    library_version,
+)
+from .vault import Vault, create, end_keeping, open, open_kept
+
+__version__ = library_version()
+
+__all__ = [
+    "Accessibility",
+    "Certificate",
+    "Factors",
+    "GenericPassword",
+    "Identity",
+    "Inspection",
+    "InternetPassword",
+    "Item",
+    "ItemKey",
+    "KDFCost",
+    "KeyItem",
+    "Limits",
+    "OpenedItem",
+    "Report",
+    "Slot",
+    "Statistics",
+    "Tail",
+    "Vault",
+    "Verdict",
+    "create",
+    "end_keeping",
+    "format_version",
+    "generate_device",
+    "generate_key_file",
+    "inspect",
+    "open",
+    "open_kept",
+    *_errors,
+]

@@ -1,0 +1,84 @@
+"""The C library, and what every call of it needs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ._declarations import ffi
+from .errors import error
+
+lib: Any = ffi.dlopen(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libvaultfmt.so.1"))
+
+
+def check(status: int) -> None:
+    """Raises what a status means, in the library's words."""
+    if status == 0:
+        return
+    text = ffi.string(lib.vaultfmt_error_text()).decode("utf-8", "replace")
+    offset = ffi.new("uint64_t *")
+    has_offset = lib.vaultfmt_error_offset(offset)
+    raise error(status, text, int(offset[0]) if has_offset else None)
+
+
+class Arguments:
+    """Arguments of one call: C structures, and the memory that they point to, which is wiped when the call has ended."""
+
+    def __init__(self) -> None:
+        self._kept: list[Any] = []
+        self._wiped: list[tuple[Any, int]] = []
+
+    def __enter__(self) -> Arguments:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for memory, size in self._wiped:
+            lib.vaultfmt_wipe(memory, size)
+        self._kept.clear()
+        self._wiped.clear()
+
+    def keep(self, memory: Any) -> Any:
+        self._kept.append(memory)
+        return memory
+
+    def structure(self, name: str) -> Any:
+        """A zeroed structure with its size, if it has that member."""
+        structure = self.keep(ffi.new(f"{name} *"))
+        if any(field == "struct_size" for field, _ in ffi.typeof(name).fields):
+            structure.struct_size = ffi.sizeof(name)
+        return structure
+
+    def bytes(self, value: bytes | bytearray | memoryview | str | None, field: Any = None) -> Any:
+        """`vaultfmt_bytes` for a value, NULL for None; written to `field` if that is given."""
+        structure = field if field is not None else self.structure("vaultfmt_bytes")[0]
+        if value is None:
+            structure.data = ffi.NULL
+            structure.size = 0
+            return structure
+        if isinstance(value, str):
+            value = value.encode("utf-8", "surrogatepass")
+        # One byte more, so that an empty value has memory too.
+        memory = self.keep(ffi.new("uint8_t[]", len(value) + 1))
+        ffi.memmove(memory, value, len(value))
+        self._wiped.append((memory, len(value)))
+        structure.data = memory
+        structure.size = len(value)
+        return structure
+
+
+def path_bytes(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bytes:
+    """A path as the system takes it."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise ValueError("a path has no NUL")
+    return encoded
+
+
+def to_bytes(value: Any) -> bytes:
+    """A copy of `vaultfmt_bytes`."""
+    return b"" if value.data == ffi.NULL else bytes(ffi.buffer(value.data, value.size))
+
+
+def to_text(value: Any) -> str:
+    """A copy of `vaultfmt_bytes` that are UTF-8."""
+    return to_bytes(value).decode("utf-8")

@@ -1,0 +1,230 @@
+"""An error class for each status of the library."""
+
+from __future__ import annotations
+
+
+class VaultError(Exception):
+    """What went wrong about a vault. `status` is the library's number, `offset` where in the file it is, if it has a place."""
+
+    status: int = 0
+
+    def __init__(self, message: str = "", offset: int | None = None) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+    def __str__(self) -> str:
+        text = str(self.args[0]) if self.args else ""
+        return text if self.offset is None else f"{text} (at byte {self.offset})"
+
+
+class NotAVault(VaultError, ValueError):
+    """The file does not start like a vault."""
+
+    status = 1
+
+
+class UnsupportedVersion(VaultError):
+    """Written in a later format."""
+
+    status = 2
+
+
+class UnsupportedCritical(VaultError):
+    """Needs an extension that this version does not know."""
+
+    status = 3
+
+
+class HeaderInvalid(VaultError, ValueError):
+    """The header is malformed."""
+
+    status = 4
+
+
+class KDFLimit(VaultError):
+    """A slot's key derivation costs more than the limits allow."""
+
+    status = 5
+
+
+class NoSlotOpens(VaultError, PermissionError):
+    """No slot opens with these factors."""
+
+    status = 6
+
+
+class AuthenticationFailed(VaultError):
+    """Something sealed does not authenticate: damaged or altered."""
+
+    status = 7
+
+
+class StructureInvalid(VaultError):
+    """Authentic, but malformed."""
+
+    status = 8
+
+
+class LimitExceeded(VaultError, ValueError):
+    """A length, count or depth is over its limit."""
+
+    status = 9
+
+
+class DeviceBound(VaultError, PermissionError):
+    """The secret is bound to another device."""
+
+    status = 10
+
+
+class Tampered(VaultError):
+    """The newest commit belongs to another header."""
+
+    status = 11
+
+
+class RolledBack(VaultError):
+    """The file is older than a state that is remembered."""
+
+    status = 12
+
+
+class Forked(VaultError):
+    """The file has another past than the state that is remembered."""
+
+    status = 13
+
+
+class NoSuchItem(VaultError, KeyError):
+    """No such item."""
+
+    status = 14
+
+
+class DuplicateItem(VaultError, ValueError):
+    """The item exists already."""
+
+    status = 15
+
+
+class NoSuchFile(VaultError, FileNotFoundError):
+    """No such file."""
+
+    status = 16
+
+
+class FileExists(VaultError, FileExistsError):
+    """The file to be made exists."""
+
+    status = 17
+
+
+class InputOutput(VaultError, OSError):
+    """An operating system call failed."""
+
+    status = 18
+
+
+class NoSpace(VaultError, OSError):
+    """No space is left on the device."""
+
+    status = 19
+
+
+class Busy(VaultError, TimeoutError):
+    """Another writer holds the vault."""
+
+    status = 20
+
+
+class ReadOnly(VaultError, PermissionError):
+    """The vault was opened for reading."""
+
+    status = 21
+
+
+class Locked(VaultError, PermissionError):
+    """The vault is locked."""
+
+    status = 22
+
+
+class NotPermitted(VaultError, PermissionError):
+    """The slot that opened the vault does not grant this."""
+
+    status = 23
+
+
+class OutcomeUnknown(VaultError, OSError):
+    """A sync failed: what was written last may or may not be there. The vault must be opened again."""
+
+    status = 24
+
+
+class CannotReplace(VaultError, OSError):
+    """The file cannot be replaced without losing its links, owner or attributes."""
+
+    status = 25
+
+
+class LastSlot(VaultError, ValueError):
+    """The last full slot cannot be removed."""
+
+    status = 26
+
+
+class NoSuchSlot(VaultError, KeyError):
+    """No such slot."""
+
+    status = 27
+
+
+class KeyFileInvalid(VaultError, ValueError):
+    """The key file is damaged, empty or too large."""
+
+    status = 28
+
+
+class PassphraseInvalid(VaultError, ValueError):
+    """The passphrase is empty, too long or not UTF-8."""
+
+    status = 29
+
+
+class WeakKDF(VaultError, ValueError):
+    """The key derivation's cost is below the floor."""
+
+    status = 30
+
+
+class InvalidArgument(VaultError, ValueError):
+    """An argument is not possible."""
+
+    status = 31
+
+
+class OutOfMemory(VaultError, MemoryError):
+    """The key derivation's memory could not be had."""
+
+    status = 32
+
+
+class NoKernelKeyring(VaultError, OSError):
+    """The system has no kernel keyring, or does not lend it."""
+
+    status = 33
+
+
+_BY_STATUS = {kind.status: kind for kind in VaultError.__subclasses__()}
+
+__all__ = ["VaultError", *(kind.__name__ for kind in _BY_STATUS.values())]
+
+
+def error(status: int, text: str, offset: int | None) -> VaultError:
+    """The error for a status; one that this version does not know is a plain `VaultError` with its number."""
+    kind = _BY_STATUS.get(status)
+    if kind is None:
+        unknown = VaultError(text, offset)
+        unknown.status = status
+        return unknown
+    return kind(text, offset)

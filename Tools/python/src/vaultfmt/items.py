@@ -1,0 +1,205 @@
+"""Items: what they are found by, and what they are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta, timezone
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ._library import Arguments, ffi, lib, to_bytes, to_text
+from .errors import error
+from .values import Accessibility
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class _Key:
+    """What all classes have: the access group, and whether the item is to be synchronised; both are part of the key."""
+
+    item_class: ClassVar[int]
+
+    group: str = dataclasses.field(default="", kw_only=True)
+    synchronizable: bool = dataclasses.field(default=False, kw_only=True)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class GenericPassword(_Key):
+    """The key of a password of an account at a service."""
+
+    item_class: ClassVar[int] = 1
+    service: str
+    account: str = ""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class InternetPassword(_Key):
+    """The key of a password of an account at a server."""
+
+    item_class: ClassVar[int] = 2
+    server: str
+    account: str = ""
+    protocol: str = ""
+    port: int = 0
+    path: str = ""
+    security_domain: str = ""
+    authentication_type: str = ""
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Certificate(_Key):
+    """The key of a certificate; the issuer's name is in DER."""
+
+    item_class: ClassVar[int] = 3
+    type: int
+    issuer: bytes
+    serial_number: bytes
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class KeyItem(_Key):
+    """The key of a cryptographic key; class and type as Apple numbers them."""
+
+    item_class: ClassVar[int] = 4
+    key_class: int
+    key_type: int
+    application_label: bytes
+    application_tag: bytes
+    size_in_bits: int
+    effective_size: int
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Identity(_Key):
+    """The key of a certificate with its private key."""
+
+    item_class: ClassVar[int] = 5
+    type: int
+    issuer: bytes
+    serial_number: bytes
+
+
+ItemKey = GenericPassword | InternetPassword | Certificate | KeyItem | Identity
+_CLASSES: dict[int, Callable[..., ItemKey]] = {
+    kind.item_class: kind for kind in (GenericPassword, InternetPassword, Certificate, KeyItem, Identity)
+}
+
+
+def key_structure(key: ItemKey, arguments: Arguments) -> Any:
+    """`vaultfmt_key *` for a key."""
+    structure = arguments.structure("vaultfmt_key")
+    structure.item_class = key.item_class
+    for field in dataclasses.fields(key):
+        value = getattr(key, field.name)
+        if isinstance(value, (str, bytes)):
+            arguments.bytes(value, getattr(structure, field.name))
+        else:
+            setattr(structure, field.name, value)
+    return structure
+
+
+def _key(structure: Any) -> ItemKey:
+    kind = _CLASSES[structure.item_class]
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        value = getattr(structure, field.name)
+        if field.type == "str":
+            values[field.name] = to_text(value)
+        elif field.type == "bytes":
+            values[field.name] = to_bytes(value)
+        else:
+            values[field.name] = bool(value) if field.type == "bool" else int(value)
+    return kind(**values)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """An item without its secret: what listing and searching read.
+
+    Times are milliseconds since 1970-01-01T00:00:00Z. `attributes` of an item that was found hold those that stand in the index;
+    `sealed_attributes` says how many more there are. `encoded_key` is the key as it stands in the index: its order is the order of items.
+    """
+
+    id: str
+    key: ItemKey
+    encoded_key: bytes
+    attributes: Mapping[str, bytes]
+    sealed_attributes: int
+    accessibility: Accessibility
+    device: str | None
+    created: int
+    modified: int
+    revision: int
+
+    @property
+    def label(self) -> str | None:
+        """The attribute `label`, as text."""
+        value = self.attributes.get("label")
+        return None if value is None else value.decode("utf-8", "replace")
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was made. Raises OverflowError for what datetime cannot hold."""
+        return _EPOCH + timedelta(milliseconds=self.created)
+
+    @property
+    def modified_at(self) -> datetime:
+        """When secret or attributes were changed last. Raises OverflowError for what datetime cannot hold."""
+        return _EPOCH + timedelta(milliseconds=self.modified)
+
+
+def item(structure: Any) -> Item:
+    """A copy of `vaultfmt_item`, without the secret."""
+    attributes = {}
+    for index in range(structure.attribute_count):
+        attribute = structure.attributes[index]
+        attributes[to_text(attribute.name)] = to_bytes(attribute.value)
+    return Item(
+        id=bytes(structure.id).hex(),
+        key=_key(structure.key),
+        encoded_key=to_bytes(structure.encoded_key),
+        attributes=MappingProxyType(attributes),
+        sealed_attributes=structure.sealed_attribute_count,
+        accessibility=Accessibility(structure.accessibility),
+        device=bytes(structure.device).hex() if structure.is_device_bound else None,
+        created=structure.created,
+        modified=structure.modified,
+        revision=structure.revision,
+    )
+
+
+class OpenedItem:
+    """An item with its secret, in memory that is wiped when the `with` that it is used in ends.
+
+    `secret` lends that memory; it must not be used later. `bytes(opened.secret)` is a copy, which nobody wipes.
+    """
+
+    def __init__(self, structure: Any) -> None:
+        self._structure = structure
+        self.item = item(structure)
+
+    def __enter__(self) -> OpenedItem:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def secret(self) -> memoryview:
+        """The secret's bytes. Raises what kept the library from reading it, and ValueError after the end."""
+        if self._structure is None:
+            raise ValueError("the item's memory was wiped")
+        structure = self._structure
+        if structure.secret_status != 0:
+            name = ffi.string(lib.vaultfmt_status_name(structure.secret_status)).decode()
+            raise error(structure.secret_status, f"the secret cannot be read: {name}", None)
+        return memoryview(ffi.buffer(structure.secret.data, structure.secret.size)).toreadonly()
+
+    def close(self) -> None:
+        """Wipes the memory; does nothing the second time."""
+        structure, self._structure = self._structure, None
+        if structure is not None:
+            lib.vaultfmt_item_free(structure)

@@ -1,0 +1,160 @@
+"""A backend of the `keyring` package that keeps passwords in a vault.
+
+It is found by itself once a vault is there: `VAULTFMT_VAULT`, or the command's default vault. It is opened as `vaultfmt.local` does: with
+the factors in the environment, or with what `vaultfmt unlock` keeps. A password is the generic password of the service and the user name,
+whatever characters those are made of.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from keyring import credentials, errors
+from keyring.backend import KeyringBackend
+
+try:
+    from keyring.compat import properties
+except ImportError:  # before keyring 25
+    from keyring._compat import properties  # type: ignore[import-not-found,no-redef]
+
+from . import local
+from .errors import (
+    InputOutput,
+    InvalidArgument,
+    LimitExceeded,
+    NoSlotOpens,
+    NoSuchFile,
+    NoSuchItem,
+    OutcomeUnknown,
+    ReadOnly,
+    VaultError,
+)
+from .items import GenericPassword
+from .vault import Vault
+
+Result = TypeVar("Result")
+
+
+class VaultKeyring(KeyringBackend):
+    """Passwords in a vault. `vault` names the file; it can be set by KEYRING_PROPERTY_VAULT."""
+
+    vault: str | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._opened: Vault | None = None
+        self._process = os.getpid()
+        self._guard = threading.Lock()
+
+    @properties.classproperty  # type: ignore[misc]
+    def priority(cls) -> float:
+        """Above backends that keep passwords in plaintext, and below a desktop's own."""
+        path = os.environ.get("KEYRING_PROPERTY_VAULT") or local.default_path()
+        if not os.path.exists(path):
+            raise RuntimeError(f'there is no vault "{path}"; make one with "vaultfmt create"')
+        return 4.5
+
+    # ---- What keyring asks for ----
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """The password, or None. Raises KeyringLocked where nothing opens the vault."""
+
+        def read(vault: Vault) -> bytes | None:
+            try:
+                return vault[service, username]
+            except NoSuchItem:
+                return None
+
+        secret = self._reading(read)
+        return None if secret is None else self._text(secret, service)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Keeps a password; it is durable on return. Attributes that the item has stay."""
+        try:
+            self._writing(lambda vault: vault.set(GenericPassword(service, username), password.encode("utf-8", "surrogatepass")))
+        except (LimitExceeded, InvalidArgument, ReadOnly, OutcomeUnknown) as error:
+            raise errors.PasswordSetError(str(error)) from error
+
+    def delete_password(self, service: str, username: str) -> None:
+        """Removes a password."""
+        try:
+            self._writing(lambda vault: vault.remove(GenericPassword(service, username)))
+        except NoSuchItem as error:
+            raise errors.PasswordDeleteError("there is no such password") from error
+        except (LimitExceeded, InvalidArgument, ReadOnly, OutcomeUnknown) as error:
+            raise errors.PasswordDeleteError(str(error)) from error
+
+    def get_credential(self, service: str, username: str | None) -> credentials.Credential | None:
+        """User name and password; without a user name, those of the service's first item."""
+        if username is None:
+            username = self._reading(lambda vault: self._first_account(vault, service))
+        if username is None:
+            return None
+        password = self.get_password(service, username)
+        return None if password is None else credentials.SimpleCredential(username, password)
+
+    # ---- The vault ----
+
+    @staticmethod
+    def _first_account(vault: Vault, service: str) -> str | None:
+        for item in vault.search(item_class=GenericPassword, service=service, group="", synchronizable=False):
+            assert isinstance(item.key, GenericPassword)
+            return item.key.account
+        return None
+
+    @staticmethod
+    def _text(secret: bytes, service: str) -> str:
+        try:
+            return secret.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise errors.KeyringError(f"the secret for {service!r} is no text") from None
+
+    def _reading(self, body: Callable[[Vault], Result]) -> Result:
+        return self._with_vault(body)
+
+    def _writing(self, body: Callable[[Vault], None]) -> None:
+        def write(vault: Vault) -> None:
+            body(vault)
+            local.remember(vault)
+
+        self._with_vault(write)
+
+    def _with_vault(self, body: Callable[[Vault], Result]) -> Result:
+        """Runs `body` on the newest state of the vault, which stays open while the process lives: the key derivation runs once."""
+        try:
+            with self._guard:
+                return body(self._newest())
+        except NoSlotOpens as error:
+            raise errors.KeyringLocked(str(error)) from error
+        except (NoSuchItem, LimitExceeded, InvalidArgument, ReadOnly, OutcomeUnknown):
+            raise
+        except (VaultError, OSError) as error:
+            raise errors.KeyringError(str(error)) from error
+
+    def _newest(self) -> Vault:
+        path = self.vault or local.default_path()
+        if self._opened is not None and self._process != os.getpid():
+            # The parent's: a handle is of one process.
+            self._opened._handle = None
+        elif self._opened is not None and self._opened.path == path:
+            try:
+                self._opened.refresh()
+                return self._opened
+            except VaultError:
+                # Other keys, another file: opening it anew says what it is.
+                self._opened.close()
+        self._opened = None
+        self._process = os.getpid()
+        try:
+            self._opened = local.open(path, writable=True)
+        except InputOutput:
+            if os.access(path, os.W_OK) or not os.access(path, os.R_OK):
+                raise
+            self._opened = local.open(path)
+        except NoSuchFile as error:
+            raise errors.NoKeyringError(str(error)) from error
+        return self._opened
+

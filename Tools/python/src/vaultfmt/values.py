@@ -1,0 +1,211 @@
+"""Values that go into calls and come out of them, and calls that need no vault."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import os
+from typing import Any
+
+from ._library import Arguments, check, ffi, lib, path_bytes, to_text
+
+BytesLike = bytes | bytearray | memoryview
+
+
+class Accessibility(enum.IntEnum):
+    """When a secret can be read: which keys a locked vault keeps, and whether the device is needed that wrote it."""
+
+    WHEN_UNLOCKED = 1
+    AFTER_FIRST_UNLOCK = 2
+    ALWAYS = 3
+    WHEN_PASSCODE_SET_THIS_DEVICE_ONLY = 4
+    WHEN_UNLOCKED_THIS_DEVICE_ONLY = 5
+    AFTER_FIRST_UNLOCK_THIS_DEVICE_ONLY = 6
+    ALWAYS_THIS_DEVICE_ONLY = 7
+
+
+class Verdict(enum.IntEnum):
+    """How a state stands to one that was remembered."""
+
+    SAME = 0
+    DESCENDS = 1
+    OLDER = 2
+    FORKED = 3
+    UNPROVABLE = 4
+
+
+class Tail(enum.IntEnum):
+    """What stands after the newest commit."""
+
+    CLEAN = 0
+    WRITE_IN_PROGRESS = 1
+    DAMAGED = 2
+    INCOMPLETE = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Factors:
+    """What opens a slot: a passphrase (text, or UTF-8), the content of a key file, both together, or a raw key of 32 bytes alone."""
+
+    passphrase: str | BytesLike | None = dataclasses.field(default=None, repr=False)
+    key_file: BytesLike | None = dataclasses.field(default=None, repr=False)
+    raw_key: BytesLike | None = dataclasses.field(default=None, repr=False)
+
+    def structure(self, arguments: Arguments) -> Any:
+        """`vaultfmt_factors *`."""
+        structure = arguments.structure("vaultfmt_factors")
+        self.fill(structure, arguments)
+        return structure
+
+    def fill(self, structure: Any, arguments: Arguments) -> None:
+        structure.struct_size = ffi.sizeof("vaultfmt_factors")
+        arguments.bytes(self.passphrase, structure.passphrase)
+        arguments.bytes(self.key_file, structure.key_file)
+        arguments.bytes(self.raw_key, structure.raw_key)
+
+
+@dataclasses.dataclass(frozen=True)
+class KDFCost:
+    """What Argon2id costs to turn a passphrase into a key; the default is 256 MiB, 3 passes, 4 lanes."""
+
+    memory_kib: int = 256 << 10
+    passes: int = 3
+    lanes: int = 4
+    allow_weak: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """How much key derivation a file may ask of who opens it; over it, `KDFLimit` before any work."""
+
+    memory_kib: int = 2 << 20
+    passes: int = 16
+    lanes: int = 16
+    work: int = 16 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    """A slot. Name and groups are None for who is not an owner; groups also for a full slot."""
+
+    id: str
+    is_full: bool
+    opened_this: bool
+    is_weak: bool
+    takes_passphrase: bool
+    takes_key_file: bool
+    takes_raw_key: bool
+    cost: KDFCost | None
+    name: str | None
+    groups: tuple[str, ...] | None
+
+
+def slot(structure: Any) -> Slot:
+    """A copy of `vaultfmt_slot`."""
+    cost = None
+    if structure.kdf_memory:
+        cost = KDFCost(structure.kdf_memory, structure.kdf_passes, structure.kdf_lanes, bool(structure.is_weak))
+    groups = None
+    if structure.groups != ffi.NULL:
+        groups = tuple(to_text(structure.groups[index]) for index in range(structure.group_count))
+    return Slot(
+        id=bytes(structure.id).hex(),
+        is_full=bool(structure.is_full),
+        opened_this=bool(structure.opened_this),
+        is_weak=bool(structure.is_weak),
+        takes_passphrase=bool(structure.factors & 1),
+        takes_key_file=bool(structure.factors & 6),
+        takes_raw_key=bool(structure.factors & 8),
+        cost=cost,
+        name=None if structure.name.data == ffi.NULL else to_text(structure.name),
+        groups=groups,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """A vault in figures."""
+
+    items: int
+    tombstones: int
+    file_bytes: int
+    live_bytes: int
+    dead_bytes: int
+    tree_height: int
+    is_memory_locked: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What verifying found: `problems` are texts and offsets, of which at most 1000 are listed."""
+
+    is_sound: bool
+    items: int
+    objects: int
+    unopened: int
+    problem_count: int
+    problems: tuple[tuple[str, int | None], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspection:
+    """What a file shows without a key; nothing of it is authenticated. `objects` are counts and bytes by type."""
+
+    format_version: int
+    vault_id: str
+    header_bytes: int
+    file_bytes: int
+    tail: Tail
+    tail_bytes: int
+    slots: tuple[Slot, ...]
+    objects: dict[str, tuple[int, int]]
+
+
+def inspect(path: str | bytes | os.PathLike[str]) -> Inspection:
+    """Reads what a file shows without any key."""
+    out = ffi.new("const vaultfmt_inspection **")
+    check(lib.vaultfmt_inspect(path_bytes(path), out))
+    found = out[0]
+    try:
+        return Inspection(
+            format_version=found.format_version,
+            vault_id=bytes(found.vault_id).hex(),
+            header_bytes=found.header_bytes,
+            file_bytes=found.file_bytes,
+            tail=Tail(found.tail),
+            tail_bytes=found.tail_size,
+            slots=tuple(slot(found.slots[index]) for index in range(found.slot_count)),
+            objects={
+                to_text(found.objects[index].type): (found.objects[index].count, found.objects[index].bytes)
+                for index in range(found.object_type_count)
+            },
+        )
+    finally:
+        lib.vaultfmt_inspection_free(found)
+
+
+def generate_key_file() -> bytes:
+    """The content of a new key file."""
+    return _generated(lib.vaultfmt_key_file_generate, 89)
+
+
+def generate_device() -> bytes:
+    """A new device, for items of this device only: id and secret, 48 bytes."""
+    return _generated(lib.vaultfmt_device_generate, 48)
+
+
+def _generated(function: Any, size: int) -> bytes:
+    with Arguments() as arguments:
+        memory = arguments.bytes(bytes(size))
+        check(function(ffi.cast("uint8_t *", memory.data)))
+        return bytes(ffi.buffer(memory.data, size))
+
+
+def library_version() -> str:
+    """The version of the library."""
+    return ffi.string(lib.vaultfmt_version()).decode()
+
+
+def format_version() -> int:
+    """The newest version of the format that the library reads and writes."""
+    return int(lib.vaultfmt_format_version())

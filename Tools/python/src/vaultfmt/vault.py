@@ -1,0 +1,558 @@
+"""Vaults: creating, opening, reading and changing them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypedDict
+
+from ._library import Arguments, check, ffi, lib, path_bytes, to_text
+from .errors import NoSuchItem, VaultError
+from .items import GenericPassword, Item, ItemKey, OpenedItem, _Key, item, key_structure
+from .values import Accessibility, BytesLike, Factors, KDFCost, Limits, Report, Slot, Statistics, Tail, Verdict, slot
+
+Path = str | bytes | os.PathLike[str]
+KeyLike = ItemKey | str | tuple[str, str]
+_UNSET = -(2**63)
+
+
+class Filters(TypedDict, total=False):
+    """Which items: what is given must match exactly, `pattern` a part of service, account, server or label, whatever its case."""
+
+    item_class: type[_Key]
+    service: str
+    account: str
+    server: str
+    protocol: str
+    path: str
+    group: str
+    label: str
+    pattern: str
+    port: int
+    synchronizable: bool
+    accessibility: Accessibility
+
+
+def create(
+    path: Path,
+    *,
+    passphrase: str | BytesLike | None = None,
+    key_file: BytesLike | None = None,
+    raw_key: BytesLike | None = None,
+    cost: KDFCost | None = None,
+    slot_name: str = "",
+    device: BytesLike | None = None,
+    wait: float = 10.0,
+) -> Vault:
+    """Creates a vault with one slot, and opens it for changing. Never overwrites: FileExists.
+
+    `wait` is how many seconds a change waits for another writer, `device` what `generate_device` made.
+    """
+    cost = cost or KDFCost()
+    with Arguments() as arguments:
+        options = arguments.structure("vaultfmt_create_options")
+        options.kdf_memory = cost.memory_kib
+        options.kdf_passes = cost.passes
+        options.kdf_lanes = cost.lanes
+        options.allow_weak_kdf = cost.allow_weak
+        options.lock_wait = round(wait * 1000)
+        arguments.bytes(slot_name, options.slot_name)
+        arguments.bytes(device, options.device)
+        out = arguments.keep(ffi.new("vaultfmt_vault **"))
+        factors = Factors(passphrase, key_file, raw_key).structure(arguments)
+        check(lib.vaultfmt_create(path_bytes(path), factors, options, out))
+        return Vault(out[0], path)
+
+
+def open(
+    path: Path,
+    *,
+    passphrase: str | BytesLike | None = None,
+    key_file: BytesLike | None = None,
+    raw_key: BytesLike | None = None,
+    writable: bool = False,
+    limits: Limits | None = None,
+    device: BytesLike | None = None,
+    anchor: str | None = None,
+    wait: float = 10.0,
+) -> Vault:
+    """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack or Forked unless it came from that state."""
+    with Arguments() as arguments:
+        options = _open_options(arguments, writable, limits, device, anchor, wait)
+        out = arguments.keep(ffi.new("vaultfmt_vault **"))
+        factors = Factors(passphrase, key_file, raw_key).structure(arguments)
+        check(lib.vaultfmt_open(path_bytes(path), factors, options, out))
+        return Vault(out[0], path)
+
+
+def open_kept(
+    path: Path, *, writable: bool = False, device: BytesLike | None = None, anchor: str | None = None, wait: float = 10.0
+) -> Vault:
+    """Opens a vault that `vaultfmt unlock` or `Vault.keep_open` keeps open. Raises NoSlotOpens if it is not, NoKernelKeyring."""
+    with Arguments() as arguments:
+        options = _open_options(arguments, writable, None, device, anchor, wait)
+        out = arguments.keep(ffi.new("vaultfmt_vault **"))
+        check(lib.vaultfmt_open_kept(path_bytes(path), options, out))
+        return Vault(out[0], path)
+
+
+def end_keeping(path: Path) -> None:
+    """Ends what `vaultfmt unlock` or `Vault.keep_open` began, for the vault in a file; nothing if it was not kept open."""
+    check(lib.vaultfmt_end_keeping(path_bytes(path)))
+
+
+def _open_options(
+    arguments: Arguments, writable: bool, limits: Limits | None, device: BytesLike | None, anchor: str | None, wait: float
+) -> Any:
+    limits = limits or Limits()
+    options = arguments.structure("vaultfmt_open_options")
+    options.writable = writable
+    options.lock_wait = round(wait * 1000)
+    options.most_kdf_memory = limits.memory_kib
+    options.most_kdf_passes = limits.passes
+    options.most_kdf_lanes = limits.lanes
+    options.most_kdf_work = limits.work
+    arguments.bytes(device, options.device)
+    if anchor is not None:
+        options.anchor = arguments.keep(ffi.new("char[]", anchor.encode()))
+    return options
+
+
+def _key(key: KeyLike) -> ItemKey:
+    if isinstance(key, str):
+        return GenericPassword(key)
+    if isinstance(key, tuple):
+        service, account = key
+        return GenericPassword(service, account)
+    return key
+
+
+class Vault(MutableMapping[KeyLike, bytes]):
+    """An open vault; a mapping of keys to secrets. Use it in a `with`, or close it: that wipes its keys.
+
+    Any number of threads may use it. It must not be used in a child process after a fork. A pair is the key of a generic password, of
+    service and account, and a string that of one without an account. Changes are durable when they return, but within a `transaction`.
+    """
+
+    def __init__(self, handle: Any, path: Path) -> None:
+        self._handle = handle
+        self.path = path
+        self._closing: Callable[[Vault], None] | None = None
+
+    def __enter__(self) -> Vault:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            lib.vaultfmt_close(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<vaultfmt.Vault {os.fsdecode(self.path)!r}{'' if self._handle else ', closed'}>"
+
+    # A vault is what it is, not what it holds: no comparison by contents.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def close(self) -> None:
+        """Wipes the keys; does nothing the second time. No other thread may be using the vault."""
+        if self._handle is None:
+            return
+        try:
+            if self._closing is not None:
+                self._closing(self)
+        finally:
+            handle, self._handle = self._handle, None
+            lib.vaultfmt_close(handle)
+
+    @property
+    def _vault(self) -> Any:
+        if self._handle is None:
+            raise ValueError("the vault is closed")
+        return self._handle
+
+    # ---- As a mapping ----
+
+    def __getitem__(self, key: KeyLike) -> bytes:
+        with self.open(key) as opened:
+            return bytes(opened.secret)
+
+    def __setitem__(self, key: KeyLike, secret: BytesLike) -> None:
+        self.set(key, secret)
+
+    def __delitem__(self, key: KeyLike) -> None:
+        self.remove(key)
+
+    def __contains__(self, key: object) -> bool:
+        if not isinstance(key, (str, tuple, _Key)):
+            return False
+        return self.item(key) is not None  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[ItemKey]:  # type: ignore[override]
+        return (found.key for found in self.search())
+
+    def __len__(self) -> int:
+        return self.statistics().items
+
+    def clear(self) -> None:
+        """Removes every item, in one transaction."""
+        keys = list(self)
+        with self.transaction():
+            for key in keys:
+                with suppress(NoSuchItem):
+                    self.remove(key)
+
+    # ---- Reading ----
+
+    def item(self, key: KeyLike) -> Item | None:
+        """The item with this key, without its secret; None if there is none."""
+        with Arguments() as arguments:
+            out = arguments.keep(ffi.new("const vaultfmt_item **"))
+            try:
+                check(lib.vaultfmt_find(self._vault, key_structure(_key(key), arguments), out))
+            except NoSuchItem:
+                return None
+            try:
+                return item(out[0])
+            finally:
+                lib.vaultfmt_item_free(out[0])
+
+    def open(self, key: KeyLike) -> OpenedItem:
+        """The item with its secret, in memory that is wiped: use it in a `with`. Raises NoSuchItem, Locked, NotPermitted, DeviceBound."""
+        with Arguments() as arguments:
+            out = arguments.keep(ffi.new("const vaultfmt_item **"))
+            check(lib.vaultfmt_get(self._vault, key_structure(_key(key), arguments), out))
+            return OpenedItem(out[0])
+
+    def search(self, **filters: Any) -> Iterator[Item]:
+        """All items that match (see `Filters`), in the order of their keys, as they are now. No secret is decrypted."""
+        with Arguments() as arguments:
+            out = ffi.new("vaultfmt_cursor **")
+            check(lib.vaultfmt_items(self._vault, _query(filters, arguments), out))
+        return _Cursor(out[0])
+
+    def each_secret(self, function: Callable[[Item, bytes | VaultError], object], **filters: Any) -> None:
+        """Calls a function with every item that matches and its secret, or with the error that kept it from being read.
+
+        It is the fast way to read everything. An error that the function raises ends it, and is raised.
+        """
+        failures: list[BaseException] = []
+
+        def call(_: Any, structure: Any) -> int:
+            try:
+                opened = OpenedItem(structure)
+                try:
+                    secret: bytes | VaultError = bytes(opened.secret)
+                except VaultError as refusal:
+                    secret = refusal
+                function(opened.item, secret)
+                return 0
+            except BaseException as failure:
+                failures.append(failure)
+                return 1
+
+        callback = ffi.callback("int32_t(void *, const vaultfmt_item *)", call)
+        with Arguments() as arguments:
+            check(lib.vaultfmt_each_secret(self._vault, _query(filters, arguments), callback, ffi.NULL))
+        if failures:
+            raise failures[0]
+
+    # ---- Changing ----
+
+    def add(self, key: KeyLike, secret: BytesLike, **details: Any) -> None:
+        """Adds an item. Raises DuplicateItem if there is one with this key. Details as for `set`."""
+        self._store(lib.vaultfmt_add, key, secret, details)
+
+    def set(self, key: KeyLike, secret: BytesLike, **details: Any) -> None:
+        """Adds an item, or replaces its secret and the attributes that are named.
+
+        Details are `attributes`, a mapping of names to bytes or text, with None for those to be removed; `replace_attributes`, whether the
+        others go; `accessibility`; `created` and `modified`, in milliseconds since 1970.
+        """
+        self._store(lib.vaultfmt_set, key, secret, details)
+
+    def _store(self, function: Any, key: KeyLike, secret: BytesLike, details: dict[str, Any]) -> None:
+        if isinstance(secret, str):
+            raise TypeError("a secret is bytes: encode text")
+        with Arguments() as arguments:
+            check(
+                function(self._vault, key_structure(_key(key), arguments), arguments.bytes(secret), _details(arguments, **details)),
+            )
+
+    def change(self, key: KeyLike, **details: Any) -> None:
+        """Changes attributes or accessibility and not the secret; details as for `set`, without dates. Raises NoSuchItem."""
+        with Arguments() as arguments:
+            check(lib.vaultfmt_update(self._vault, key_structure(_key(key), arguments), _details(arguments, **details)))
+
+    def move(self, key: KeyLike, new_key: KeyLike) -> None:
+        """Gives an item another key of the same class. Raises NoSuchItem, DuplicateItem."""
+        with Arguments() as arguments:
+            check(lib.vaultfmt_move(self._vault, key_structure(_key(key), arguments), key_structure(_key(new_key), arguments)))
+
+    def remove(self, key: KeyLike) -> None:
+        """Removes an item. Raises NoSuchItem. Its ciphertext stays in the file until `compact`, and in copies of it."""
+        with Arguments() as arguments:
+            check(lib.vaultfmt_remove(self._vault, key_structure(_key(key), arguments)))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Makes changes that become durable together when the `with` ends, or not at all if it ends with an error.
+
+        Within it, this thread reads and changes single items; everything else of this vault raises InvalidArgument. Other threads wait.
+        """
+        check(lib.vaultfmt_begin(self._vault))
+        try:
+            yield
+        except BaseException:
+            check(lib.vaultfmt_rollback(self._vault))
+            raise
+        check(lib.vaultfmt_commit(self._vault))
+
+    # ---- State ----
+
+    def refresh(self) -> None:
+        """Moves to the newest committed state; a change does so by itself."""
+        check(lib.vaultfmt_refresh(self._vault))
+
+    def lock(self) -> None:
+        """Wipes the vault key and the keys of items that are accessible when unlocked only."""
+        check(lib.vaultfmt_lock(self._vault))
+
+    def unlock(
+        self,
+        *,
+        passphrase: str | BytesLike | None = None,
+        key_file: BytesLike | None = None,
+        raw_key: BytesLike | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        """Unlocks it with the factors of any of its slots, and moves to the newest state."""
+        with Arguments() as arguments:
+            options = _open_options(arguments, False, limits, None, None, 0)
+            check(lib.vaultfmt_unlock(self._vault, Factors(passphrase, key_file, raw_key).structure(arguments), options))
+
+    def keep_open(self, seconds: int) -> None:
+        """Keeps the vault open to all processes of this user, in the kernel's keyring, for `open_kept`. Raises NoKernelKeyring."""
+        check(lib.vaultfmt_keep_open(self._vault, seconds))
+
+    def _info(self) -> Any:
+        info = ffi.new("vaultfmt_info *")
+        info.struct_size = ffi.sizeof("vaultfmt_info")
+        check(lib.vaultfmt_get_info(self._vault, info))
+        return info
+
+    @property
+    def id(self) -> str:
+        """The vault's id: 32 hexadecimal digits."""
+        return bytes(self._info().vault_id).hex()
+
+    @property
+    def generation(self) -> int:
+        """How many commits there were."""
+        return int(self._info().generation)
+
+    @property
+    def anchor(self) -> str:
+        """The state, to be remembered: who does notices if the file is put back."""
+        return ffi.string(self._info().anchor).decode()
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells the key that opened the vault from others: 32 hexadecimal digits."""
+        return ffi.string(self._info().fingerprint).decode()
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether it is locked."""
+        return bool(self._info().is_locked)
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether a full slot opened it; else it reads the index and some access groups."""
+        return bool(self._info().is_owner)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether it was opened for changing."""
+        return bool(self._info().is_writable)
+
+    @property
+    def tail(self) -> Tail:
+        """What stands after the state that is being read."""
+        return Tail(self._info().tail)
+
+    def verdict(self, anchor: str) -> Verdict:
+        """How the state stands to one that was remembered. Raises InvalidArgument for an anchor of another vault."""
+        out = ffi.new("int32_t *")
+        check(lib.vaultfmt_check_anchor(self._vault, anchor.encode(), out))
+        return Verdict(out[0])
+
+    # ---- Slots ----
+
+    def slots(self) -> list[Slot]:
+        """The slots, in the order of the header."""
+        out = ffi.new("const vaultfmt_slots **")
+        check(lib.vaultfmt_get_slots(self._vault, out))
+        try:
+            return [slot(out[0].slots[index]) for index in range(out[0].count)]
+        finally:
+            lib.vaultfmt_slots_free(out[0])
+
+    def add_slot(
+        self, factors: Factors, *, cost: KDFCost | None = None, name: str = "", groups: Sequence[str] | None = None
+    ) -> str:
+        """Adds a slot, with `groups` a scoped one that opens these access groups only, and gives its id."""
+        with Arguments() as arguments:
+            options = _slot_options(arguments, cost or KDFCost())
+            arguments.bytes(name, options.name)
+            if groups is not None:
+                options.is_scoped = 1
+                options.groups = arguments.keep(ffi.new("vaultfmt_bytes[]", max(len(groups), 1)))
+                options.group_count = len(groups)
+                for index, group in enumerate(groups):
+                    arguments.bytes(group, options.groups[index])
+            out = ffi.new("uint8_t[16]")
+            check(lib.vaultfmt_slot_add(self._vault, factors.structure(arguments), options, out))
+            return bytes(out).hex()
+
+    def change_slot(self, factors: Factors, slot_id: str | None = None, *, cost: KDFCost | None = None) -> None:
+        """Gives a slot other factors: the one with this id, or the one that opened the vault. It gets another id."""
+        with Arguments() as arguments:
+            options = _slot_options(arguments, cost) if cost else ffi.NULL
+            identity = ffi.NULL if slot_id is None else ffi.new("uint8_t[16]", bytes.fromhex(slot_id))
+            check(lib.vaultfmt_slot_change(self._vault, identity, factors.structure(arguments), options))
+
+    def rename_slot(self, slot_id: str, name: str) -> None:
+        """Gives a slot another name."""
+        with Arguments() as arguments:
+            check(lib.vaultfmt_slot_rename(self._vault, ffi.new("uint8_t[16]", bytes.fromhex(slot_id)), arguments.bytes(name)))
+
+    def remove_slot(self, slot_id: str) -> None:
+        """Removes a slot. Raises LastSlot, NoSuchSlot."""
+        check(lib.vaultfmt_slot_remove(self._vault, ffi.new("uint8_t[16]", bytes.fromhex(slot_id))))
+
+    def rotate(self, *kept: Factors) -> int:
+        """Re-encrypts everything under new keys. Slots that none of these factors opens are dropped.
+
+        Gives how many items were copied as they are, since they are of other devices.
+        """
+        with Arguments() as arguments:
+            all_factors = arguments.keep(ffi.new("vaultfmt_factors[]", max(len(kept), 1)))
+            for index, factors in enumerate(kept):
+                factors.fill(all_factors[index], arguments)
+            copied = ffi.new("uint64_t *")
+            check(lib.vaultfmt_rotate(self._vault, all_factors, len(kept), copied))
+            return int(copied[0])
+
+    # ---- Maintenance ----
+
+    def compact(self) -> tuple[int, int]:
+        """Rewrites the file without what is dead; gives its length before and after."""
+        before, after = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+        check(lib.vaultfmt_compact(self._vault, before, after))
+        return int(before[0]), int(after[0])
+
+    def verify(self) -> Report:
+        """Authenticates every byte of every object. Damage is in the report, and raises nothing."""
+        out = ffi.new("const vaultfmt_report **")
+        check(lib.vaultfmt_verify(self._vault, out))
+        found = out[0]
+        try:
+            problems = [found.problems[index] for index in range(found.listed_problems)]
+            return Report(
+                is_sound=bool(found.is_sound),
+                items=found.items,
+                objects=found.objects,
+                unopened=found.unopened,
+                problem_count=found.problem_count,
+                problems=tuple((to_text(one.what), one.offset if one.has_offset else None) for one in problems),
+            )
+        finally:
+            lib.vaultfmt_report_free(found)
+
+    def statistics(self) -> Statistics:
+        """Counts; reads the whole index."""
+        out = ffi.new("vaultfmt_statistics *")
+        out.struct_size = ffi.sizeof("vaultfmt_statistics")
+        check(lib.vaultfmt_get_statistics(self._vault, out))
+        return Statistics(
+            out.items, out.tombstones, out.file_bytes, out.live_bytes, out.dead_bytes, out.tree_height, bool(out.is_memory_locked)
+        )
+
+
+class _Cursor(Iterator[Item]):
+    """Goes through items; the C cursor ends with the last of them, or with this object."""
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+
+    def __next__(self) -> Item:
+        if self._cursor is None:
+            raise StopIteration
+        out = ffi.new("const vaultfmt_item **")
+        check(lib.vaultfmt_cursor_next(self._cursor, out))
+        if out[0] == ffi.NULL:
+            self._close()
+            raise StopIteration
+        try:
+            return item(out[0])
+        finally:
+            lib.vaultfmt_item_free(out[0])
+
+    def _close(self) -> None:
+        cursor, self._cursor = self._cursor, None
+        if cursor is not None:
+            lib.vaultfmt_cursor_close(cursor)
+
+    def __del__(self) -> None:
+        self._close()
+
+
+def _query(filters: dict[str, Any], arguments: Arguments) -> Any:
+    unknown = filters.keys() - Filters.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"there is no filter {', '.join(sorted(unknown))}")
+    query = arguments.structure("vaultfmt_query")
+    query.port = filters.get("port", -1)
+    query.synchronizable = filters.get("synchronizable", -1)
+    query.accessibility = filters.get("accessibility", 0)
+    if "item_class" in filters:
+        query.item_class = filters["item_class"].item_class
+    for name in ("service", "account", "server", "protocol", "path", "group", "label", "pattern"):
+        arguments.bytes(filters.get(name), getattr(query, name))
+    return query
+
+
+def _details(
+    arguments: Arguments,
+    *,
+    attributes: Mapping[str, BytesLike | str | None] | None = None,
+    replace_attributes: bool = False,
+    accessibility: Accessibility | None = None,
+    created: int | None = None,
+    modified: int | None = None,
+) -> Any:
+    details = arguments.structure("vaultfmt_details")
+    details.accessibility = accessibility or 0
+    details.replaces_attributes = replace_attributes
+    details.created = _UNSET if created is None else created
+    details.modified = _UNSET if modified is None else modified
+    if attributes:
+        details.attributes = array = arguments.keep(ffi.new("vaultfmt_attribute[]", len(attributes)))
+        details.attribute_count = len(attributes)
+        for index, (name, value) in enumerate(attributes.items()):
+            arguments.bytes(name, array[index].name)
+            arguments.bytes(value, array[index].value)
+    return details
+
+
+def _slot_options(arguments: Arguments, cost: KDFCost) -> Any:
+    options = arguments.structure("vaultfmt_slot_options")
+    options.kdf_memory = cost.memory_kib
+    options.kdf_passes = cost.passes
+    options.kdf_lanes = cost.lanes
+    options.allow_weak_kdf = cost.allow_weak
+    return options

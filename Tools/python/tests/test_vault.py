@@ -1,0 +1,216 @@
+"""Vaults: ways in, errors, transactions, slots, locking and maintenance."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from conftest import CHEAP, RAW_KEY
+
+import vaultfmt
+from vaultfmt import Accessibility, Factors, Vault, Verdict
+
+
+def test_every_status_has_a_class_of_its_name() -> None:
+    from vaultfmt._library import ffi, lib
+    from vaultfmt.errors import _BY_STATUS
+
+    for status, kind in _BY_STATUS.items():
+        name = ffi.string(lib.vaultfmt_status_name(status)).decode().replace("-", "")
+        assert name == ("io" if kind is vaultfmt.InputOutput else kind.__name__.lower())
+    assert sorted(_BY_STATUS) == list(range(1, len(_BY_STATUS) + 1))
+    assert ffi.string(lib.vaultfmt_status_name(len(_BY_STATUS) + 1)) == b"unknown"
+
+
+def test_ways_in(tmp_path: Path) -> None:
+    key_file = vaultfmt.generate_key_file()
+    ways = [
+        {"passphrase": "Grüße"},
+        {"passphrase": b"bytes"},
+        {"key_file": key_file},
+        {"key_file": b"any file"},
+        {"passphrase": "both", "key_file": key_file},
+        {"raw_key": RAW_KEY},
+    ]
+    for number, way in enumerate(ways):
+        path = tmp_path / f"{number}.vault"
+        vaultfmt.create(path, cost=CHEAP, **way).close()  # type: ignore[arg-type]
+        with vaultfmt.open(path, **way) as vault:  # type: ignore[arg-type]
+            assert vault.is_owner and not vault.is_writable
+        for other in ways[:number] + ways[number + 1 :]:
+            with pytest.raises(vaultfmt.NoSlotOpens):
+                vaultfmt.open(path, **other)  # type: ignore[arg-type]
+
+
+def test_errors(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        vaultfmt.open(path, raw_key=RAW_KEY)
+    assert isinstance(missing.value, vaultfmt.NoSuchFile) and missing.value.status == 16
+    vaultfmt.create(path, raw_key=RAW_KEY).close()
+    with pytest.raises(FileExistsError):
+        vaultfmt.create(path, raw_key=RAW_KEY)
+    with pytest.raises(vaultfmt.WeakKDF):
+        vaultfmt.create(tmp_path / "weak", passphrase="x", cost=vaultfmt.KDFCost(8, 1, 1))
+    with pytest.raises(vaultfmt.InvalidArgument):
+        vaultfmt.open(path)
+    with pytest.raises(vaultfmt.PassphraseInvalid):
+        vaultfmt.open(path, passphrase="")
+    with pytest.raises(ValueError):
+        vaultfmt.open("a\0b", raw_key=RAW_KEY)
+    with vaultfmt.open(path, raw_key=RAW_KEY) as vault, pytest.raises(PermissionError):
+        vault["s"] = b""
+    with pytest.raises(ValueError, match="closed"):
+        vault["s"]
+    vault.close()
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(vaultfmt.VaultError) as damaged:
+        vaultfmt.open(path, raw_key=RAW_KEY)
+    assert damaged.value.status in (vaultfmt.HeaderInvalid.status, vaultfmt.NotAVault.status)
+
+
+def test_limits_on_key_derivation(path: Path) -> None:
+    vaultfmt.create(path, passphrase="x", cost=CHEAP).close()
+    with pytest.raises(vaultfmt.KDFLimit, match="7 KiB"):
+        vaultfmt.open(path, passphrase="x", limits=vaultfmt.Limits(memory_kib=7))
+
+
+def test_a_path_that_is_not_utf8(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff.vault"
+    with pytest.raises(vaultfmt.InvalidArgument, match="UTF-8"):
+        vaultfmt.create(path, raw_key=RAW_KEY)
+
+
+def test_transactions(vault: Vault, path: Path) -> None:
+    vault["s", "kept"] = b"1"
+    generation = vault.generation
+    with vault.transaction():
+        vault["s", "a"] = b"a"
+        assert vault["s", "a"] == b"a"
+        with pytest.raises(vaultfmt.InvalidArgument):
+            vault.refresh()
+        with pytest.raises(vaultfmt.InvalidArgument):
+            list(vault.search())
+        del vault["s", "kept"]
+    assert vault.generation == generation + 1 and ("s", "kept") not in vault
+    with pytest.raises(ZeroDivisionError), vault.transaction():
+        vault["s", "b"] = b"b"
+        raise ZeroDivisionError
+    assert ("s", "b") not in vault and vault.generation == generation + 1
+    with vaultfmt.open(path, raw_key=RAW_KEY, writable=True, wait=0.02) as other, vault.transaction(), pytest.raises(TimeoutError):
+        other["s", "c"] = b"c"
+
+
+def test_threads_on_one_vault_lose_nothing(vault: Vault) -> None:
+    vault["counter"] = b"0"
+    failures: list[BaseException] = []
+
+    def count(number: int) -> None:
+        try:
+            for step in range(10):
+                with vault.transaction():
+                    vault["counter"] = str(int(vault["counter"]) + 1).encode()
+                vault["own", f"{number}-{step}"] = b"x"
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=count, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and vault["counter"] == b"40" and len(vault) == 41
+
+
+def test_slots(path: Path) -> None:
+    with vaultfmt.create(path, passphrase="first", cost=CHEAP, slot_name="first") as vault:
+        vault[vaultfmt.GenericPassword("s", group="ci")] = b"for ci"
+        vault["s"] = b"own"
+        second = vault.add_slot(Factors("second"), cost=CHEAP, name="second")
+        scoped = vault.add_slot(Factors(raw_key=RAW_KEY), name="machine", groups=["ci"])
+        vault.rename_slot(second, "renamed")
+        slots = vault.slots()
+        assert [slot.name for slot in slots] == ["first", "renamed", "machine"]
+        assert slots[0].opened_this and slots[0].takes_passphrase and slots[0].is_weak and slots[0].cost == CHEAP
+        assert slots[2].id == scoped and slots[2].groups == ("ci",) and slots[2].takes_raw_key and slots[2].cost is None
+        with vaultfmt.open(path, raw_key=RAW_KEY) as reader:
+            assert not reader.is_owner and len(reader) == 2
+            assert reader[vaultfmt.GenericPassword("s", group="ci")] == b"for ci"
+            with pytest.raises(vaultfmt.NotPermitted):
+                reader["s"]
+            refused: list[object] = []
+            reader.each_secret(lambda item, secret: refused.append(secret), group="")
+            assert isinstance(refused[0], vaultfmt.NotPermitted)
+        vault.change_slot(Factors("new second"), second, cost=CHEAP)
+        vault.remove_slot(scoped)
+        with pytest.raises(vaultfmt.NoSuchSlot):
+            vault.remove_slot(second)
+        with pytest.raises(vaultfmt.NoSlotOpens):
+            vault.rotate(Factors("second"))
+        assert vault.rotate(Factors("new second")) == 0
+        assert [slot.name for slot in vault.slots()] == ["renamed"]
+        with pytest.raises(vaultfmt.LastSlot):
+            vault.remove_slot(vault.slots()[0].id)
+    with vaultfmt.open(path, passphrase="new second") as vault:
+        assert vault["s"] == b"own"
+    assert "first" not in repr(Factors("first"))
+
+
+def test_locking_and_devices(path: Path) -> None:
+    device = vaultfmt.generate_device()
+    with vaultfmt.create(path, raw_key=RAW_KEY, device=device) as vault:
+        vault["kept"] = b"1"
+        vault.change("kept", accessibility=Accessibility.AFTER_FIRST_UNLOCK)
+        vault["wiped"] = b"2"
+        vault.set("here", b"3", accessibility=Accessibility.WHEN_UNLOCKED_THIS_DEVICE_ONLY)
+        vault.lock()
+        assert vault.is_locked and vault["kept"] == b"1"
+        with pytest.raises(vaultfmt.Locked):
+            vault["wiped"]
+        vault.unlock(raw_key=RAW_KEY)
+        assert vault["wiped"] == b"2" and vault["here"] == b"3"
+    with vaultfmt.open(path, raw_key=RAW_KEY) as vault:
+        with pytest.raises(vaultfmt.DeviceBound):
+            vault["here"]
+        assert vault.item("here").device == device[:16].hex()  # type: ignore[union-attr]
+
+
+def test_anchors(path: Path, tmp_path: Path) -> None:
+    with vaultfmt.create(path, raw_key=RAW_KEY) as vault:
+        old = vault.anchor
+        shutil.copy(path, tmp_path / "old")
+        vault["s"] = b"1"
+        new = vault.anchor
+        assert vault.verdict(old) == Verdict.DESCENDS and vault.verdict(new) == Verdict.SAME
+        assert vault.id == old.split(":")[0] and len(vault.fingerprint) == 32
+    with pytest.raises(vaultfmt.RolledBack):
+        vaultfmt.open(tmp_path / "old", raw_key=RAW_KEY, anchor=new)
+    with vaultfmt.open(tmp_path / "old", raw_key=RAW_KEY, anchor=old, writable=True) as vault:
+        assert vault.verdict(new) == Verdict.OLDER
+        vault["s"] = b"2"
+        assert vault.verdict(new) == Verdict.FORKED
+
+
+def test_maintenance(vault: Vault, path: Path) -> None:
+    for _ in range(3):
+        vault["s"] = bytes(1000)
+    before, after = vault.compact()
+    assert before > after
+    vault["t"] = b"x"
+    report = vault.verify()
+    assert report.is_sound and report.items == 2 and report.problems == ()
+    assert vault.statistics().items == 2
+    inspection = vaultfmt.inspect(path)
+    assert inspection.vault_id == vault.id and inspection.slots[0].takes_raw_key and inspection.objects["record"][0] == 2
+    with path.open("r+b") as file:
+        file.seek(4096 + 100)
+        byte = file.read(1)[0]
+        file.seek(4096 + 100)
+        file.write(bytes([byte ^ 1]))
+    report = vault.verify()
+    assert not report.is_sound and report.problems[0][1] == 4096
+    with pytest.raises(vaultfmt.AuthenticationFailed) as damaged:
+        vault["s"]
+    assert damaged.value.offset == 4096 and "at byte 4096" in str(damaged.value)
