@@ -68,7 +68,7 @@ extension KeychainFailure.Code {
             case .locked: .interactionNotAllowed
             case .outOfMemory: .allocate
             // What only administering a vault throws, and these APIs do not.
-            case .fileExists, .lastSlot, .noSuchSlot, .weakKDF, .invalidArgument, .noKernelKeyring: .param
+            case .fileExists, .lastSlot, .noSuchSlot, .weakKDF, .invalidArgument: .param
             }
     }
 }

@@ -95,7 +95,9 @@ package enum SlotOpener {
         var numbers: [UInt32] = []
         for index in 0..<count {
             let number = try cursor.u32(bytes)
-            guard number > (numbers.last ?? 0) || PlantedFault.grantOrderUnchecked.isPlanted else { throw cursor.error("a slot's groups are out of order") }
+            guard number > (numbers.last ?? 0) || PlantedFault.grantOrderUnchecked.isPlanted else {
+                throw cursor.error("a slot's groups are out of order")
+            }
             numbers.append(number)
             let range = try cursor.take(32, "a group key")
             keys.withUnsafeMutableBytes { out in for at in 0..<32 { out[index * 32 + at] = bytes[range.lowerBound + at] } }

@@ -21,7 +21,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .sealed: try Reading.everything(Recipe(input).sealed(), FuzzFactors())
         case .operations:
             var choices = ByteChoices(input)
-            try OperationRunner.runInMemory(Operation.sequence(&choices, changes: 400), seed: 1)
+            try OperationRunner.runInMemory(Operation.sequence(&choices, changes: 150), seed: 1)
         }
     }
 

@@ -137,6 +137,11 @@ struct ReferenceTests {
     private func compare(_ vault: Vault, _ arguments: [String]) throws -> [String] {
         let read = try Readers.check(vault.path, arguments)
         #expect(read.first == "success" && read.last == "end")
+        // Every byte of the file, as the library counts it.
+        let counts = try Readers.reference(["verify"] + arguments + [vault.path]).split(separator: "\n").map { String($0) }
+        let report = try vault.verify()
+        #expect(report.isSound, "\(report.problems)")
+        for (kind, count) in report.objects { #expect(counts.contains("\(kind) \(count)"), "\(count) of \(kind): \(counts)") }
         #expect(read.contains("generation \(vault.anchor.generation)") && read.contains("chain " + Readers.hex(vault.anchor.chain)))
         return read
     }

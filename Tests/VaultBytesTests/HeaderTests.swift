@@ -151,7 +151,8 @@ struct ExtensionTests {
         for flags in [2, 3, 0x80, 0xFF] as [UInt8] {
             refuses(.headerInvalid, "unknown flags") { () throws(FormatError) in _ = try read(bytes(flags)) }
         }
-        for count in [0, 65, 255] {
+        refuses(.headerInvalid, "without a name") { () throws(FormatError) in _ = try read(bytes(0, [])) }
+        for count in [65, 255] {
             refuses(.headerInvalid, "name has \(count)") { () throws(FormatError) in
                 _ = try read(bytes(0, [UInt8](repeating: 97, count: count)))
             }

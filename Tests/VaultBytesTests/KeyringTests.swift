@@ -179,7 +179,8 @@ struct HistoryTests {
     @Test("has 1 to 126 links, from a generation that there can be")
     func limits() {
         let bytes = sample(2).encode()
-        for count in [0, 127, .max] as [UInt32] {
+        refuses(.structureInvalid, "without links") { () throws(FormatError) in _ = try History(patched(bytes, 8, u32(0)).span, at: 0) }
+        for count in [127, .max] as [UInt32] {
             let bad = patched(bytes, 8, u32(count))
             refuses(.limitExceeded, "\(count) history links") { () throws(FormatError) in _ = try History(bad.span, at: 0) }
         }

@@ -177,9 +177,10 @@ struct PageTests {
         _ = try read(with(Self.own - 256, 256))
         _ = try read(with(Self.own - 65_536, 65_536))
         for (offset, length) in [
-            (Self.own - 255, 256), (Self.own, 256), (4096, 0), (4096, 255), (4096, 300), (1 << 48, 256), ((1 << 63) - 1, 256),
+            (Self.own - 255, 256), (Self.own, 256), (4095, 256), (0, 256), (4096, 0), (4096, 255), (4096, 300),
+            (1 << 48, 256), ((1 << 63) - 1, 256),
         ] as [(UInt64, UInt64)] {
-            refusesPage(with(offset, length), "end before its parent")
+            refusesPage(with(offset, length), "between the header and its parent")
         }
         refusesPage(with(4096, 65_792), "a child's length", .limitExceeded)
     }

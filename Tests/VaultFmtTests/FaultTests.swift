@@ -190,6 +190,7 @@ struct FaultTests {
                     #expect(folder.names == ["a.vault"])
                 }
             }
+            system.reset()
             #expect(failures > 3)
             #expect(try vault.dump().count == before.count + 1)
             try remove(path)

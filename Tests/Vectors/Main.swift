@@ -6,6 +6,8 @@ enum Main {
     static let usage = """
         usage: vectors check [OPTION VALUE]… FILE     reads a vault (Spec/vectors/README.md); without arguments, requests from standard input
                vectors generate DIR                   writes all vectors, the same bytes each time
+               vectors compare DIR                    says which of them are otherwise there
+               vectors verify DIR                     reads and writes all of them, and prints the names of those that fail
                vectors random SEED FIRST COUNT DIR    writes random vaults as vectors, from number FIRST on; the same of a seed
         """
 
@@ -23,6 +25,7 @@ enum Main {
         case ("check", _): try CheckCommand.run(Array(arguments.dropFirst()))
         case ("random", _): try RandomCommand.run(Array(arguments.dropFirst()))
         case ("generate", 2): try GenerateCommand.run(arguments[1])
+        case ("compare", 2): if try !GenerateCommand.compare(arguments[1]) { exit(1) }
         case ("verify", 2): if try !VerifyCommand.run(arguments[1]) { exit(1) }
         default:
             complain(usage)

@@ -11,8 +11,10 @@ from .dump import check
 from .example import example
 from .exchange import make
 from .reader import Reader
+from .verify import verify
 
 USAGE = """usage: run check [OPTION VALUE]… FILE       reads a vault; without arguments, requests from standard input
+       run verify [OPTION VALUE]… FILE      authenticates every byte, and counts what it opened
        run random SEED FIRST COUNT DIR  writes random vaults as vectors, from number FIRST on
        run example RAW-KEY FILE         prints a vault like the one in Spec/example.md"""
 
@@ -34,19 +36,30 @@ def pair(value: str) -> tuple[str, bytes]:
     return left, bytes.fromhex(right)
 
 
-def answer(arguments: list[str]) -> list[str]:
-    given = options().parse_args(arguments)
+def opened(given: argparse.Namespace) -> Reader:
     with open(given.file, "rb") as file:
         data = file.read()
     device = (bytes.fromhex(given.device[0]), given.device[1]) if given.device else None
     policy = Policy(given.limit_memory, given.limit_passes, given.limit_lanes, given.limit_total)
+    return Reader(data, Factors(given.passphrase, given.key_file, given.raw_key), device, policy)
+
+
+def answer(arguments: list[str]) -> list[str]:
+    given = options().parse_args(arguments)
     try:
-        factors = Factors(given.passphrase, given.key_file, given.raw_key)
-        reader = Reader(data, factors, device, policy)
+        reader = opened(given)
     except Refused as refused:
         return [refused.verdict]
     verdict, lines = check(reader, (int(given.anchor[0]), given.anchor[1]) if given.anchor else None)
     return [verdict, *lines]
+
+
+def verified(arguments: list[str]) -> None:
+    try:
+        counts = verify(opened(options().parse_args(arguments)))
+    except Refused as refused:
+        sys.exit(f"{refused.verdict}: {refused}")
+    print(*(f"{kind} {count}" for kind, count in sorted(counts.items())), sep="\n")
 
 
 def main(arguments: list[str]) -> None:
@@ -56,6 +69,8 @@ def main(arguments: list[str]) -> None:
                 print(*answer(shlex.split(line)), ".", sep="\n", flush=True)
         case ["check", *rest]:
             print(*answer(rest), sep="\n")
+        case ["verify", *rest]:
+            verified(rest)
         case ["random", seed, first, count, folder]:
             for number in range(int(first), int(first) + int(count)):
                 make(seed, Path(folder), number)

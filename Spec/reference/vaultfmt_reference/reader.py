@@ -81,6 +81,7 @@ class Reader:
 
     def find_state(self) -> None:
         """Section 7.1, steps 2 to 4."""
+        self.live = 0
         newest = self.newest_commit()
         self.check_served(newest)
         self.incomplete = not self.is_complete(newest.commit)
@@ -119,10 +120,13 @@ class Reader:
         commit = Commit.decode(body, offset, len(self.header.raw))
         return State(commit, chained(self.vault, commit.generation, commit.chain_before, link(body)), frame)
 
-    def check_served(self, state: State) -> None:
+    def check_owner(self, state: State) -> None:
         if self.keys.is_owner:
             owner_mac = commit_mac(self.keys.owner, "owner", self.vault, state.frame[:384])
             require(is_same(owner_mac, state.frame[416:]), "a commit's owner MAC (R-5.9)", "authentication-failed")
+
+    def check_served(self, state: State) -> None:
+        self.check_owner(state)
         is_bound = state.commit.header_hash == hashed(self.header.raw)
         require(is_bound, "a commit that names another header (R-5.11)", "authentication-failed")
 
@@ -201,6 +205,7 @@ class Reader:
 
     def subtree(self, reference: Reference, level: int, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, bytes, Reference]]:
         page = self.page(reference, level)
+        self.live += reference.length
         require(all(low <= key and (high is None or key < high) for key in page.keys), "a key outside of its range (R-5.6)")
         for key, value in zip(page.keys, page.values, strict=True) if level == 0 else []:
             yield key, value, reference
@@ -209,7 +214,8 @@ class Reader:
             yield from self.subtree(child, level - 1, first, last)
 
     def walk(self) -> Iterator[Item | Tombstone]:
-        """Everything that the tree holds, with secrets, in order."""
+        """Everything that the tree holds, with secrets, in order; counts the live bytes on the way."""
+        self.live = len(self.header.raw) + self.commit.keyring.length + self.commit.history.length + Limit.COMMIT
         items = tombstones = 0
         for key, value, page in self.entries():
             if key[:1] == b"\x7e":
@@ -219,6 +225,7 @@ class Reader:
             items += 1
             entry = Entry.decode(key, value, self.keyring)
             entry.record.check(b"vREC", len(self.header.raw), page.offset)
+            self.live += entry.record.length
             try:
                 yield self.item(key, entry)
             except Refused as refused:
