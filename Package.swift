@@ -16,6 +16,10 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("MemberImportVisibility"),
     ] + strict + faults
 
+// What Tools/fuzz links, and nobody else sees.
+let fuzzing: [Product] =
+    Context.environment["VAULTFMT_FUZZING"] != nil
+    ? [.library(name: "Fuzzing", targets: ["Fuzzing"]), .library(name: "ImportFuzzing", targets: ["ImportFuzzing"])] : []
 // Code that is compiled as it was found.
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
@@ -29,7 +33,7 @@ let package = Package(
         .executable(name: "vaultfmt", targets: ["VaultCommandMain"]),
         // What Tools/c/install makes the shared library of.
         .library(name: "vaultfmt-c", type: .static, targets: ["VaultC"]),
-    ],
+    ] + fuzzing,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -79,19 +83,24 @@ let package = Package(
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
-        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt"], swiftSettings: strict),
+        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "CTestSupport"], swiftSettings: strict),
 
         // The rest of the C interface is tested from C: Tests/C.
         .testTarget(name: "VaultCTests", dependencies: ["VaultC", "CVaultFmt", "VaultFmt"], swiftSettings: strict),
 
         // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
         .target(
-            name: "Fuzzing", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
+            name: "Fuzzing", dependencies: ["VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
             swiftSettings: settings),
+        .target(
+            name: "ImportFuzzing",
+            dependencies: ["Fuzzing", "VaultForge", "CTestSupport", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto"],
+            path: "Tests/ImportFuzzing", swiftSettings: settings),
         .executableTarget(
             name: "round-trip", dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tests/RoundTrip", swiftSettings: settings),
 
+        .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing", "ImportFuzzing"], swiftSettings: strict),
         // The snippets of programs written for Apple's Keychain (Tests/Seeds), in the Swift that they are in, and a program that runs them.
         .target(name: "SeedUser", dependencies: ["KeychainAccess"], path: "Tests/Seeds/User", swiftSettings: swift5),
         .target(
@@ -129,7 +138,7 @@ let package = Package(
         .executableTarget(
             name: "harness",
             dependencies: [
-                "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "VaultFaults", "CTestSupport",
+                "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "VaultFaults", "CTestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Harness", exclude: ["Clients/run", "Clients/smtp_server.py"], swiftSettings: settings),
@@ -153,3 +162,14 @@ let package = Package(
         .testTarget(name: "SpecTests", dependencies: ["VaultFmt", "vectors"], swiftSettings: strict),
     ]
 )
+
+// What `Tools/harness sanitizers` builds: the library and its tests, without the command and all that only it needs.
+if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
+    let kept: Set = [
+        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultFaults", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultForge",
+        "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests",
+    ]
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.products.removeAll { $0.name != "VaultFmt" }
+    package.dependencies = []
+}

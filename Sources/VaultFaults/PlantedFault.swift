@@ -120,6 +120,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
 
     /// A commit is acknowledged before its bytes are synced.
     case commitNotSynced
+    /// Secrets' memory is given back as it is.
+    case wipeSkipped
     /// A commit is synced before it is written.
     case commitSyncedTooEarly
     /// What a large commit appended is not synced before the commit is written.

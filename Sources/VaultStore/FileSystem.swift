@@ -68,6 +68,8 @@ extension FileHandle {
 
     /// `count` bytes at `offset`. The caller has checked the count against its limit.
     package func bytes(_ count: Int, at offset: UInt64) throws(VaultError) -> [UInt8] {
+        // Making an array of none would write into the empty array that all threads share.
+        guard count > 0 else { return [] }
         var failure: VaultError?
         let out = [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
             do throws(VaultError) {

@@ -2,9 +2,14 @@
 #include "test_support.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,4 +64,61 @@ int test_lock(const char *path) {
     return -failure;
 }
 
+/* In the child: becomes another user if told so, and asks to be traced. */
+static void become_program(const struct test_program *program) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (chdir(program->directory) != 0) _exit(126);
+    if (dup2(program->input, 0) < 0 || dup2(program->output, 1) < 0 || dup2(program->error, 2) < 0) _exit(126);
+    if (program->user != 0 && (setgroups(0, NULL) != 0 || setgid(program->user) != 0 || setuid(program->user) != 0)) _exit(126);
+    if (program->is_traced && ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) _exit(125);
+    execve(program->path, program->arguments, program->environment);
+    dprintf(2, "cannot execute %s: %s\n", program->path, strerror(errno));
+    _exit(127);
+}
+
+int test_start(const struct test_program *program) {
+    pid_t pid = fork();
+    if (pid < 0) return -errno;
+    if (pid == 0) become_program(program);
+    return pid;
+}
+
+int test_run_to_exit(pid_t pid) {
+    int status, is_started = 0;
+    while (1) {
+        if (waitpid(pid, &status, 0) < 0) {
+            if (errno == EINTR) continue;
+            return -errno;
+        }
+        if (!WIFSTOPPED(status)) return -ESRCH;
+        if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8)) return 0;
+        int signal = WSTOPSIG(status);
+        if (!is_started) {
+            is_started = 1;
+            signal = 0;
+            if (ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL) != 0) return -errno;
+        }
+        if (ptrace(PTRACE_CONT, pid, NULL, (void *)(long)signal) != 0) return -errno;
+    }
+}
+
+int test_let_exit(pid_t pid) {
+    int status;
+    if (ptrace(PTRACE_CONT, pid, NULL, NULL) != 0) return -errno;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return -errno;
+    return test_exit_status(status);
+}
+
+long test_find(const void *bytes, size_t size, const void *needle, size_t length) {
+    const void *hit = memmem(bytes, size, needle, length);
+    return hit == NULL ? -1 : (const char *)hit - (const char *)bytes;
+}
+
+int test_memory_file(void) {
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    return fd >= 0 ? fd : -errno;
+}
 pid_t test_fork(void) { return fork(); }

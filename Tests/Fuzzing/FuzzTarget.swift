@@ -18,10 +18,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     public func check(_ input: UnsafeRawBufferPointer) throws {
         switch self {
         case .open: try Reading.everything(Array(input), FuzzFactors())
-        case .sealed: try Reading.everything(RecipeSealer.seal(Recipe(input), FuzzFactors()), FuzzFactors())
+        case .sealed: try Reading.everything(Recipe(input).sealed(), FuzzFactors())
         case .operations:
             var choices = ByteChoices(input)
-            try OperationRunner.runInMemory(Operation.sequence(&choices, changes: 400), seed: 1)
+            try OperationRunner.runInMemory(Operation.sequence(&choices, changes: 150), seed: 1)
         }
     }
 

@@ -178,11 +178,11 @@ package enum Operation: Equatable, Sendable {
         return all
     }
 
-    /// How many changes of items it makes.
-    package var changeCount: Int {
+    /// The changes of items that it makes.
+    package var changes: [Change] {
         switch self {
-        case .transaction(let changes, _), .transactionElsewhere(let changes): changes.count
-        default: 0
+        case .transaction(let changes, _), .transactionElsewhere(let changes): changes
+        default: []
         }
     }
 
@@ -192,7 +192,7 @@ package enum Operation: Equatable, Sendable {
         var count = 0
         while count < changes, !choices.areOver {
             all.append(Operation(&choices))
-            count += max(all[all.count - 1].changeCount, 1)
+            count += max(all[all.count - 1].changes.count, 1)
         }
         return all
     }

@@ -1,4 +1,5 @@
 internal import VaultFmt
+internal import VaultForge
 package import VaultStore
 
 /// Does operations to a vault and to a model of it, and compares them.
@@ -39,11 +40,11 @@ package final class OperationRunner {
 
     /// All of them, one after the other, in memory, and a last look at everything. Throws at the first thing that is wrong.
     package static func runInMemory(_ operations: [Operation], seed: UInt64) throws {
-        let files = MemoryFileSystem()
-        let place = Store.Place(fileSystem: files, random: .seeded(seed), cacheBytes: 1 << 20)
-        let runner = try OperationRunner(path: "a.vault", place: place) { files.wait(milliseconds: $0) }
+        let files = MemoryFileSystem(clock: 1_700_000_000_000)
+        let place = Store.Place(fileSystem: files, random: .fixed(String(seed)), cacheBytes: 1 << 20)
+        let runner = try OperationRunner(path: "a.vault", place: place) { files.setClock(files.now() + $0) }
         try runner.run(operations)
-        let left = files.names.filter { $0 != "a.vault" && !$0.hasPrefix("salvaged") }
+        let left = try files.siblings(of: "").filter { $0 != "a.vault" && !$0.hasPrefix("salvaged") }
         try Mismatch.require(left.isEmpty, "files were left behind: \(left)")
     }
 

@@ -1,6 +1,7 @@
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
+internal import VaultForge
 internal import VaultStore
 
 /// Does to a file all that can be done to one, and checks what must hold whatever is in it: errors are typed and in words, ways to
@@ -26,7 +27,7 @@ enum Reading {
     }
 
     static func everything(_ bytes: [UInt8], _ factors: borrowing FuzzFactors) throws {
-        let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .seeded(1), cacheBytes: 1 << 20)
+        let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .fixed("1"), cacheBytes: 1 << 20)
         try typed { () throws(VaultError) in _ = try Vault.inspect(path, place: place) }
         try typed { () throws(VaultError) in _ = try Vault.slots(at: path, place: place) }
         try Reencoding.check(bytes, factors.keys(), limits)
@@ -137,7 +138,7 @@ enum Reading {
 
     /// What is not sound may refuse to be changed; what is sound may not, and keeps what it has.
     private static func change(_ bytes: [UInt8], _ factors: borrowing FuzzFactors, _ contents: Contents, isSound: Bool) throws {
-        let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .seeded(2), cacheBytes: 1 << 20)
+        let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .fixed("2"), cacheBytes: 1 << 20)
         var failure: VaultError?
         try typed { () throws(VaultError) in
             do throws(VaultError) {
@@ -159,7 +160,7 @@ enum Reading {
     }
 
     private static func salvage(_ bytes: [UInt8], _ factors: borrowing FuzzFactors, _ contents: Contents, isSound: Bool) throws {
-        let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .seeded(3), cacheBytes: 1 << 20)
+        let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .fixed("3"), cacheBytes: 1 << 20)
         var recovered = -1
         try typed { () throws(VaultError) in
             var options = CreateOptions()
@@ -179,7 +180,9 @@ enum Reading {
 package struct FuzzFactors: ~Copyable {
     private let rawKey: [UInt8]
 
-    package init(rawKey: [UInt8] = [UInt8](repeating: 0x2B, count: 32)) { self.rawKey = rawKey }
+    package static let usualKey = [UInt8](repeating: 0x2B, count: 32)
+
+    package init(rawKey: [UInt8] = usualKey) { self.rawKey = rawKey }
 
     borrowing func factors() throws(VaultError) -> Factors { try Factors(rawKey: Secret(bytes: rawKey)) }
 

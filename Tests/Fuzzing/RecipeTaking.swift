@@ -1,6 +1,7 @@
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
+internal import VaultForge
 internal import VaultStore
 
 extension Recipe {
@@ -33,7 +34,7 @@ private struct RecipeTaker {
     init(bytes: [UInt8], header: Header) {
         self.bytes = bytes
         self.header = header
-        sealing = Sealing(vault: header.id.words, random: .seeded(0))
+        sealing = Sealing(vault: header.id.words, random: .fixed("0"))
     }
 
     /// Keyrings first, since records come before them.

@@ -1,6 +1,7 @@
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
+internal import VaultForge
 internal import VaultStore
 
 /// What decodes must re-encode to the same bytes (specification, section 1): for the header, and for the body of every object that opens.
@@ -17,7 +18,7 @@ enum Reencoding {
         else { throw Mismatch("a header that decodes has another encoding") }
         let slot: OpenedSlot
         do throws(VaultError) { slot = try SlotOpener.open(header, region, factors, limits) } catch { return }
-        let sealing = Sealing(vault: header.id.words, random: .seeded(0))
+        let sealing = Sealing(vault: header.id.words, random: .fixed("0"))
         var position = length
         while position < bytes.count {
             guard let (head, next) = frame(bytes, position) else { return }

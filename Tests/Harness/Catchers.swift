@@ -11,6 +11,6 @@ enum Catchers {
         (.temporaryNotRemoved, "faults"), (.staleTemporariesKept, "faults"), (.copyOneByteShort, "faults"),
         (.shortReadAccepted, "faults"), (.interruptedCallFails, "faults"), (.shortWriteAccepted, "disk"), (.failedChangeNotCut, "disk"),
         (.lockNotTaken, "kill"), (.lockNotRechecked, "kill"), (.modeNotKept, "files"), (.linkReplaced, "files"),
-        (.hardLinksIgnored, "files"),
+        (.hardLinksIgnored, "files"), (.wipeSkipped, "memory"),
     ]
 }

@@ -6,12 +6,17 @@ struct Part: Sendable {
     let run: @Sendable (PartRun) throws -> Void
 
     /// In the order in which they run. Each stands in a file of its own.
-    static let all: [Part] = [.crash, .faults, .disk, .kill, .power, .files, .clients]
+    static let all: [Part] = [
+        .crash, .faults, .disk, .kill, .power, .files, .mutation, .concurrency, .memory, .sanitizers, .clients,
+    ]
 }
 
 /// What a part starts as processes of their own: `harness --role NAME ARGUMENT…`. A role returns its exit code.
 enum Role {
     static let all: [String: @Sendable ([String]) -> Int32] = [
+        ContestedVault.writer: ContestedVault.write,
+        ContestedVault.reader: ContestedVault.read,
+        LibraryMemory.role: LibraryMemory.run,
         "writer": KillRoles.writer, "reader": KillRoles.reader, "files": FileCases.role,
         "change": ChangedVault.role,
     ]

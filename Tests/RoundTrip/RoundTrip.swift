@@ -17,7 +17,11 @@ struct RoundTrip: ParsableCommand {
     @Option(help: "How many changes each sequence makes.")
     var changes = 300
 
+    @Option(help: "Instead of all that, write the seeds of the corpora into folders of this one, named after the targets.")
+    var corpus: String?
+
     func run() throws {
+        if let corpus { return try writeSeeds(corpus) }
         let first = seed ?? .random(in: 1...999_999_999)
         print("round-trip --seed \(first) --count \(count) --changes \(changes)")
         for number in 0..<UInt64(count) {
@@ -26,5 +30,16 @@ struct RoundTrip: ParsableCommand {
             throw ExitCode.failure
         }
         print("\(count) sequences of \(changes) changes: no difference")
+    }
+
+    private func writeSeeds(_ folder: String) throws {
+        for target in FuzzTarget.allCases {
+            for seed in try Seeds.all(target) {
+                let path = "\(folder)/\(target.rawValue)/\(seed.name)"
+                guard let file = fopen(path, "w") else { throw ValidationError("cannot write \(path)") }
+                fwrite(seed.bytes, 1, seed.bytes.count, file)
+                fclose(file)
+            }
+        }
     }
 }

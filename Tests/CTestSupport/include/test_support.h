@@ -20,6 +20,34 @@ int test_exit_status(int status);
 /* Takes a writer's lock on a whole file, as another process would hold it; returns the descriptor that holds it. */
 int test_lock(const char *path);
 
+/* A program to be started: with its own standard descriptors, as another user unless that is 0, traced by who starts it or not. */
+struct test_program {
+    const char *path;
+    char *const *arguments;
+    char *const *environment;
+    const char *directory;
+    int input;
+    int output;
+    int error;
+    uid_t user;
+    int is_traced;
+};
+
+/* Starts it; returns its process id. */
+int test_start(const struct test_program *program);
+
+/* Lets a traced program run until it is about to exit, with its memory as it then is; -ESRCH if it ended otherwise. By the thread that started it. */
+int test_run_to_exit(pid_t pid);
+
+/* Lets it end, and returns its exit status as `test_exit_status` has it. */
+int test_let_exit(pid_t pid);
+
+/* Where in the bytes the needle first stands; -1 if nowhere. */
+long test_find(const void *bytes, size_t size, const void *needle, size_t length);
+
+/* A file that has no name and is in memory; its descriptor. */
+int test_memory_file(void);
+
 /* fork(2), which Swift does not offer; for programs of one thread. */
 pid_t test_fork(void);
 #endif

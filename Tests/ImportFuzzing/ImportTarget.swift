@@ -1,0 +1,81 @@
+internal import CTestSupport
+internal import Fuzzing
+internal import Glibc
+internal import VaultCommand
+internal import VaultCrypto
+internal import VaultFmt
+internal import VaultForge
+internal import VaultStore
+
+/// The command's import parsers, as `FuzzTarget` has the library's: the first byte says the form, the rest is the source.
+public enum ImportTarget {
+    private static let formats: [String?] = [nil, "json", "csv", "pem"]
+
+    /// Runs one input; traps if a property does not hold.
+    public static func run(_ input: UnsafeRawBufferPointer) {
+        do { try check(input) } catch { fatalError("import: \(error)") }
+    }
+
+    /// What is accepted comes out of a vault and of its export as it went in; throws if it does not.
+    public static func check(_ input: UnsafeRawBufferPointer) throws {
+        guard let first = input.first else { return }
+        let source = Array(input.dropFirst())
+        var message = "none"
+        let items = Interchange.items(in: source, format: formats[Int(first) % formats.count]) { message = $0 }
+        guard let items else {
+            guard !message.isEmpty, !message.contains("\n") else { throw Mismatch("a refusal is not one line: \(message)") }
+            return
+        }
+        let place = Store.Place(fileSystem: MemoryFileSystem(clock: 1_700_000_000_000), random: .fixed("1"), cacheBytes: 1 << 20)
+        var options = CreateOptions()
+        options.device = try Device(fileContents: Secret(bytes: [UInt8](1...48)))
+        let factors = try Factors(rawKey: Secret(bytes: [UInt8](repeating: 0x2B, count: 32)))
+        let vault = try Vault.create(at: "a.vault", factors: factors, options: options, place: place)
+        let stored = try store(items, in: vault)
+        let export = try exported(vault)
+        guard let again = Interchange.items(in: export, format: "json", refused: { message = $0 }) else {
+            throw Mismatch("an export is refused: \(message)")
+        }
+        try compare(stored, again)
+    }
+
+    /// Puts items into a vault; those that it refuses are left out, and of two with one key the first counts.
+    private static func store(_ items: [Interchange.Item], in vault: Vault) throws -> [ItemKey: Interchange.Item] {
+        var stored: [ItemKey: Interchange.Item] = [:]
+        try vault.transaction { (transaction) throws(VaultError) in
+            for item in items {
+                do throws(VaultError) {
+                    try transaction.add(
+                        item.key, secret: Secret(bytes: item.secret), attributes: item.attributes, accessibility: item.accessibility,
+                        created: item.created, modified: item.modified)
+                    stored[item.key] = item
+                } catch {
+                    guard [.duplicateItem, .limitExceeded, .invalidArgument].contains(error.code) else { throw error }
+                }
+            }
+        }
+        return stored
+    }
+
+    private static func exported(_ vault: Vault) throws -> [UInt8] {
+        let descriptor = test_memory_file()
+        guard descriptor >= 0 else { throw Mismatch("no memory file: error \(-descriptor)") }
+        defer { close(descriptor) }
+        try Interchange.writeJSON(of: vault, to: descriptor)
+        let size = Int(lseek(descriptor, 0, SEEK_END))
+        var bytes = [UInt8](repeating: 0, count: size)
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, size, 0) }
+        guard count == size else { throw Mismatch("the export could not be read") }
+        return bytes
+    }
+
+    private static func compare(_ stored: [ItemKey: Interchange.Item], _ again: [Interchange.Item]) throws {
+        guard again.count == stored.count else { throw Mismatch("\(stored.count) items went in, \(again.count) came out") }
+        for item in again {
+            guard let expected = stored[item.key] else { throw Mismatch("an item came out that did not go in") }
+            guard item.secret == expected.secret, item.attributes == expected.attributes, item.accessibility == expected.accessibility,
+                expected.created == nil || item.created == expected.created, expected.modified == nil || item.modified == expected.modified
+            else { throw Mismatch("an item came out otherwise than it went in") }
+        }
+    }
+}
