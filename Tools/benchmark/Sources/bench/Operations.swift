@@ -14,7 +14,7 @@ enum Operations {
         if name == "fill" {
             for number in 0..<count {
                 let other = "\(path).\(number)"
-                try Workload.fill(other, items)
+                try Workload.fill(try Workload.create(other), items)
                 remove(other)
             }
             return

@@ -28,8 +28,9 @@ enum Workload {
         return try Factors(rawKey: key)
     }
 
-    static func fill(_ path: String, _ count: Int) throws(VaultError) {
-        let vault = try Vault.create(at: path, factors: try rawKey())
+    static func create(_ path: String) throws(VaultError) -> Vault { try Vault.create(at: path, factors: try rawKey()) }
+
+    static func fill(_ vault: Vault, _ count: Int) throws(VaultError) {
         let secret = secret()
         try vault.transaction { (transaction) throws(VaultError) in
             for number in 0..<count {

@@ -11,8 +11,9 @@ func measure(_ n: Int) throws(VaultError) {
     defer { remove(path) }
     var figures = Figures()
     figures.add("n", Double(n))
+    var vault = try Workload.create(path)
     let start = peakMemory()
-    try figures.time("fill_us_per_item", per: n) { () throws(VaultError) in try Workload.fill(path, n) }
+    try figures.time("fill_us_per_item", per: n) { () throws(VaultError) in try Workload.fill(vault, n) }
     figures.add("fill_memory_bytes_per_item", (peakMemory() - start) * 1024 / Double(n))
     figures.add("file_bytes_per_item", fileSize(path) / Double(n))
 
@@ -24,7 +25,7 @@ func measure(_ n: Int) throws(VaultError) {
     }
     figures.add("open_get_us", median(opens))
 
-    var vault = try Workload.open(path, writable: true)
+    vault = try Workload.open(path, writable: true)
     try figures.time("get_us", per: 3000) { () throws(VaultError) in
         for _ in 0..<3000 { try Workload.get(vault, Int.random(in: 0..<n)) }
     }
@@ -52,7 +53,7 @@ func number(_ index: Int) -> Int {
 do throws(VaultError) {
     let arguments = CommandLine.arguments
     switch arguments.count > 1 ? arguments[1] : "" {
-    case "make": try Workload.fill(arguments[3], number(2))
+    case "make": try Workload.fill(try Workload.create(arguments[3]), number(2))
     case "operation": try Operations.run(arguments[2], arguments[3], items: number(4), count: number(5))
     case "measure": for index in 2..<arguments.count { try measure(number(index)) }
     default: preconditionFailure("measure, make or operation")
