@@ -6,6 +6,8 @@ internal import VaultStore
 
 extension Recipe {
     /// A vault file that opens with the fuzzing key, whatever is in its objects; empty if the header says no length that one can have.
+    // Swift 6.3's optimiser ends in an assertion where it is inlined.
+    @inline(never)
     package func sealed() -> [UInt8] { RecipeSealer.seal(self, FuzzFactors()) }
 }
 
