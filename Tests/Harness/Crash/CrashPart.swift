@@ -31,6 +31,6 @@ struct CrashBudget: Sendable {
     let share: Int
     let goesOn: Int
 
-    static let long = CrashBudget(traces: 200, steps: 50, randoms: 80, share: 1, goesOn: 50)
+    static let long = CrashBudget(traces: 200, steps: 50, randoms: 150, share: 1, goesOn: 50)
     static let short = CrashBudget(traces: 60, steps: 25, randoms: 8, share: 2, goesOn: 60)
 }
