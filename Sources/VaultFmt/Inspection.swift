@@ -71,7 +71,7 @@ extension Vault {
             guard [.structureInvalid, .limitExceeded].contains(error.code) else { throw error }
         }
         let tail: TailState =
-            try lastCommit == Reserve.contentEnd(of: file, size: size)
+            try lastCommit == Reserve.contentEnd(of: file, size: size, after: UInt64(header.length))
             ? .clean : file.isLockedByAnother() ? .writeInProgress : .damaged(bytes: size - lastCommit)
         return Inspection(
             version: Int(Format.version), id: VaultID(header.id), headerBytes: header.length, fileBytes: size,

@@ -30,7 +30,7 @@ struct SalvageScan {
     init(_ file: any FileHandle, _ store: SalvageStore) throws(VaultError) {
         self.file = file
         self.store = store
-        size = try Reserve.contentEnd(of: file, size: try file.size())
+        size = try Reserve.contentEnd(of: file, size: try file.size(), after: UInt64(store.headerLength))
         try look(UInt64(store.headerLength)..<size)
     }
 

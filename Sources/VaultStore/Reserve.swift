@@ -7,8 +7,9 @@ package enum Reserve {
     /// How many zeros a writer adds at a time.
     static let step = 131_072
 
-    /// Where objects end in a file (section 7.1): its size, less a reserve.
-    package static func contentEnd(of file: any FileHandle, size: UInt64) throws(VaultError) -> UInt64 {
+    /// Where objects end in a file (section 7.1): its size, less a reserve. Zeros that reach to `start`, where objects begin, are none: no commit is
+    /// before them.
+    package static func contentEnd(of file: any FileHandle, size: UInt64, after start: UInt64) throws(VaultError) -> UInt64 {
         let alignment = UInt64(Format.commitAlignment)
         let longest = PlantedFault.reserveUnlimited.isPlanted ? size : Format.Limit.reserve
         let most = longest + alignment
@@ -20,7 +21,8 @@ package enum Reserve {
             let bytes = try file.bytes(Int(end - from), at: from)
             if let last = bytes.lastIndex(where: { $0 != 0 }) {
                 let content = (from + UInt64(last) + alignment) / alignment * alignment
-                return content < size && size - content <= longest ? content : size
+                let isReserve = content > start && content < size && size - content <= longest
+                return isReserve ? content : size
             }
             end = from
             piece = 16_384

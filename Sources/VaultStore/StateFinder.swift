@@ -76,7 +76,7 @@ package struct StateFinder {
 
     private func look(_ size: UInt64) throws(VaultError) -> Found {
         guard size <= Format.Limit.fileSize else { throw VaultError(.limitExceeded, "the file is larger than 2^48 bytes") }
-        let end = try Reserve.contentEnd(of: file, size: size)
+        let end = try Reserve.contentEnd(of: file, size: size, after: headerLength)
         guard let (frame, last) = try scan(end) else {
             throw VaultError(.authenticationFailed, "no commit of this vault is left in the file: damaged or altered", at: headerLength)
         }

@@ -1,6 +1,6 @@
 import Testing
-
 import VaultBytes
+
 @testable import VaultFmt
 
 /// Zeros after the newest commit.
@@ -66,6 +66,23 @@ struct ReserveTests {
         try writer.put(try password("s", "b"), "y")
         #expect(try writer.dump().count == 2 && writer.tail == .clean)
         #expect(try writer.verify().isSound)
+    }
+
+    @Test(
+        "does not reach into the header: a file that ends with the zeros of a damaged one has none",
+        arguments: [4096, 4100, 8192, 300_000])
+    func zerosFromTheHeaderOn(size: Int) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        do { try Fast.create(path).put(try password("s", "a"), "x") }
+        let header = try Array(contents(path)[..<4000])
+        try write(header + [UInt8](repeating: 0, count: size - header.count), path)
+        let new = folder.file("new.vault")
+        #expect(throws: VaultError.self) {
+            _ = try Vault.salvage(path, factors: try Fast.rawKey(), to: new, newFactors: try Fast.rawKey(3))
+        }
+        fails(.authenticationFailed) { _ = try Fast.open(path) }
+        _ = try Vault.inspect(path)
     }
 
     @Test("that cannot be written does not keep a change from being made")
