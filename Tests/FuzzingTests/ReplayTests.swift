@@ -43,7 +43,8 @@ struct ReplayTests {
 
     @Test("of sealed recipes seals to vaults that open, and that take apart to the same recipes again")
     func recipes() throws {
-        for (name, bytes) in try Self.inputs("sealed") {
+        // What fuzzing found need not open.
+        for (name, bytes) in try Self.inputs("sealed") where !name.hasPrefix("found-") {
             let recipe = bytes.withUnsafeBytes { Recipe($0) }
             let file = recipe.sealed()
             let again = try #require(Recipe(taking: file, rawKey: FuzzFactors.usualKey), "\(name) does not open")
