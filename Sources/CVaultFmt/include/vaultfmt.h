@@ -378,7 +378,7 @@ typedef struct vaultfmt_details {
     uint32_t replaces_attributes;         /* 1: attributes that are not named go; 0: they stay */
     uint32_t reserved;                    /* 0 */
     int64_t created;                      /* VAULTFMT_UNSET for what the item has, or now */
-    int64_t modified;                     /* VAULTFMT_UNSET for now */
+    int64_t modified;                     /* VAULTFMT_UNSET: the current time */
 } vaultfmt_details;
 
 #define VAULTFMT_DETAILS_INIT {(uint32_t)sizeof(vaultfmt_details), 0, NULL, 0, 0, 0, VAULTFMT_UNSET, VAULTFMT_UNSET}
