@@ -5,10 +5,13 @@ package struct Sealing: Sendable {
     /// The vault id, as it lies in memory.
     package let vault: (UInt64, UInt64)
     package let random: Randomness
+    /// What all records' associated data starts with.
+    private let recordData: AssociatedData
 
     package init(vault: (UInt64, UInt64), random: Randomness) {
         self.vault = vault
         self.random = random
+        recordData = AssociatedData("vaultfmt-1 record", vault: vault)
     }
 
     /// Objects that are bound to their own offset.
@@ -151,7 +154,7 @@ package struct Sealing: Sendable {
     }
 
     private func data(_ identity: RecordIdentity, _ head: UInt64) -> AssociatedData {
-        var data = AssociatedData("vaultfmt-1 record", vault: vault)
+        var data = recordData
         data.append(id: identity.item)
         if PlantedFault.recordFieldsTurned.isPlanted { data.append(identity.revision) }
         data.append(identity.compartment)

@@ -75,8 +75,7 @@ enum RecordCodec {
             layout = try RecordLayout(body, at: offset)
             large = try attributes(body, layout, at: offset)
         } catch { throw VaultError(format: error) }
-        let isItems = ByteOrder.compare(body, layout.key, item.key.bytes.span, 0..<item.key.bytes.count) == 0
-        guard isItems || PlantedFault.recordOfOtherKey.isPlanted else {
+        guard item.hasKey(body, layout.key) || PlantedFault.recordOfOtherKey.isPlanted else {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
         guard large.count == item.largeAttributes || PlantedFault.recordAttributesUncounted.isPlanted else {

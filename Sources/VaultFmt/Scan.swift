@@ -38,7 +38,7 @@ extension Vault {
             try keys.renew(self)
             first.take(next[..<middle], keys)
             second.take(next[middle...], keys)
-            if next.count < 4 {
+            if next.count < Self.leastDivided {
                 first.read()
                 second.read()
             } else {
@@ -50,6 +50,9 @@ extension Vault {
         //
         guard !query.isUnrestricted || count == items else { throw ItemCursor.miscounted }
     }
+
+    /// Leaves; opening the records of fewer takes less time than a thread does to start.
+    private static var leastDivided: Int { 8 }
 
     fileprivate func compartmentKey(_ number: UInt32) throws(VaultError) -> Result<SecretBox, VaultError> {
         try withCore { (core) throws(VaultError) -> Result<SecretBox, VaultError> in
@@ -102,7 +105,8 @@ final class ScanPart: Sendable {
         var whole: [Int: Item] = [:]
     }
 
-    private static let memorySize = 1 << 20
+    /// Where secrets are small, one of these is enough for a batch; beyond, there is only as much as one secret takes.
+    private static let memorySizes = [32_768, 262_144]
     private let leafReader: LeafReader
     private let reader: ScanReader
     private let state = Mutex(State())
@@ -140,7 +144,7 @@ final class ScanPart: Sendable {
         state.whole.removeAll(keepingCapacity: true)
         guard state.next < state.items.count else { return }
         let rest = state.items[state.next...].reduce(0) { $0 + $1.paddedSize }
-        let size = max(min(rest, Self.memorySize), state.items[state.next].paddedSize)
+        let size = max(Self.memorySizes.first { $0 >= rest } ?? Self.memorySizes[1], state.items[state.next].paddedSize)
         // Bodies are opened over what the batch before left: it is wiped with the memory.
         if size > state.memory.count { state.memory = Secret(count: size) }
         var start = 0

@@ -31,7 +31,7 @@ public final class Transaction {
         guard let change = changes.find(key.bytes) else { return try core.find(key) }
         guard let value = change else { return nil }
         // Records of this transaction end before the page that will name them, which is not yet there.
-        return try ItemCodec.item(key, try ItemCodec.decode(value, page: appender.position), view, at: appender.position)
+        return try ItemCodec.item(key, value, view, before: appender.position)
     }
 
     /// The item with its secret; nil if there is none.

@@ -75,7 +75,7 @@ final class VaultCore {
 
     func find(_ key: ItemKey) throws(VaultError) -> Item? {
         guard let (page, index) = try store.tree.find(key.bytes) else { return nil }
-        return try ItemCodec.item(key, try ItemCodec.decode(page, index), view, at: page.offset)
+        return try ItemCodec.item(key, page, index, view)
     }
 
     func open(_ item: Item) throws(VaultError) -> OpenedItem {

@@ -96,4 +96,11 @@ extension PageSource {
         try leaf.bounds.check(page)
         return page
     }
+
+    /// The same without the cache: for walks that meet each leaf once.
+    package func load(_ leaf: LeafRef) throws(VaultError) -> Page {
+        let page = try load(leaf.ref, level: 0)
+        try leaf.bounds.check(page)
+        return page
+    }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// Work divided between this thread and one more.
 package enum SecondThread {
@@ -24,5 +25,24 @@ package enum SecondThread {
         } else {
             work.takeRetainedValue().body()
         }
+    }
+
+    /// The same for what returns something.
+    package static func both<First, Second: Sendable>(
+        _ first: () -> First, _ second: @escaping @Sendable () -> Second
+    ) -> (First, Second) {
+        let other = Handover<Second>()
+        var one: First?
+        run({ one = first() }, alongside: { other.set(second()) })
+        guard let one, let two = other.take() else { preconditionFailure("both have run") }
+        return (one, two)
+    }
+
+    private final class Handover<Value: Sendable>: Sendable {
+        private let value = Mutex<Value?>(nil)
+
+        func set(_ new: Value) { value.withLock { $0 = new } }
+
+        func take() -> Value? { value.withLock { $0 } }
     }
 }
