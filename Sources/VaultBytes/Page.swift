@@ -197,8 +197,8 @@ package struct PageLayout: Sendable {
         // One of these is empty.
         let more = prefix.lowerBound + common..<prefix.upperBound
         let otherMore = other.prefix.lowerBound + common..<other.prefix.upperBound
-        return otherMore.isEmpty
-            ? ByteOrder.compare(bytes, more, rest, otherBytes, otherRest) : -ByteOrder.compare(otherBytes, otherMore, otherRest, bytes, rest)
+        if otherMore.isEmpty { return ByteOrder.compare(bytes, more, rest, otherBytes, otherRest) }
+        return -ByteOrder.compare(otherBytes, otherMore, otherRest, bytes, rest)
     }
 
     /// Negative, zero or positive, as entry `index`'s whole key stands to `key`.

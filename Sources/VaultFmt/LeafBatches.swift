@@ -11,12 +11,13 @@ struct LeafBatches<Output: Sendable>: Sendable {
     private let tree: TreeReader
     private let start: [UInt8]
     private let reader: Reader
+    private let helper = SecondThread()
     private var walker: LeafWalker?
     /// How many leaves are read at a time.
     private var window = 1
     private static var mostLeaves: Int { 64 }
     /// Fewer take less time than a thread does to start.
-    private static var leastDivided: Int { 16 }
+    private static var leastDivided: Int { 8 }
 
     /// Goes from the leaf on that may hold `key`.
     init(_ tree: TreeReader, from key: [UInt8] = [], _ reader: @escaping Reader) {
@@ -33,7 +34,7 @@ struct LeafBatches<Output: Sendable>: Sendable {
         window = min(window * 4, Self.mostLeaves)
         guard leaves.count >= Self.leastDivided else { return (Self.read(leaves[...], inPassing, reader), nil) }
         let middle = leaves.count - leaves.count / 2
-        return SecondThread.both({ Self.read(leaves[..<middle], inPassing, reader) }) { [reader] in
+        return helper.both({ Self.read(leaves[..<middle], inPassing, reader) }) { [reader] in
             Self.read(leaves[middle...], inPassing, reader)
         }
     }

@@ -35,6 +35,7 @@ struct RecordMover {
     private let newKeys: [UInt32: SecretBox]
     private let first: MovingPart
     private let second: MovingPart
+    private let helper = SecondThread()
     private static let leastDivided = 64
 
     /// `newLocator` is the new locator key, if there is another.
@@ -57,7 +58,7 @@ struct RecordMover {
         }
         guard moves.count >= Self.leastDivided else { return try first.run(moves[...]).get() }
         let middle = moves.count / 2
-        let (one, other) = SecondThread.both({ first.run(moves[..<middle]) }) { [second, moves] in second.run(moves[middle...]) }
+        let (one, other) = helper.both({ first.run(moves[..<middle]) }) { [second, moves] in second.run(moves[middle...]) }
         return try one.get() + other.get()
     }
 

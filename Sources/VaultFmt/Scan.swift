@@ -27,6 +27,7 @@ extension Vault {
         var leaves = try tree.leaves(from: leafReader.prefix)
         let first = ScanPart(leafReader, reader)
         let second = ScanPart(leafReader, reader)
+        let helper = SecondThread()
         var keys = ScanKeys()
         var window = 1
         while true {
@@ -42,7 +43,7 @@ extension Vault {
                 first.read()
                 second.read()
             } else {
-                SecondThread.run({ first.read() }, alongside: { second.read() })
+                helper.run({ first.read() }, alongside: { second.read() })
             }
             if try first.give(&keys, &count, self, to: body) { break }
             if try second.give(&keys, &count, self, to: body) { break }
@@ -106,7 +107,7 @@ final class ScanPart: Sendable {
     }
 
     /// Where secrets are small, one of these is enough for a batch; beyond, there is only as much as one secret takes.
-    private static let memorySizes = [32_768, 262_144]
+    private static let memorySizes = [32_768, 65_536, 262_144]
     private let leafReader: LeafReader
     private let reader: ScanReader
     private let state = Mutex(State())
@@ -144,7 +145,7 @@ final class ScanPart: Sendable {
         state.whole.removeAll(keepingCapacity: true)
         guard state.next < state.items.count else { return }
         let rest = state.items[state.next...].reduce(0) { $0 + $1.paddedSize }
-        let size = max(Self.memorySizes.first { $0 >= rest } ?? Self.memorySizes[1], state.items[state.next].paddedSize)
+        let size = max(Self.memorySizes.first { $0 >= rest } ?? Self.memorySizes[2], state.items[state.next].paddedSize)
         // Bodies are opened over what the batch before left: it is wiped with the memory.
         if size > state.memory.count { state.memory = Secret(count: size) }
         var start = 0

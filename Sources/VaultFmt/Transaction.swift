@@ -16,9 +16,9 @@ public final class Transaction {
     private var liveBytes: Int64 = 0
     private var hasEnded = false
 
-    init(_ core: VaultCore) {
+    init(_ core: VaultCore) throws(VaultError) {
         self.core = core
-        appender = core.store.makeAppender()
+        appender = try core.store.makeAppender()
         keyring = core.store.keyring
         view = core.view
     }

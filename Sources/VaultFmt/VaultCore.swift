@@ -156,7 +156,10 @@ final class VaultCore {
     /// Starts a transaction, which `commit` or `rollBack` ends.
     func begin() throws(VaultError) -> Transaction {
         try beginWriting()
-        return Transaction(self)
+        do throws(VaultError) { return try Transaction(self) } catch {
+            store.endWriting()
+            throw error
+        }
     }
 
     /// Ends a transaction, whether its changes became durable or not.

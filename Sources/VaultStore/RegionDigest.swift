@@ -9,6 +9,7 @@ enum RegionDigest {
     static func of(_ file: any FileHandle, _ region: Range<UInt64>) throws(VaultError) -> Bytes32 {
         var digest = Blake2b()
         digest.update("vaultfmt-1 digest")
+        let helper = SecondThread()
         var position = region.lowerBound
         while position < region.upperBound {
             var piece = try file.bytes(Int(min(UInt64(pieceSize), region.upperBound - position)), at: position)
@@ -19,7 +20,7 @@ enum RegionDigest {
                 piece = try file.bytes(length, at: position)
                 frames = [0..<length]
             }
-            for hash in hashes(piece, frames) { digest.update(hash.words) }
+            for hash in hashes(piece, frames, helper) { digest.update(hash.words) }
             position += UInt64(frames[frames.count - 1].upperBound)
         }
         return Bytes32(words: digest.finish())
@@ -48,10 +49,10 @@ enum RegionDigest {
         VaultError(.structureInvalid, "the file ends within an object", at: offset)
     }
 
-    private static func hashes(_ piece: [UInt8], _ frames: [Range<Int>]) -> [Bytes32] {
+    private static func hashes(_ piece: [UInt8], _ frames: [Range<Int>], _ helper: SecondThread) -> [Bytes32] {
         guard frames.count >= leastDivided else { return hash(piece, frames[...]) }
         let middle = frames.count / 2
-        let (first, second) = SecondThread.both({ hash(piece, frames[..<middle]) }, { hash(piece, frames[middle...]) })
+        let (first, second) = helper.both({ hash(piece, frames[..<middle]) }, { hash(piece, frames[middle...]) })
         return first + second
     }
 
