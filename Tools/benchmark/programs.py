@@ -28,13 +28,24 @@ def figures(command, **options):
     return json.loads(done.stdout)
 
 
+def build_ours():
+    """The benchmark; where it is."""
+    build = ["swift", "build", "-c", "release", "--package-path", HERE]
+    if subprocess.run(build, stdout=sys.stderr).returncode:
+        # The build system does not always notice that the vault's package has new files; it does if it plans anew.
+        (HERE / ".build/release.yaml").unlink(missing_ok=True)
+        os.utime(HERE / "Package.swift")
+        call(build)
+    return HERE / ".build/release/bench"
+
+
 class Programs:
     """Where they are, once they are built."""
 
     def __init__(self, folder, is_long):
         self.folder = pathlib.Path(folder)
         call([ROOT / "Tools/setup", "--bench-long" if is_long else "--bench"])
-        self.ours = self.build_ours()
+        self.ours = build_ours()
         self.peer = self.compile("sqlcipher", "-lsqlcipher")
         self.limits = self.compile("limits", "-lsodium")
         self.run = self.compile("run")
@@ -46,15 +57,6 @@ class Programs:
         program = self.folder / name
         call(["clang", "-O2", "-Wall", HERE / f"peer/{name}.c", "-o", program, *libraries])
         return program
-
-    def build_ours(self):
-        build = ["swift", "build", "-c", "release", "--package-path", HERE]
-        if subprocess.run(build, stdout=sys.stderr).returncode:
-            # The build system does not always notice that the vault's package has new files; it does if it plans anew.
-            (HERE / ".build/release.yaml").unlink(missing_ok=True)
-            os.utime(HERE / "Package.swift")
-            call(build)
-        return HERE / ".build/release/bench"
 
     def build_command(self):
         build = ["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", "vaultfmt", "--scratch-path", ".build-release"]
