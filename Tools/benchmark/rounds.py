@@ -142,4 +142,4 @@ def large(programs, rounds):
     remove(path)
     for row in LARGE_ROWS:
         at_least = statistics.median(limit(row, {}, known) for known in limits) if row.limit else None
-        yield result(row, 1, samples.median("ours", row.name), limit=at_least)
+        yield result(row, 1, samples.median("ours", row.ours or row.name), limit=at_least)

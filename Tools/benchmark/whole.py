@@ -10,7 +10,7 @@ from rows import Row, result
 # No key derivation runs: the vault opens with a raw key.
 RAW_KEY = b"\x2b" * 32
 GET = Row("command_get_ms", "vaultfmt get, raw key (peer: keepassxc-cli show, 0.1 s of it key derivation)", "ms", "keepassxc_show_ms",
-          against="bound", bound=15)
+          against="bound", bound=15, drawn=True)
 SET = Row("command_set_ms", "vaultfmt set, raw key (peer: keepassxc-cli edit, likewise)", "ms", "keepassxc_edit_ms", lambda items: None)
 WORK = {"list": "list", "export": "export", "import": "import", "rekey": "rekey", "rotate": "rekey --rotate"}
 KEEPASSXC_MOST = 100_000
