@@ -54,9 +54,9 @@ class Size:
                 if not work:
                     continue
                 found = self.programs.work(who, work, self.paths[who], self.items)
-                # What an import may take beyond the rest has a row of its own.
-                if work == "fill" and who == "ours":
-                    found.pop("peak_memory")
+                # An import may take more than the rest.
+                if work == "fill" and "peak_memory" in found:
+                    found["fill_memory_mb"] = found.pop("peak_memory") / 1e6
                 self.samples.add(who, found)
             if ours == "fill" and is_first:
                 self.shape = figures([self.programs.ours, "shape", self.paths["ours"]])
@@ -93,11 +93,10 @@ class Size:
         for who in ("ours", "peer"):
             samples.values[who, "peak_memory_mb"] = [samples.most(who, "peak_memory") / 1e6]
         for row in ROWS:
-            if row.sizes(self.items):
-                at_least = [limit(row, self.shape, known) for known in self.limits] if row.limit else []
-                yield result(
-                    row, self.items, samples.median("ours", row.ours or row.name), samples.median("peer", row.peer),
-                    statistics.median(at_least) if at_least else None)
+            at_least = [limit(row, self.shape, known) for known in self.limits] if row.limit else []
+            yield result(
+                row, self.items, samples.median("ours", row.ours or row.name), samples.median("peer", row.peer),
+                statistics.median(at_least) if at_least else None)
         if self.growth:
             yield from self.growth_results()
         for row in WHEEL_ROWS if self.programs.python else ():
