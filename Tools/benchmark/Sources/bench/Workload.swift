@@ -14,12 +14,22 @@ enum Workload {
     static func secret() -> Secret { Secret(text: String(repeating: "s", count: 64)) }
 
     static func key(_ number: Int) throws(VaultError) -> ItemKey {
-        try .genericPassword(service: "service-\(digits(number % 997, 4)).example.com", account: "user\(digits(number, 7))@example.com")
+        try .genericPassword(service: name("service-", number % 997, 4, ".example.com"), account: name("user", number, 7, "@example.com"))
     }
 
-    private static func digits(_ number: Int, _ width: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
+    /// Put together as cheaply as the peer's `snprintf` does it: what is measured is what comes after.
+    private static func name(_ before: StaticString, _ number: Int, _ width: Int, _ after: StaticString) -> String {
+        let (start, end) = (before.utf8CodeUnitCount, after.utf8CodeUnitCount)
+        return String(unsafeUninitializedCapacity: start + width + end) { text in
+            for index in 0..<start { text[index] = before.utf8Start[index] }
+            var rest = number
+            for index in (start..<start + width).reversed() {
+                text[index] = UInt8(truncatingIfNeeded: 48 + rest % 10)
+                rest /= 10
+            }
+            for index in 0..<end { text[start + width + index] = after.utf8Start[index] }
+            return start + width + end
+        }
     }
 
     static func rawKey() throws(VaultError) -> Factors {
