@@ -55,7 +55,7 @@ def fill(path, items):
 
 def open_one(path, items):
     times = []
-    for _ in range(21):
+    for _ in range(201):
         kept = []
 
         def once():

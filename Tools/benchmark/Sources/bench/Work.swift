@@ -50,7 +50,7 @@ enum Work {
     static func medianOpen(_ path: String, _ items: Int) throws(VaultError) -> Double {
         var numbers = Numbers()
         var times: [Double] = []
-        for _ in 0..<21 {
+        for _ in 0..<201 {
             let start = now()
             try Workload.get(try Workload.open(path, writable: false), Int.random(in: 0..<items, using: &numbers))
             times.append(now() - start)
