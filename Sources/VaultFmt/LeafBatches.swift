@@ -10,6 +10,7 @@ struct LeafBatches<Output: Sendable>: Sendable {
 
     private let tree: TreeReader
     private let start: [UInt8]
+    private let isCaching: Bool
     private let reader: Reader
     private let helper = SecondThread()
     private var walker: LeafWalker?
@@ -19,9 +20,10 @@ struct LeafBatches<Output: Sendable>: Sendable {
     /// Fewer take less time than a thread does to start.
     private static var leastDivided: Int { 8 }
 
-    /// Goes from the leaf on that may hold `key`.
-    init(_ tree: TreeReader, from key: [UInt8] = [], _ reader: @escaping Reader) {
+    /// Goes from the leaf on that may hold `key`. What is read once only should not be kept in the cache.
+    init(_ tree: TreeReader, from key: [UInt8] = [], isCaching: Bool = true, _ reader: @escaping Reader) {
         self.tree = tree
+        self.isCaching = isCaching
         start = key
         self.reader = reader
     }
@@ -49,7 +51,7 @@ struct LeafBatches<Output: Sendable>: Sendable {
     private mutating func nextLeaves() throws(VaultError) -> [LeafRef] {
         // Moved out while it changes, so that its path is not copied.
         var walker: LeafWalker
-        if let known = self.walker.take() { walker = known } else { walker = try tree.leaves(from: start) }
+        if let known = self.walker.take() { walker = known } else { walker = try tree.leaves(from: start, isCaching: isCaching) }
         let leaves = try walker.next(window)
         self.walker = walker
         return leaves

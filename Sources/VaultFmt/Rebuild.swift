@@ -58,7 +58,7 @@ enum Rebuild {
             var tree = TreeBuilder(appender: appender, indexKey: keys.index.copy())
             var counts = (items: UInt64(0), tombstones: UInt64(0))
             let oldest = oldestTombstone(core)
-            var leaves = LeafBatches(oldTree) { (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
+            var leaves = LeafBatches(oldTree, isCaching: false) { (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
                 try LeafEntry.read(leaf, oldTree.source, into: &entries)
                 return false
             }
@@ -96,52 +96,4 @@ enum Rebuild {
         let now = UInt64(clamping: core.store.fileSystem.now())
         return (now > Format.tombstoneLifetime ? now - Format.tombstoneLifetime : 0) << 16
     }
-}
-
-/// Where each record goes: in the order of the items' ids, one after the other. Eight bytes an item once it is made.
-struct RecordOrder {
-    private struct Place {
-        let id: UInt64
-        let ordinal: UInt32
-        let length: UInt32
-    }
-
-    private let offsets: [UInt64]
-    let bytes: UInt64
-
-    /// Looks through the tree once; items count as they come in the order of keys.
-    init(_ tree: TreeReader, items: UInt64, start: UInt64) throws(VaultError) {
-        var places: [Place] = []
-        places.reserveCapacity(Int(min(items, 1 << 24)))
-        var leaves = LeafBatches(tree) { (leaf, _, found: inout [Place]) throws(VaultError) in
-            let page = try tree.source.load(leaf)
-            for index in 0..<page.count where !page.isTombstone(index) {
-                let entry = try ItemCodec.decode(page, index).entry
-                found.append(Place(id: UInt64(bigEndian: entry.id.words.0), ordinal: 0, length: UInt32(entry.record.length)))
-            }
-            return false
-        }
-        while let found = try leaves.nextOutputs() {
-            for place in found {
-                guard let ordinal = UInt32(exactly: places.count) else { throw VaultError(.limitExceeded, "too many items") }
-                places.append(Place(id: place.id, ordinal: ordinal, length: place.length))
-            }
-        }
-        places.sort { $0.id < $1.id }
-        var offsets = [UInt64](repeating: 0, count: places.count)
-        var next = start
-        for place in places {
-            offsets[Int(place.ordinal)] = next
-            next += UInt64(place.length)
-        }
-        self.offsets = offsets
-        bytes = next - start
-    }
-
-    func offset(of ordinal: Int) throws(VaultError) -> UInt64 {
-        guard ordinal < offsets.count else { throw Self.changed }
-        return offsets[ordinal]
-    }
-
-    static let changed = VaultError(.structureInvalid, "the index changed while it was read")
 }

@@ -39,16 +39,22 @@ package final class Appender {
     /// Where the next frame goes.
     package var position: UInt64 { base + UInt64(buffer.count) }
 
-    /// Appends a frame that `fill` writes, and says where and what it is.
-    package func append(
-        _ type: FrameType, length: Int, _ fill: (UnsafeMutableRawBufferPointer, _ offset: UInt64, _ head: UInt64) -> Void
-    ) throws(VaultError) -> ObjectRef {
+    /// Where a frame of this length goes.
+    private func place(of length: Int) throws(VaultError) -> UInt64 {
         let offset = position
         guard offset + UInt64(length) <= Format.Limit.fileSize else {
             throw VaultError(.limitExceeded, "the vault would be larger than 2^48 bytes")
         }
+        if buffer.isEmpty { buffer.reserveCapacity(Self.usualCommit) }
+        return offset
+    }
+
+    /// Appends a frame that `fill` writes, and says where and what it is.
+    package func append(
+        _ type: FrameType, length: Int, _ fill: (UnsafeMutableRawBufferPointer, _ offset: UInt64, _ head: UInt64) -> Void
+    ) throws(VaultError) -> ObjectRef {
+        let offset = try place(of: length)
         let from = buffer.count
-        if from == 0 { buffer.reserveCapacity(Self.usualCommit) }
         buffer.append(zeros: length)
         let head = FrameHead(type, length: length).encoded
         let hash = buffer.withUnsafeMutableBytes { buffer in
@@ -61,9 +67,20 @@ package final class Appender {
         return ObjectRef(offset: offset, length: length, hash: hash)
     }
 
-    /// Appends a frame as it is.
-    package func append(copying frame: [UInt8], _ type: FrameType) throws(VaultError) -> ObjectRef {
-        try append(type, length: frame.count) { out, _, _ in out.copyBytes(from: frame) }
+    /// Appends a frame as it is; a large one goes to the file at once.
+    package func append(sealed frame: UnsafeRawBufferPointer) throws(VaultError) -> ObjectRef {
+        let offset = try place(of: frame.count)
+        let hash = Bytes32(hashing: frame)
+        digest.update(hash.words)
+        if frame.count >= Self.flushSize {
+            try flush()
+            try file.write(frame, at: base)
+            base += UInt64(frame.count)
+        } else {
+            buffer.append(contentsOf: frame)
+            if buffer.count >= Self.flushSize { try flush() }
+        }
+        return ObjectRef(offset: offset, length: frame.count, hash: hash)
     }
 
     /// Appends an index object.
