@@ -6,8 +6,12 @@ internal import CSodium
 /// At most 2^31 bytes; where the system has no memory left for it, the program ends.
 public struct Secret: ~Copyable, Sendable {
     private let piece: SecretMemory.Piece
+    /// Where they start in the piece.
+    private var first = 0
     /// How many bytes it has.
     public private(set) var count: Int
+
+    private var start: UnsafeMutableRawPointer { piece.start + first }
 
     /// Makes a secret of `count` zero bytes.
     public init(count: Int) {
@@ -19,26 +23,26 @@ public struct Secret: ~Copyable, Sendable {
     /// Copies bytes; what they were copied from is the caller's to wipe.
     public init(copying bytes: UnsafeRawBufferPointer) {
         self.init(count: bytes.count)
-        if let start = bytes.baseAddress { piece.start.copyMemory(from: start, byteCount: bytes.count) }
+        if let source = bytes.baseAddress { start.copyMemory(from: source, byteCount: bytes.count) }
     }
 
     /// Copies bytes that are no secret by themselves.
     package init(bytes: [UInt8]) {
         self.init(count: bytes.count)
-        bytes.withUnsafeBytes { if let start = $0.baseAddress { piece.start.copyMemory(from: start, byteCount: $0.count) } }
+        bytes.withUnsafeBytes { if let source = $0.baseAddress { start.copyMemory(from: source, byteCount: $0.count) } }
     }
 
     /// Copies the UTF-8 bytes of a string. The string itself is ordinary memory and stays what it is: use this where the secret has
     /// come as a `String` anyway.
     public init(text: String) {
         self.init(count: text.utf8.count)
-        for (index, byte) in text.utf8.enumerated() { piece.start.storeBytes(of: byte, toByteOffset: index, as: UInt8.self) }
+        for (index, byte) in text.utf8.enumerated() { start.storeBytes(of: byte, toByteOffset: index, as: UInt8.self) }
     }
 
     /// Makes a secret of `count` bytes from the system's random source.
     public static func random(count: Int) -> Secret {
         let secret = Secret(count: count)
-        randombytes_buf(secret.piece.start, count)
+        randombytes_buf(secret.start, count)
         return secret
     }
 
@@ -47,7 +51,7 @@ public struct Secret: ~Copyable, Sendable {
     /// Lends the bytes; they must not be kept beyond the call.
     @inline(__always)
     public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-        try body(UnsafeRawBufferPointer(start: piece.start, count: count))
+        try body(UnsafeRawBufferPointer(start: start, count: count))
     }
 
     /// Lends the bytes for writing; they must not be kept beyond the call.
@@ -55,13 +59,13 @@ public struct Secret: ~Copyable, Sendable {
     public mutating func withUnsafeMutableBytes<R: ~Copyable, E: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
     ) throws(E) -> R {
-        try body(UnsafeMutableRawBufferPointer(start: piece.start, count: count))
+        try body(UnsafeMutableRawBufferPointer(start: start, count: count))
     }
 
     /// Lends the bytes as a span.
     @inline(__always)
     package borrowing func withSpan<R: ~Copyable, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        let bytes = UnsafeBufferPointer(start: piece.start.assumingMemoryBound(to: UInt8.self), count: count)
+        let bytes = UnsafeBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: count)
         return try body(Span(_unsafeElements: bytes))
     }
 
@@ -74,20 +78,21 @@ public struct Secret: ~Copyable, Sendable {
     /// A second secret with a part of the bytes.
     package borrowing func slice(_ range: Range<Int>) -> Secret {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "a part lies within the whole")
-        return Secret(copying: UnsafeRawBufferPointer(start: piece.start + range.lowerBound, count: range.count))
+        return Secret(copying: UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count))
     }
 
     /// Drops all but a part of the bytes, without a second allocation; what is dropped is wiped.
     package mutating func keep(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "a part lies within the whole")
-        if range.lowerBound > 0 { piece.start.copyMemory(from: piece.start + range.lowerBound, byteCount: range.count) }
-        sodium_memzero(piece.start + range.count, count - range.count)
+        sodium_memzero(start, range.lowerBound)
+        sodium_memzero(start + range.upperBound, count - range.upperBound)
+        first += range.lowerBound
         count = range.count
     }
 
     /// Whether both have the same bytes, in a time that depends on their lengths only.
     public borrowing func equals(_ other: borrowing Secret) -> Bool {
-        count == other.count && sodium_memcmp(piece.start, other.piece.start, count) == 0
+        count == other.count && sodium_memcmp(start, other.start, count) == 0
     }
 
     /// Whether all secrets so far are in memory that the system cannot swap out; false where the limit on locked memory is too low.

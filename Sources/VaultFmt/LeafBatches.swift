@@ -16,7 +16,7 @@ struct LeafBatches<Output: Sendable>: Sendable {
     private var walker: LeafWalker?
     /// How many leaves are read at a time.
     private var window = 1
-    private static var mostLeaves: Int { 64 }
+    private static var mostLeaves: Int { 256 }
     /// Fewer take less time than a thread does to start.
     private static var leastDivided: Int { 8 }
 

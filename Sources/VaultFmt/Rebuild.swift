@@ -49,43 +49,36 @@ enum Rebuild {
         let hasNewIndex = plan.hasNewIndex
         let old = store.state.commit
         let oldTree = store.tree
+        // Its pages are read once more, in passing.
+        store.pages.dropCache()
         let replacement = Store.Replacement(
             header: plan.header, keys: plan.keys, wrappingKey: plan.wrappingKey, slotID: plan.slotID)
         try store.rebuild(replacement) { (appender, keys) throws(VaultError) in
             let order = try RecordOrder(oldTree, items: old.items, start: appender.start)
             let room = try appender.leaveRoom(for: order.bytes)
             var mover = RecordMover(core, newKeys: newKeys, newLocator: hasNewIndex ? SecretBox(keys.locator.copy()) : nil, to: room)
-            var tree = TreeBuilder(appender: appender, indexKey: keys.index.copy())
-            var counts = (items: UInt64(0), tombstones: UInt64(0))
+            var tree = RebuiltTree(TreeBuilder(appender: appender, indexKey: keys.index.copy()), core.store.keyring, old.items)
             let oldest = oldestTombstone(core)
             var leaves = LeafBatches(oldTree, isCaching: false) { (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
                 try LeafEntry.read(leaf, oldTree.source, into: &entries)
                 return false
             }
+            var first = 0
+            var batch: (entries: [LeafEntry], moved: [ItemEntry]) = ([], [])
             while let entries = try leaves.nextOutputs() {
-                var moved = try mover.move(entries, order, from: Int(counts.items)).makeIterator()
-                for entry in entries {
-                    guard let item = entry.item else {
-                        guard try TombstoneCodec.decode(entry.page, entry.index, core.store.keyring).revision >= oldest else { continue }
-                        try tree.append(entry.page.key(entry.index), entry.page.value(entry.index))
-                        counts.tombstones += 1
-                        continue
-                    }
-                    guard let new = moved.next() else { throw RecordOrder.changed }
-                    counts.items += 1
-                    if PlantedFault.compactionLosesItem.isPlanted, counts.items == old.items { continue }
-                    try tree.append(entry.page.key(entry.index), entry.value(with: new, insteadOf: item))
-                }
-                progress?(counts.items, old.items)
+                let moved = try mover.move(entries, order, from: first) { () throws(VaultError) in try tree.append(batch, from: oldest) }
+                first += moved.count
+                batch = (entries, moved)
+                progress?(UInt64(first), old.items)
             }
+            try tree.append(batch, from: oldest)
             let root = try tree.finish()
             let body = try decoding { () throws(FormatError) in try keyring.encode() }
             let keyringRef = try appender.append(body, as: .keyring, .keyring, key: keys.index)
             let historyRef = try appender.append(history.encode(), as: .history, .history, key: keys.index)
             let live = order.bytes + tree.bytes + UInt64(keyringRef.length + historyRef.length)
             return Store.NewState(
-                root: root, keyring: keyringRef, history: historyRef, clock: core.lastTick, items: counts.items,
-                tombstones: counts.tombstones,
+                root: root, keyring: keyringRef, history: historyRef, clock: core.lastTick, items: tree.items, tombstones: tree.tombstones,
                 liveBytes: live)
         }
         core.stateChanged()
@@ -96,4 +89,40 @@ enum Rebuild {
         let now = UInt64(clamping: core.store.fileSystem.now())
         return (now > Format.tombstoneLifetime ? now - Format.tombstoneLifetime : 0) << 16
     }
+}
+
+/// The new tree, as it grows by the entries of the old one.
+private struct RebuiltTree: ~Copyable {
+    private var builder: TreeBuilder
+    private let keyring: Keyring
+    private let expected: UInt64
+    private(set) var items: UInt64 = 0
+    private(set) var tombstones: UInt64 = 0
+
+    init(_ builder: consuming TreeBuilder, _ keyring: Keyring, _ expected: UInt64) {
+        self.builder = builder
+        self.keyring = keyring
+        self.expected = expected
+    }
+
+    var bytes: UInt64 { builder.bytes }
+
+    /// Appends entries whose items have moved; tombstones whose revision is before `oldest` are left out.
+    mutating func append(_ batch: (entries: [LeafEntry], moved: [ItemEntry]), from oldest: UInt64) throws(VaultError) {
+        var moved = batch.moved.makeIterator()
+        for entry in batch.entries {
+            if let item = entry.item {
+                guard let new = moved.next() else { throw RecordOrder.changed }
+                items += 1
+                if PlantedFault.compactionLosesItem.isPlanted, items == expected { continue }
+                try builder.append(entry.page.key(entry.index), entry.value(with: new, insteadOf: item))
+            } else {
+                guard try TombstoneCodec.decode(entry.page, entry.index, keyring).revision >= oldest else { continue }
+                try builder.append(entry.page.key(entry.index), entry.page.value(entry.index))
+                tombstones += 1
+            }
+        }
+    }
+
+    mutating func finish() throws(VaultError) -> Commit.Root? { try builder.finish() }
 }

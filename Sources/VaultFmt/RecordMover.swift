@@ -49,16 +49,27 @@ struct RecordMover {
         second = MovingPart(work)
     }
 
-    /// Moves the records of a batch's items, and returns their new entries in order. `from` is the first one's place in the order of keys.
-    mutating func move(_ entries: [LeafEntry], _ order: RecordOrder, from: Int) throws(VaultError) -> [ItemEntry] {
+    /// Moves the records of a batch's items, and returns their new entries in order. `from` is the first one's place in the order of keys. Meanwhile
+    /// this thread does something else, too, which leaves a greater part of the records to the other one.
+    mutating func move(
+        _ entries: [LeafEntry], _ order: RecordOrder, from: Int, meanwhile: () throws(VaultError) -> Void
+    ) throws(VaultError) -> [ItemEntry] {
         var moves: [RecordMove] = []
         moves.reserveCapacity(entries.count)
         for case let item? in entries.lazy.map(\.item) {
             moves.append(try plan(item.entry, to: try order.offset(of: from + moves.count)))
         }
-        guard moves.count >= Self.leastDivided else { return try first.run(moves[...]).get() }
-        let middle = moves.count / 2
-        let (one, other) = helper.both({ first.run(moves[..<middle]) }) { [second, moves] in second.run(moves[middle...]) }
+        guard moves.count >= Self.leastDivided else {
+            try meanwhile()
+            return try first.run(moves[...]).get()
+        }
+        let middle = moves.count * 7 / 16
+        var failure: VaultError?
+        let (one, other) = helper.both({
+            do throws(VaultError) { try meanwhile() } catch { failure = error }
+            return first.run(moves[..<middle])
+        }) { [second, moves] in second.run(moves[middle...]) }
+        if let failure { throw failure }
         return try one.get() + other.get()
     }
 

@@ -84,7 +84,30 @@ final class VaultCore {
         }
         let key = try compartments.key(compartment, context)
         // the record must be the one that the index names.
-        return try Self.open(item, try FrameReader.read(item.entry.record, .record, store.file), key, store.sealing)
+        let record = item.entry.record
+        guard record.length >= Self.largeRecord else {
+            return try Self.open(item, try FrameReader.read(record, .record, store.file), key, store.sealing)
+        }
+        return try Self.openLarge(item, try store.file.bytes(record.length, at: record.offset), key, store.sealing)
+    }
+
+    /// From here on, a thread to start takes little beside hashing or opening a record.
+    private static let largeRecord = 1 << 20
+
+    /// The same as reading and opening, which need not wait for each other; nothing comes out before both are content.
+    private static func openLarge(_ item: Item, _ frame: [UInt8], _ key: SecretBox, _ sealing: Sealing) throws(VaultError) -> OpenedItem {
+        var opened: OpenedItem?
+        var failure: VaultError?
+        let record = item.entry.record
+        let (_, checked) = SecondThread().both({
+            do throws(VaultError) { opened = try open(item, frame, key, sealing) } catch { failure = error }
+        }) { () -> Result<Void, VaultError> in
+            do throws(VaultError) { return .success(try FrameReader.check(frame, record, .record)) } catch { return .failure(error) }
+        }
+        try checked.get()
+        if let failure { throw failure }
+        guard let result = opened.take() else { preconditionFailure("it was opened, or failed to") }
+        return result
     }
 
     /// Opens an item's record, whose frame was checked.

@@ -70,17 +70,29 @@ package final class Appender {
     /// Appends a frame as it is; a large one goes to the file at once.
     package func append(sealed frame: UnsafeRawBufferPointer) throws(VaultError) -> ObjectRef {
         let offset = try place(of: frame.count)
-        let hash = Bytes32(hashing: frame)
-        digest.update(hash.words)
+        let hash: Bytes32
         if frame.count >= Self.flushSize {
             try flush()
-            try file.write(frame, at: base)
-            base += UInt64(frame.count)
+            hash = try writeLarge(frame)
         } else {
+            hash = Bytes32(hashing: frame)
             buffer.append(contentsOf: frame)
             if buffer.count >= Self.flushSize { try flush() }
         }
+        digest.update(hash.words)
         return ObjectRef(offset: offset, length: frame.count, hash: hash)
+    }
+
+    /// Writes a frame while another thread hashes it.
+    private func writeLarge(_ frame: UnsafeRawBufferPointer) throws(VaultError) -> Bytes32 {
+        let lent = LentFrame(bytes: frame)
+        var failure: VaultError?
+        let (_, hash) = SecondThread().both({
+            do throws(VaultError) { try file.write(frame, at: base) } catch { failure = error }
+        }) { Bytes32(hashing: lent.bytes) }
+        if let failure { throw failure }
+        base += UInt64(frame.count)
+        return hash
     }
 
     /// Appends an index object.
@@ -172,4 +184,9 @@ package struct RecordRoom: Sendable {
         try file.write(frame, at: offset)
         return ObjectRef(offset: offset, length: frame.count, hash: Bytes32(hashing: frame))
     }
+}
+
+/// Bytes that nobody changes while a second thread reads them.
+private struct LentFrame: @unchecked Sendable {
+    let bytes: UnsafeRawBufferPointer
 }

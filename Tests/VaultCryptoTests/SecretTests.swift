@@ -40,12 +40,15 @@ struct SecretTests {
     func keeping() {
         var secret = Secret(bytes: (0..<100).map { UInt8($0) })
         secret.withUnsafeMutableBytes { $0[10] = 0xAA }
-        let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        let whole = secret.withUnsafeBytes { $0 }
         secret.keep(10..<15)
         #expect(secret.array == [0xAA, 11, 12, 13, 14])
-        let rest = secret.withUnsafeBytes { kept in (5..<100).map { UnsafeRawBufferPointer(start: kept.baseAddress, count: 100)[$0] } }
-        #expect(rest.allSatisfy { $0 == 0 })
-        #expect(secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } == address)
+        // Where it was, and nothing around it.
+        #expect(secret.withUnsafeBytes { $0.baseAddress } == whole.baseAddress.map { $0 + 10 })
+        #expect(whole.enumerated().allSatisfy { (10..<15).contains($0) || $1 == 0 })
+        secret.keep(1..<3)
+        #expect(secret.array == [11, 12])
+        #expect(secret.copy().array == [11, 12])
         secret.keep(0..<0)
         #expect(secret.count == 0)
     }

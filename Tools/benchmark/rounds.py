@@ -5,8 +5,8 @@ from programs import figures, say
 from rows import FLAT, GROWTH_ROWS, LARGE_ROWS, ROWS, WHEEL_ROWS, limit, needed, result
 
 # Kinds of work that follow each other, ours and the peer's. What stands alone has no like at the other.
-WORK = [("fill", "fill"), ("open", "open"), ("get", "get"), ("scan", "scan"), ("list", None), ("set", "set"),
-        ("passphrase", None), ("rotate", "rekey")]
+WORK = [("fill", "fill"), ("open", "open"), ("get", "get"), ("scan", "scan"), ("list", None),
+        ("passphrase", None), ("rotate", "rekey"), ("set", "set")]
 
 
 class Samples:

@@ -32,6 +32,16 @@ enum Workload {
         }
     }
 
+    private static func width(_ number: Int) -> Int {
+        var width = 1
+        var rest = number
+        while rest >= 10 {
+            width += 1
+            rest /= 10
+        }
+        return width
+    }
+
     static func rawKey() throws(VaultError) -> Factors {
         var key = Secret(count: 32)
         key.withUnsafeMutableBytes { for index in $0.indices { $0[index] = 0x2B } }
@@ -45,7 +55,7 @@ enum Workload {
         try vault.transaction { (transaction) throws(VaultError) in
             for number in 0..<count {
                 var attributes = Attributes()
-                attributes.label = "Item \(number)"
+                attributes.label = name("Item ", number, width(number), "")
                 try transaction.add(
                     try key(number), secret: secret, attributes: attributes, created: 1_700_000_000_000, modified: 1_700_000_000_000)
             }
