@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -74,4 +76,15 @@ int vault_harden_process(void) {
 int vault_execute(char *const arguments[], char *const environment[]) {
     execvpe(arguments[0], arguments, environment);
     return -errno;
+}
+
+int vault_look_at(int fd, const char *path, struct vault_file *file) {
+    struct statx status;
+    const int flags = path ? 0 : AT_EMPTY_PATH;
+    if (statx(path ? AT_FDCWD : fd, path ? path : "", flags, STATX_INO | STATX_NLINK | STATX_SIZE, &status) != 0) return -errno;
+    file->device = makedev(status.stx_dev_major, status.stx_dev_minor);
+    file->inode = status.stx_ino;
+    file->links = status.stx_nlink;
+    file->size = status.stx_size;
+    return 0;
 }

@@ -74,9 +74,16 @@ final class RealFile: FileHandle {
         }
     }
 
-    func size() throws(VaultError) -> UInt64 { UInt64(try status().st_size) }
+    func size() throws(VaultError) -> UInt64 { try look().size }
 
-    func identity() throws(VaultError) -> FileIdentity { FileIdentity(try status()) }
+    func identity() throws(VaultError) -> FileIdentity { FileIdentity(try look()) }
+
+    private func look() throws(VaultError) -> vault_file {
+        var file = vault_file()
+        let result = vault_look_at(descriptor, nil, &file)
+        guard result == 0 else { throw SystemCall.error(-result, "look at", path) }
+        return file
+    }
 
     private func status() throws(VaultError) -> stat {
         var status = stat()

@@ -38,12 +38,11 @@ package struct RealFileSystem: FileSystem {
     }
 
     package func identity(of path: String) throws(VaultError) -> FileIdentity? {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            if errno == ENOENT { return nil }
-            throw SystemCall.error(errno, "look up", path)
-        }
-        return FileIdentity(status)
+        var file = vault_file()
+        let result = vault_look_at(-1, path, &file)
+        if result == -ENOENT { return nil }
+        guard result == 0 else { throw SystemCall.error(-result, "look up", path) }
+        return FileIdentity(file)
     }
 
     package func rename(_ from: String, to: String, replacing: Bool) throws(VaultError) {
@@ -94,7 +93,7 @@ package struct RealFileSystem: FileSystem {
 }
 
 extension FileIdentity {
-    init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino), links: UInt64(status.st_nlink)) }
+    init(_ file: vault_file) { self.init(device: file.device, inode: file.inode, links: file.links) }
 }
 
 /// The operating system's words.

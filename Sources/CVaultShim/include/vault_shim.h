@@ -24,6 +24,17 @@ int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_
 /* open(2) with O_CLOEXEC; the mode is used with O_CREAT only. */
 int vault_open(const char *path, int flags, uint32_t mode);
 
+/* Which file it is, how many names it has, and its size. */
+struct vault_file {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t links;
+    uint64_t size;
+};
+/* Of an open file, or of a path where `path` is not NULL; follows symbolic links. Times are not asked for: since Linux 6.13, a file whose times were
+   looked at gets new ones with the next write, which the sync after it must bring to the disk. */
+int vault_look_at(int fd, const char *path, struct vault_file *file);
+
 /* 1 if the file system of an open file is kept in memory (tmpfs, ramfs), else 0. */
 int vault_is_in_memory(int fd);
 
