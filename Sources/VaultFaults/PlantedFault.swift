@@ -6,7 +6,7 @@
 ///
 /// No product contains one: `isPlanted` is the constant `false` unless the package was built with
 /// `VAULTFMT_PLANTED_FAULTS` in the environment, and even then nothing happens without `VAULTFMT_PLANT=NAME`.
-package enum PlantedFault: String, CaseIterable, Sendable {
+public enum PlantedFault: String, CaseIterable, Sendable {
     // MARK: found by conformance vectors
 
     /// The header's reader MAC is computed and not compared.
@@ -182,7 +182,7 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     #if PLANTED_FAULTS
         private static let planted = getenv("VAULTFMT_PLANT").flatMap { PlantedFault(rawValue: String(cString: $0)) }
 
-        package var isPlanted: Bool { PlantedFault.planted == self }
+        public var isPlanted: Bool { PlantedFault.planted == self }
 
         private static let changedLabel = getenv("VAULTFMT_PLANT").flatMap { text in
             let name = String(cString: text)
@@ -190,12 +190,12 @@ package enum PlantedFault: String, CaseIterable, Sendable {
         }
 
         /// Whether a label of the key schedule or of associated data is to be another one: `VAULTFMT_PLANT=label:TEXT`.
-        package static func changes(_ label: StaticString) -> Bool {
+        public static func changes(_ label: StaticString) -> Bool {
             guard let changedLabel else { return false }
             return changedLabel.elementsEqual(UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
         }
     #else
-        @inlinable @inline(__always) package var isPlanted: Bool { false }
-        @inlinable @inline(__always) package static func changes(_ label: StaticString) -> Bool { false }
+        @inlinable @inline(__always) public var isPlanted: Bool { false }
+        @inlinable @inline(__always) public static func changes(_ label: StaticString) -> Bool { false }
     #endif
 }

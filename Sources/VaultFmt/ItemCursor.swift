@@ -75,9 +75,10 @@ struct LeafReader: Sendable {
     func read(_ leaf: LeafRef, inPassing: Bool, into items: inout [Item]) throws(VaultError) -> Bool {
         let page = try source.leaf(leaf, inPassing: inPassing)
         var lookup = CompartmentLookup(view)
-        var key: [UInt8] = []
+        var key = page.prefix
+        key.reserveCapacity(128)
         for index in page.lowerBound(prefix).index..<page.count {
-            page.key(index, into: &key)
+            page.key(index, after: &key)
             // what is neither an item nor a tombstone, which end the listing, is nobody's to pass over.
             guard key.first != Format.tombstoneTag, prefix.isEmpty || key.starts(with: prefix) else { return true }
             let item = try ItemCodec.item(page, index, key: key.span, &lookup)

@@ -19,12 +19,17 @@ package final class Page: Sendable {
         return ByteCopy.of(bytes.span, layout.prefix, layout.entries[index].rest)
     }
 
-    /// The same into an array that is used again.
-    package func key(_ index: Int, into out: inout [UInt8]) {
+    /// What all keys start with.
+    package var prefix: [UInt8] {
         let bytes = bytes
-        out.removeAll(keepingCapacity: true)
-        out.append(bytes.span.extracting(layout.prefix))
-        out.append(bytes.span.extracting(layout.entries[index].rest))
+        return ByteCopy.of(bytes.span, layout.prefix)
+    }
+
+    /// The key of an entry in an array that starts with the prefix, and has no need of what follows it.
+    package func key(_ index: Int, after prefix: inout [UInt8]) {
+        let bytes = bytes
+        prefix.removeLast(prefix.count - layout.prefix.count)
+        prefix.append(bytes.span.extracting(layout.entries[index].rest))
     }
 
     /// Whether an entry of a leaf is a tombstone: its key starts with their tag.
