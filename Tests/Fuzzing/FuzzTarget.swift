@@ -17,7 +17,9 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// Runs one input; throws if a property does not hold.
     public func check(_ input: UnsafeRawBufferPointer) throws {
         switch self {
-        case .open: try Reading.everything(Array(input), FuzzFactors())
+        case .open:
+            let bytes = Array(input)
+            try Reading.everything(bytes, FuzzFactors(fitting: bytes))
         case .sealed: try Reading.everything(Recipe(input).sealed(), FuzzFactors())
         case .operations:
             var choices = ByteChoices(input)

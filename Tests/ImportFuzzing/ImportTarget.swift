@@ -39,6 +39,16 @@ public enum ImportTarget {
         try compare(stored, again)
     }
 
+    /// The JSON export of a conformance vector's vault; nil if it does not open, or has something that does not.
+    public static func seed(from vector: [UInt8]) -> [UInt8]? {
+        guard let bytes = VectorSeeds.vault(in: vector) else { return nil }
+        let place = Store.Place(fileSystem: MemoryFileSystem("a.vault", bytes), random: .fixed("1"), cacheBytes: 1 << 20)
+        do {
+            let factors = try Factors(rawKey: Secret(bytes: VectorSeeds.rawKey))
+            return [1] + (try exported(try Vault.open("a.vault", factors: factors, options: OpenOptions(), place: place)))
+        } catch { return nil }
+    }
+
     /// Puts items into a vault; those that it refuses are left out, and of two with one key the first counts.
     private static func store(_ items: [Interchange.Item], in vault: Vault) throws -> [ItemKey: Interchange.Item] {
         var stored: [ItemKey: Interchange.Item] = [:]
