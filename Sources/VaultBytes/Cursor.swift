@@ -72,25 +72,35 @@ package struct Cursor: Sendable {
         return N(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: N.self))
     }
 
+    @inline(__always)
     package mutating func bytes16(_ bytes: Span<UInt8>) throws(FormatError) -> Bytes16 {
-        let high = try u64(bytes)
-        return Bytes16(high: high.byteSwapped, low: try u64(bytes).byteSwapped)
+        let at = try take(16, "an id").lowerBound
+        return Bytes16(high: Words.load(bytes, at).byteSwapped, low: Words.load(bytes, at + 8).byteSwapped)
     }
 
+    @inline(__always)
     package mutating func bytes32(_ bytes: Span<UInt8>) throws(FormatError) -> Bytes32 {
-        let a = try u64(bytes)
-        let b = try u64(bytes)
-        let c = try u64(bytes)
-        return Bytes32(words: (a, b, c, try u64(bytes)))
+        let at = try take(32, "a hash").lowerBound
+        return Bytes32(
+            words: (
+                Words.load(bytes, at).littleEndian, Words.load(bytes, at + 8).littleEndian, Words.load(bytes, at + 16).littleEndian,
+                Words.load(bytes, at + 24).littleEndian
+            ))
     }
 
-    /// Steps over bytes that are not zero, eight at a time; some may be left before the next zero. Says which high bits it met.
+    /// Steps over bytes that are not zero, as long as there are eight; says which high bits it met.
     @inline(__always)
     mutating func skipNonzero(_ bytes: Span<UInt8>) -> UInt64 {
         var seen: UInt64 = 0
-        while position + 8 <= end {
+        while end - position >= 8 {
             let word = Words.load(bytes, position)
-            if Words.hasZero(word) { break }
+            let zeros = Words.zeros(word)
+            guard zeros == 0 else {
+                let before = zeros.trailingZeroBitCount & ~7
+                seen |= word & ((1 << UInt64(before)) &- 1)
+                position += before / 8
+                break
+            }
             seen |= word
             position += 8
         }
@@ -100,32 +110,32 @@ package struct Cursor: Sendable {
     /// Reads a varint.
     @inline(__always)
     package mutating func varint(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
-        let first = try u8(bytes)
-        if first < 0x80 { return UInt64(first) }
-        return try longVarint(bytes, first: first)
+        guard end - position >= 8 else { return try bytewiseVarint(bytes) }
+        let word = Words.load(bytes, position)
+        if word & 0x80 == 0 {
+            position += 1
+            return word & 0x7F
+        }
+        // Eight bytes at once, if the number ends within them.
+        let stops = ~word & Words.highBits
+        guard stops != 0 else { return try bytewiseVarint(bytes) }
+        let count = (stops.trailingZeroBitCount + 1) / 8
+        position += count
+        guard word >> UInt64(8 * (count - 1)) & 0x7F != 0 || PlantedFault.longVarints.isPlanted else { throw tooLong }
+        return Words.groups(word, count)
     }
 
-    private mutating func longVarint(_ bytes: Span<UInt8>, first: UInt8) throws(FormatError) -> UInt64 {
-        // Eight bytes at once, where there are so many and the number ends within them.
-        if position + 7 <= end, position >= 1 {
-            let word = Words.load(bytes, position - 1)
-            let stops = ~word & Words.highBits
-            if stops != 0 {
-                let count = stops.trailingZeroBitCount / 8 + 1
-                guard count == 1 || word >> UInt64(8 * (count - 1)) & 0x7F != 0 else {
-                    position += count - 1
-                    throw error("a varint is longer than it needs to be")
-                }
-                position += count - 1
-                return Words.groups(word, count)
-            }
-        }
+    private var tooLong: FormatError { error("a varint is longer than it needs to be") }
+
+    private mutating func bytewiseVarint(_ bytes: Span<UInt8>) throws(FormatError) -> UInt64 {
+        let first = try u8(bytes)
+        if first < 0x80 { return UInt64(first) }
         var value = UInt64(first & 0x7F)
         for shift in stride(from: UInt64(7), through: 56, by: 7) {
             let byte = try u8(bytes)
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 {
-                guard byte != 0 || PlantedFault.longVarints.isPlanted else { throw error("a varint is longer than it needs to be") }
+                guard byte != 0 || PlantedFault.longVarints.isPlanted else { throw tooLong }
                 return value
             }
         }
@@ -142,6 +152,7 @@ package struct Cursor: Sendable {
         return Int(value)
     }
 
+    @inline(__always)
     package mutating func zigzag(_ bytes: Span<UInt8>) throws(FormatError) -> Int64 {
         let value = try varint(bytes)
         return Int64(bitPattern: value >> 1) ^ -Int64(value & 1)
@@ -208,7 +219,15 @@ enum Words {
         return (fours & 0x0FFF_FFFF) | (fours & 0x0FFF_FFFF_0000_0000) >> 4
     }
 
-    /// Whether one of the bytes is zero.
+    /// Groups of seven bits, a byte each: what `groups` puts together.
     @inline(__always)
-    static func hasZero(_ word: UInt64) -> Bool { (word &- 0x0101_0101_0101_0101) & ~word & highBits != 0 }
+    static func spread(_ value: UInt64) -> UInt64 {
+        let fours = (value & 0x0FFF_FFFF) | (value & 0x00FF_FFFF_F000_0000) << 4
+        let pairs = (fours & 0x0000_3FFF_0000_3FFF) | (fours & 0x0FFF_C000_0FFF_C000) << 2
+        return (pairs & 0x007F_007F_007F_007F) | (pairs & 0x3F80_3F80_3F80_3F80) << 1
+    }
+
+    /// The high bit of the first byte that is zero, and perhaps of bytes after it; nothing if there is none.
+    @inline(__always)
+    static func zeros(_ word: UInt64) -> UInt64 { (word &- 0x0101_0101_0101_0101) & ~word & highBits }
 }

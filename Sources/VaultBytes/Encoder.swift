@@ -19,12 +19,21 @@ extension Array where Element == UInt8 {
     package mutating func append(_ value: Bytes32) { Swift.withUnsafeBytes(of: value.words) { append(contentsOf: $0) } }
 
     package mutating func append(varint value: UInt64) {
+        if value < 0x80 { return append(UInt8(truncatingIfNeeded: value)) }
+        if value < 1 << 56 { return append(groups: value) }
         var rest = value
         while rest >= 0x80 {
             append(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
         }
         append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// A varint of two to eight bytes, at once.
+    private mutating func append(groups value: UInt64) {
+        let count = VarintSize.of(Int(value))
+        let word = Words.spread(value) | (Words.highBits & ((1 << UInt64(8 * (count - 1))) - 1))
+        Swift.withUnsafeBytes(of: word.littleEndian) { append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
 
     package mutating func append(zigzag value: Int64) {
@@ -95,6 +104,15 @@ package enum ByteOrder {
         return a.count == b.count ? 0 : (a.count < b.count ? -1 : 1)
     }
 
+    /// Two parts, one after the other, and one.
+    package static func compare(
+        _ left: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>, _ right: Span<UInt8>, _ whole: Range<Int>
+    ) -> Int {
+        let common = min(first.count, whole.count)
+        let order = compare(left, first, right, whole.lowerBound..<whole.lowerBound + common)
+        return order != 0 ? order : compare(left, second, right, whole.lowerBound + common..<whole.upperBound)
+    }
+
     @inline(__always)
     package static func compare(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         compare(left, 0..<left.count, right, 0..<right.count)
@@ -109,6 +127,11 @@ package enum ByteOrder {
     package static func commonPrefix(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let most = min(left.count, right.count)
         var index = 0
+        while index + 8 <= most {
+            let difference = Words.load(left, index) ^ Words.load(right, index)
+            if difference != 0 { return index + difference.trailingZeroBitCount / 8 }
+            index += 8
+        }
         while index < most, left[index] == right[index] { index += 1 }
         return index
     }

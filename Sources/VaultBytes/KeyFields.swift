@@ -1,7 +1,14 @@
 /// The fields of an item key: order-preserving, and with one encoding (section 6.1).
 package enum KeyFields {
     /// Each `00` becomes `00 FF`; `00 00` ends the field.
-    package static func append(_ field: [UInt8], to out: inout [UInt8]) {
+    package static func append(_ field: [UInt8], to out: inout [UInt8]) { field.withUnsafeBufferPointer { append($0, to: &out) } }
+
+    package static func append(_ text: String, to out: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { append($0, to: &out) }
+    }
+
+    private static func append(_ field: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
         if field.contains(0) {
             for byte in field {
                 out.append(byte)
@@ -10,11 +17,8 @@ package enum KeyFields {
         } else {
             out.append(contentsOf: field)
         }
-        out.append(0)
-        out.append(0)
+        out.append(u16: 0)
     }
-
-    package static func append(_ text: String, to out: inout [UInt8]) { append(Array(text.utf8), to: &out) }
 
     /// Reads a field; at most 4096 bytes.
     package static func field(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> [UInt8] {

@@ -184,6 +184,23 @@ package struct PageLayout: Sendable {
         return key.count < prefix.count ? .before : .within(prefix.count..<key.count)
     }
 
+    /// Negative, zero or positive, as entry `index`'s whole key stands to an entry's of another page.
+    package func compareKey(
+        _ index: Int, _ bytes: Span<UInt8>, _ other: PageLayout, _ otherIndex: Int, _ otherBytes: Span<UInt8>
+    ) -> Int {
+        let rest = entries[index].rest
+        let otherRest = other.entries[otherIndex].rest
+        let common = min(prefix.count, other.prefix.count)
+        let order = ByteOrder.compare(
+            bytes, prefix.lowerBound..<prefix.lowerBound + common, otherBytes, other.prefix.lowerBound..<other.prefix.lowerBound + common)
+        if order != 0 { return order }
+        // One of these is empty.
+        let more = prefix.lowerBound + common..<prefix.upperBound
+        let otherMore = other.prefix.lowerBound + common..<other.prefix.upperBound
+        if otherMore.isEmpty { return ByteOrder.compare(bytes, more, rest, otherBytes, otherRest) }
+        return -ByteOrder.compare(otherBytes, otherMore, otherRest, bytes, rest)
+    }
+
     /// Negative, zero or positive, as entry `index`'s whole key stands to `key`.
     package func compareKey(_ index: Int, _ key: Span<UInt8>, _ bytes: Span<UInt8>) -> Int {
         switch position(of: key, bytes) {

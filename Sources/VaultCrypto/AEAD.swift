@@ -4,7 +4,7 @@ internal import CSodium
 package enum AEAD {
     package static let overhead = 16
 
-    /// Seals `plain` into `out`, which has 16 bytes more.
+    /// Seals `plain` into `out`, which has 16 bytes more and may start where `plain` does.
     package static func seal(
         _ plain: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer, nonce: UnsafeRawPointer,
         bound data: UnsafeRawBufferPointer, key: borrowing Secret

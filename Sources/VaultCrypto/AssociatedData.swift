@@ -1,7 +1,7 @@
 internal import VaultFaults
 
 /// What a sealed thing is bound to: label, vault id and identity, put together without allocating (section 4).
-package struct AssociatedData {
+package struct AssociatedData: Sendable {
     private var storage = InlineArray<128, UInt8>(repeating: 0)
     private var count = 0
 
@@ -17,12 +17,22 @@ package struct AssociatedData {
         count += 1
     }
 
-    package mutating func append(_ value: UInt32) { Swift.withUnsafeBytes(of: value.littleEndian) { append($0) } }
+    package mutating func append(_ value: UInt32) { append(number: value.littleEndian) }
 
-    package mutating func append(_ value: UInt64) { Swift.withUnsafeBytes(of: value.littleEndian) { append($0) } }
+    package mutating func append(_ value: UInt64) { append(number: value.littleEndian) }
 
     /// Sixteen bytes as they lie in memory.
-    package mutating func append(id: (UInt64, UInt64)) { Swift.withUnsafeBytes(of: id) { append($0) } }
+    package mutating func append(id: (UInt64, UInt64)) {
+        append(number: id.0)
+        append(number: id.1)
+    }
+
+    @inline(__always)
+    private mutating func append<N: FixedWidthInteger & BitwiseCopyable>(number: N) {
+        precondition(MemoryLayout<N>.size <= 128 - count, "associated data has at most 128 bytes")
+        Swift.withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: number, toByteOffset: count, as: N.self) }
+        count += MemoryLayout<N>.size
+    }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) {
         precondition(bytes.count <= 128 - count, "associated data has at most 128 bytes")

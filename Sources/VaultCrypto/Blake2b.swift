@@ -91,10 +91,35 @@ extension Secret {
 
     /// `derive(self, label, x)` as a MAC; compared in constant time.
     package borrowing func mac(_ label: StaticString, _ x: UnsafeRawBufferPointer, prefix: [UInt8] = []) -> Blake2b.Output {
-        var mac = Blake2b(key: self)
-        mac.update(label)
-        mac.update(prefix)
-        mac.update(x)
-        return mac.finish()
+        let changed = PlantedFault.changes(label) ? 1 : 0
+        let size = 1 + label.utf8CodeUnitCount + changed + prefix.count + x.count
+        // In one piece: a state that is kept costs as much as the hash of a small message.
+        return withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { message in
+            message[0] = UInt8(label.utf8CodeUnitCount)
+            var end = message.put(UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount), at: 1)
+            if changed > 0 { message[end] = 0 }
+            end = prefix.withUnsafeBytes { message.put($0, at: end + changed) }
+            _ = message.put(x, at: end)
+            return hash(UnsafeRawBufferPointer(message))
+        }
+    }
+
+    /// The keyed hash of one piece.
+    private borrowing func hash(_ message: UnsafeRawBufferPointer) -> Blake2b.Output {
+        var out: Blake2b.Output = (0, 0, 0, 0)
+        withUnsafeBytes { key in
+            Swift.withUnsafeMutableBytes(of: &out) { buffer in
+                _ = crypto_generichash_blake2b(buffer.u8, 32, message.u8, UInt64(message.count), key.u8, key.count)
+            }
+        }
+        return out
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Copies bytes to a place that is large enough; says where they end.
+    fileprivate func put(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Int {
+        UnsafeMutableRawBufferPointer(rebasing: self[start..<start + bytes.count]).copyMemory(from: bytes)
+        return start + bytes.count
     }
 }

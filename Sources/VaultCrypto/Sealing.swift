@@ -5,10 +5,13 @@ package struct Sealing: Sendable {
     /// The vault id, as it lies in memory.
     package let vault: (UInt64, UInt64)
     package let random: Randomness
+    /// What all records' associated data starts with.
+    private let recordData: AssociatedData
 
     package init(vault: (UInt64, UInt64), random: Randomness) {
         self.vault = vault
         self.random = random
+        recordData = AssociatedData("vaultfmt-1 record", vault: vault)
     }
 
     /// Objects that are bound to their own offset.
@@ -83,7 +86,10 @@ package struct Sealing: Sendable {
 
     // MARK: records
 
-    /// Fills a record's frame (head ‖ nonce ‖ locator ‖ sealed body) for a body of 76 bytes less.
+    /// Where a record's sealed body starts in its frame.
+    package static var recordBodyStart: Int { bodyStart + locatorSize }
+
+    /// Fills a record's frame (head ‖ nonce ‖ locator ‖ sealed body) for a body of 76 bytes less, which may stand in the frame where its sealed form will.
     package func sealRecord(
         _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, key: borrowing Secret, locatorKey: borrowing Secret,
         into frame: UnsafeMutableRawBufferPointer
@@ -94,7 +100,7 @@ package struct Sealing: Sendable {
         let nonce = UnsafeRawPointer(start + Self.headSize)
         writeLocator(identity, at: start + Self.bodyStart, nonce: nonce, key: locatorKey)
         data(identity, head).withUnsafeBytes { data in
-            let sealed = UnsafeMutableRawBufferPointer(rebasing: frame[(Self.bodyStart + Self.locatorSize)...])
+            let sealed = UnsafeMutableRawBufferPointer(rebasing: frame[Self.recordBodyStart...])
             AEAD.seal(body, into: sealed, nonce: nonce, bound: data, key: key)
         }
     }
@@ -106,7 +112,7 @@ package struct Sealing: Sendable {
         guard let start = frame.baseAddress else { throw .authenticationFailed }
         let data = data(identity, UInt64(littleEndian: frame.loadUnaligned(as: UInt64.self)))
         try data.opening { (data) throws(CryptoError) in
-            let sealed = UnsafeRawBufferPointer(rebasing: frame[(Self.bodyStart + Self.locatorSize)...])
+            let sealed = UnsafeRawBufferPointer(rebasing: frame[Self.recordBodyStart...])
             try AEAD.open(sealed, into: out, nonce: start + Self.headSize, bound: data, key: key)
         }
     }
@@ -151,7 +157,7 @@ package struct Sealing: Sendable {
     }
 
     private func data(_ identity: RecordIdentity, _ head: UInt64) -> AssociatedData {
-        var data = AssociatedData("vaultfmt-1 record", vault: vault)
+        var data = recordData
         data.append(id: identity.item)
         if PlantedFault.recordFieldsTurned.isPlanted { data.append(identity.revision) }
         data.append(identity.compartment)

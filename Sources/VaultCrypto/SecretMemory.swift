@@ -50,11 +50,12 @@ final class SecretMemory: Sendable {
     }
 
     func give(back piece: Piece) {
-        if !PlantedFault.wipeSkipped.isPlanted { sodium_memzero(piece.start, piece.capacity) }
         guard let index = Self.sizeClass(piece.capacity) else {
+            // Wipes it.
             sodium_free(piece.start)
             return
         }
+        if !PlantedFault.wipeSkipped.isPlanted { sodium_memzero(piece.start, piece.capacity) }
         state.withLock { $0.free[index].append(UInt(bitPattern: piece.start)) }
     }
 

@@ -195,7 +195,7 @@ package enum PlantedFault: String, CaseIterable, Sendable {
             return changedLabel.elementsEqual(UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
         }
     #else
-        @inlinable package var isPlanted: Bool { false }
-        @inlinable package static func changes(_ label: StaticString) -> Bool { false }
+        @inlinable @inline(__always) package var isPlanted: Bool { false }
+        @inlinable @inline(__always) package static func changes(_ label: StaticString) -> Bool { false }
     #endif
 }

@@ -12,7 +12,9 @@ public struct ItemKey: Hashable, Comparable, Sendable {
 
     /// Makes the key of any class.
     public init(_ fields: Fields, group: String = "", synchronizable: Bool = false) throws(VaultError) {
-        var out: [UInt8] = [fields.itemClass.rawValue]
+        var out: [UInt8] = []
+        out.reserveCapacity(96)
+        out.append(fields.itemClass.rawValue)
         try fields.encode(into: &out)
         groupStart = out.count
         guard group.utf8.count <= Format.Limit.field else {
@@ -28,15 +30,26 @@ public struct ItemKey: Hashable, Comparable, Sendable {
 
     /// Reads an encoded key, as it stands in a vault.
     package init(_ encoded: [UInt8]) throws(VaultError) {
-        do throws(FormatError) {
-            var cursor = Cursor(encoded.span, at: 0, else: .structureInvalid)
-            try Fields.skip(encoded.span, &cursor)
-            groupStart = cursor.position
-            try KeyFields.skip(encoded.span, &cursor, isText: true)
-            guard try cursor.u8(encoded.span) <= 1 else { throw cursor.error("an item key's last field is not 0 or 1") }
-            try cursor.finish()
-        } catch { throw VaultError(format: error) }
+        do throws(FormatError) { groupStart = try ItemKey.check(encoded.span).lowerBound } catch { throw VaultError(format: error) }
         bytes = encoded
+    }
+
+    /// A key whose encoding was checked.
+    init(checked encoded: [UInt8], groupStart: Int) {
+        bytes = encoded
+        self.groupStart = groupStart
+    }
+
+    /// Checks an encoded key, and says where its encoded group is.
+    static func check(_ encoded: Span<UInt8>) throws(FormatError) -> Range<Int> {
+        var cursor = Cursor(encoded, at: 0, else: .structureInvalid)
+        try Fields.skip(encoded, &cursor)
+        let start = cursor.position
+        try KeyFields.skip(encoded, &cursor, isText: true)
+        let end = cursor.position
+        guard try cursor.u8(encoded) <= 1 else { throw cursor.error("an item key's last field is not 0 or 1") }
+        try cursor.finish()
+        return start..<end
     }
 
     /// A password of an account at a service.
@@ -101,12 +114,10 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// The access group; empty for the default one.
     public var group: String { String(decoding: ItemKey.unescaped(encodedGroup), as: UTF8.self) }
 
-    var encodedGroup: ArraySlice<UInt8> { bytes[groupStart..<bytes.count - 1] }
+    private var encodedGroup: ArraySlice<UInt8> { bytes[groupRange] }
 
-    /// Whether the group is the one whose name is encoded so.
-    func isInGroup(_ encoded: [UInt8]) -> Bool {
-        ByteOrder.compare(bytes.span, groupStart..<bytes.count - 1, encoded.span, 0..<encoded.count) == 0
-    }
+    /// Where the encoded group is.
+    var groupRange: Range<Int> { groupStart..<bytes.count - 1 }
 
     /// A group's name as it stands in keys.
     static func encodedGroup(_ name: String) -> [UInt8] {

@@ -90,10 +90,13 @@ extension ItemKey {
         }
 
         func encode(into out: inout [UInt8]) throws(VaultError) {
+            let start = out.count
+            encodeUnchecked(into: &out)
+            // A field that is too long makes all of them together too long.
+            guard out.count - start > Format.Limit.field else { return }
             for (name, count) in sizes where count > Format.Limit.field {
                 throw VaultError(.limitExceeded, "\(name) has \(count) bytes; at most \(Format.Limit.field) are possible")
             }
-            encodeUnchecked(into: &out)
         }
 
         /// The fields that have a limit, with their sizes.

@@ -39,8 +39,9 @@ public struct Query: Sendable {
 
     /// Whether an item matches.
     public func matches(_ item: Item) -> Bool {
-        matches(item.key) && (accessibility == nil || item.accessibility == accessibility)
-            && (label == nil || Self.isSame(item.attributes.label, label)) && matchesPattern(item)
+        let key = item.key
+        return matches(key) && (accessibility == nil || item.accessibility == accessibility)
+            && (label == nil || Self.isSame(item.attributes.label, label)) && matchesPattern(key, item)
     }
 
     private func matches(_ key: ItemKey) -> Bool {
@@ -59,10 +60,10 @@ public struct Query: Sendable {
         }
     }
 
-    private func matchesPattern(_ item: Item) -> Bool {
+    private func matchesPattern(_ key: ItemKey, _ item: Item) -> Bool {
         guard let pattern, !pattern.isEmpty else { return true }
         let wanted = pattern.lowercased()
-        return [item.key.service, item.key.account, item.key.server, item.attributes.label].contains {
+        return [key.service, key.account, key.server, item.attributes.label].contains {
             $0.map { Self.contains($0.lowercased(), wanted) } ?? false
         }
     }

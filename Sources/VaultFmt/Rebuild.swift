@@ -52,28 +52,31 @@ enum Rebuild {
         let replacement = Store.Replacement(
             header: plan.header, keys: plan.keys, wrappingKey: plan.wrappingKey, slotID: plan.slotID)
         try store.rebuild(replacement) { (appender, keys) throws(VaultError) in
-            var mover = RecordMover(core: core, newKeys: newKeys, newLocator: hasNewIndex ? SecretBox(keys.locator.copy()) : nil)
             let order = try RecordOrder(oldTree, items: old.items, start: appender.start)
-            try appender.leaveRoom(for: order.bytes)
+            let room = try appender.leaveRoom(for: order.bytes)
+            var mover = RecordMover(core, newKeys: newKeys, newLocator: hasNewIndex ? SecretBox(keys.locator.copy()) : nil, to: room)
             var tree = TreeBuilder(appender: appender, indexKey: keys.index.copy())
             var counts = (items: UInt64(0), tombstones: UInt64(0))
             let oldest = oldestTombstone(core)
-            var cursor = try oldTree.cursor()
-            cursor.isBypassingCache = true
-            while let (page, index) = try cursor.next() {
-                let key = page.key(index)
-                if key.first == Format.tombstoneTag {
-                    guard try TombstoneCodec.decode(page, index, core.store.keyring).revision >= oldest else { continue }
-                    try tree.append(key, page.value(index))
-                    counts.tombstones += 1
-                    continue
+            var leaves = LeafBatches(oldTree, isCaching: false) { (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
+                try LeafEntry.read(leaf, oldTree.source, into: &entries)
+                return false
+            }
+            while let entries = try leaves.nextOutputs() {
+                var moved = try mover.move(entries, order, from: Int(counts.items)).makeIterator()
+                for entry in entries {
+                    guard let item = entry.item else {
+                        guard try TombstoneCodec.decode(entry.page, entry.index, core.store.keyring).revision >= oldest else { continue }
+                        try tree.append(entry.page.key(entry.index), entry.page.value(entry.index))
+                        counts.tombstones += 1
+                        continue
+                    }
+                    guard let new = moved.next() else { throw RecordOrder.changed }
+                    counts.items += 1
+                    if PlantedFault.compactionLosesItem.isPlanted, counts.items == old.items { continue }
+                    try tree.append(entry.page.key(entry.index), entry.value(with: new, insteadOf: item))
                 }
-                if PlantedFault.compactionLosesItem.isPlanted, counts.items + 1 == old.items { continue }
-                let decoded = try ItemCodec.decode(page, index)
-                let entry = try mover.move(decoded.entry, to: order.offset(of: Int(counts.items)), appender)
-                try tree.append(key, mover.value(decoded, entry, page, index))
-                counts.items += 1
-                if counts.items % 1024 == 0 { progress?(counts.items, old.items) }
+                progress?(counts.items, old.items)
             }
             let root = try tree.finish()
             let body = try decoding { () throws(FormatError) in try keyring.encode() }
@@ -92,100 +95,5 @@ enum Rebuild {
     private static func oldestTombstone(_ core: VaultCore) -> UInt64 {
         let now = UInt64(clamping: core.store.fileSystem.now())
         return (now > Format.tombstoneLifetime ? now - Format.tombstoneLifetime : 0) << 16
-    }
-}
-
-/// Where each record goes: in the order of the items' ids, one after the other. Eight bytes an item once it is made.
-struct RecordOrder {
-    private struct Place {
-        let id: UInt64
-        let ordinal: UInt32
-        let length: UInt32
-    }
-
-    private let offsets: [UInt64]
-    let bytes: UInt64
-
-    /// Looks through the tree once; items count as they come in the order of keys.
-    init(_ tree: TreeReader, items: UInt64, start: UInt64) throws(VaultError) {
-        var places: [Place] = []
-        places.reserveCapacity(Int(min(items, 1 << 24)))
-        var cursor = try tree.cursor()
-        cursor.isBypassingCache = true
-        while let (page, index) = try cursor.next() {
-            if page.key(index).first == Format.tombstoneTag { continue }
-            let entry = try ItemCodec.decode(page, index).entry
-            guard let ordinal = UInt32(exactly: places.count) else { throw VaultError(.limitExceeded, "too many items") }
-            places.append(Place(id: UInt64(bigEndian: entry.id.words.0), ordinal: ordinal, length: UInt32(entry.record.length)))
-        }
-        places.sort { $0.id < $1.id }
-        var offsets = [UInt64](repeating: 0, count: places.count)
-        var next = start
-        for place in places {
-            offsets[Int(place.ordinal)] = next
-            next += UInt64(place.length)
-        }
-        self.offsets = offsets
-        bytes = next - start
-    }
-
-    func offset(of ordinal: Int) throws(VaultError) -> UInt64 {
-        guard ordinal < offsets.count else { throw VaultError(.structureInvalid, "the index changed while it was read") }
-        return offsets[ordinal]
-    }
-}
-
-/// Moves records into a new file: as they are, with another locator, or resealed.
-struct RecordMover {
-    let core: VaultCore
-    let newKeys: [UInt32: SecretBox]
-    /// The new locator key, if there is another.
-    let newLocator: SecretBox?
-
-    mutating func move(_ entry: ItemEntry, to offset: UInt64, _ appender: Appender) throws(VaultError) -> ItemEntry {
-        let store = core.store
-        var frame = try FrameReader.read(entry.record, .record, store.file)
-        var moved = entry
-        if let key = newKeys[entry.compartment] {
-            guard let compartment = core.view.compartment(entry.compartment) else {
-                throw VaultError(.structureInvalid, "an item's compartment does not exist", at: entry.record.offset)
-            }
-            let old = try core.compartments.key(compartment, core.context)
-            let body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-                try RecordCodec.open(frame, entry.identity, key: old.secret, store.sealing, at: entry.record.offset)
-            }
-            moved.recordRevision = try core.tick()
-            seal(body, moved, key.secret, into: &frame)
-        } else if let newLocator {
-            frame.withUnsafeMutableBytes { store.sealing.relocate($0, from: store.slot.keys.locator, to: newLocator.secret) }
-        }
-        moved.record = try appender.place(frame, at: offset)
-        return moved
-    }
-
-    /// The value with the new entry; its attributes, byte for byte, as they were.
-    func value(_ decoded: ItemCodec.Decoded, _ entry: ItemEntry, _ page: Page, _ index: Int) -> [UInt8] {
-        var old: [UInt8] = []
-        decoded.entry.encode(into: &old)
-        var out: [UInt8] = []
-        out.reserveCapacity(old.count + 64)
-        entry.encode(into: &out)
-        out.append(contentsOf: page.value(index).dropFirst(old.count))
-        return out
-    }
-
-    private func seal(_ body: borrowing Secret, _ entry: ItemEntry, _ key: borrowing Secret, into frame: inout [UInt8]) {
-        let head = FrameHead(.record, length: frame.count).encoded
-        let sealing = core.store.sealing
-        body.withUnsafeBytes { body in
-            frame.withUnsafeMutableBytes { frame in
-                switch newLocator {
-                case .some(let locator):
-                    sealing.sealRecord(body, entry.identity, head: head, key: key, locatorKey: locator.secret, into: frame)
-                case .none:
-                    sealing.sealRecord(body, entry.identity, head: head, key: key, locatorKey: core.store.slot.keys.locator, into: frame)
-                }
-            }
-        }
     }
 }

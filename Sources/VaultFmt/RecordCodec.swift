@@ -3,7 +3,7 @@ internal import VaultFaults
 
 /// Seals and opens records (specification, section 5.1).
 enum RecordCodec {
-    /// Puts a record together and appends it.
+    /// Puts a record together, seals it where it is, and appends it: a large secret is in memory once more than its owner has it.
     static func append(
         _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ identity: Sealing.RecordIdentity,
         compartmentKey: borrowing Secret,
@@ -12,31 +12,22 @@ enum RecordCodec {
         var list: [UInt8] = []
         AttributeList.encode(attributes.inRecord, into: &list)
         let size = RecordLayout.bodySize(key: key.bytes.count, secret: secret.count, attributes: list.count)
-        var body = Secret(count: size)
-        body.withUnsafeMutableBytes { out in
-            var position = 0
-            write(varint: UInt64(key.bytes.count), to: out, &position)
-            write(key.bytes, to: out, &position)
-            write(varint: UInt64(secret.count), to: out, &position)
-            secret.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: out[position..<position + $0.count]).copyMemory(from: $0) }
-            position += secret.count
-            write(list, to: out, &position)
-        }
-        return try append(body: body, identity, compartmentKey: compartmentKey, locatorKey: locatorKey, to: appender, sealing)
-    }
-
-    /// Seals a body that is put together already.
-    static func append(
-        body: borrowing Secret, _ identity: Sealing.RecordIdentity, compartmentKey: borrowing Secret, locatorKey: borrowing Secret,
-        to appender: Appender, _ sealing: Sealing
-    ) throws(VaultError) -> ObjectRef {
-        let length = body.count + Format.recordOverhead
+        let length = size + Format.recordOverhead
         guard length <= Format.Limit.recordFrame else { throw VaultError(.limitExceeded, "an item of \(length) bytes is too large") }
-        return try body.withUnsafeBytes { (body) throws(VaultError) in
-            try appender.append(.record, length: length) { frame, _, head in
-                sealing.sealRecord(body, identity, head: head, key: compartmentKey, locatorKey: locatorKey, into: frame)
-            }
+        var frame = Secret(count: length)
+        frame.withUnsafeMutableBytes { frame in
+            let body = UnsafeMutableRawBufferPointer(rebasing: frame[Sealing.recordBodyStart..<Sealing.recordBodyStart + size])
+            var position = 0
+            write(varint: UInt64(key.bytes.count), to: body, &position)
+            write(key.bytes, to: body, &position)
+            write(varint: UInt64(secret.count), to: body, &position)
+            secret.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: body[position..<position + $0.count]).copyMemory(from: $0) }
+            position += secret.count
+            write(list, to: body, &position)
+            let head = FrameHead(.record, length: length).encoded
+            sealing.sealRecord(UnsafeRawBufferPointer(body), identity, head: head, key: compartmentKey, locatorKey: locatorKey, into: frame)
         }
+        return try frame.withUnsafeBytes { (frame) throws(VaultError) in try appender.append(sealed: frame) }
     }
 
     /// The body of a record that was read from `offset`.
@@ -75,8 +66,7 @@ enum RecordCodec {
             layout = try RecordLayout(body, at: offset)
             large = try attributes(body, layout, at: offset)
         } catch { throw VaultError(format: error) }
-        let isItems = ByteOrder.compare(body, layout.key, item.key.bytes.span, 0..<item.key.bytes.count) == 0
-        guard isItems || PlantedFault.recordOfOtherKey.isPlanted else {
+        guard item.hasKey(body, layout.key) || PlantedFault.recordOfOtherKey.isPlanted else {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
         guard large.count == item.largeAttributes || PlantedFault.recordAttributesUncounted.isPlanted else {

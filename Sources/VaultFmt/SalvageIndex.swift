@@ -103,7 +103,7 @@ struct SalvageIndex {
         let key: ItemKey
         do throws(VaultError) { key = try ItemKey(bytes) } catch { return }
         do throws(VaultError) {
-            let item = try ItemCodec.item(key, try ItemCodec.decode(page, index), store.view, at: page.offset)
+            let item = try ItemCodec.item(key, page, index, store.view)
             if let known = items[key]?.item, known.revision >= item.revision { return }
             items[key] = Found(key: key, item: item, record: scan.records[item.id.bytes], isUncertain: isUncertain)
         } catch { lost.append((key, error.detail)) }

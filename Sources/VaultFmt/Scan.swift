@@ -27,6 +27,7 @@ extension Vault {
         var leaves = try tree.leaves(from: leafReader.prefix)
         let first = ScanPart(leafReader, reader)
         let second = ScanPart(leafReader, reader)
+        let helper = SecondThread()
         var keys = ScanKeys()
         var window = 1
         while true {
@@ -38,11 +39,11 @@ extension Vault {
             try keys.renew(self)
             first.take(next[..<middle], keys)
             second.take(next[middle...], keys)
-            if next.count < 4 {
+            if next.count < Self.leastDivided {
                 first.read()
                 second.read()
             } else {
-                SecondThread.run({ first.read() }, alongside: { second.read() })
+                helper.run({ first.read() }, alongside: { second.read() })
             }
             if try first.give(&keys, &count, self, to: body) { break }
             if try second.give(&keys, &count, self, to: body) { break }
@@ -50,6 +51,9 @@ extension Vault {
         //
         guard !query.isUnrestricted || count == items else { throw ItemCursor.miscounted }
     }
+
+    /// Leaves; opening the records of fewer takes less time than a thread does to start.
+    private static var leastDivided: Int { 8 }
 
     fileprivate func compartmentKey(_ number: UInt32) throws(VaultError) -> Result<SecretBox, VaultError> {
         try withCore { (core) throws(VaultError) -> Result<SecretBox, VaultError> in
@@ -102,7 +106,8 @@ final class ScanPart: Sendable {
         var whole: [Int: Item] = [:]
     }
 
-    private static let memorySize = 1 << 20
+    /// Where secrets are small, one of these is enough for a batch; beyond, there is only as much as one secret takes.
+    private static let memorySizes = [32_768, 65_536, 262_144]
     private let leafReader: LeafReader
     private let reader: ScanReader
     private let state = Mutex(State())
@@ -140,7 +145,7 @@ final class ScanPart: Sendable {
         state.whole.removeAll(keepingCapacity: true)
         guard state.next < state.items.count else { return }
         let rest = state.items[state.next...].reduce(0) { $0 + $1.paddedSize }
-        let size = max(min(rest, Self.memorySize), state.items[state.next].paddedSize)
+        let size = max(Self.memorySizes.first { $0 >= rest } ?? Self.memorySizes[2], state.items[state.next].paddedSize)
         // Bodies are opened over what the batch before left: it is wiped with the memory.
         if size > state.memory.count { state.memory = Secret(count: size) }
         var start = 0

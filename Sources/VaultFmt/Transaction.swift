@@ -16,9 +16,9 @@ public final class Transaction {
     private var liveBytes: Int64 = 0
     private var hasEnded = false
 
-    init(_ core: VaultCore) {
+    init(_ core: VaultCore) throws(VaultError) {
         self.core = core
-        appender = core.store.makeAppender()
+        appender = try core.store.makeAppender()
         keyring = core.store.keyring
         view = core.view
     }
@@ -31,7 +31,7 @@ public final class Transaction {
         guard let change = changes.find(key.bytes) else { return try core.find(key) }
         guard let value = change else { return nil }
         // Records of this transaction end before the page that will name them, which is not yet there.
-        return try ItemCodec.item(key, try ItemCodec.decode(value, page: appender.position), view, at: appender.position)
+        return try ItemCodec.item(key, value, view, before: appender.position)
     }
 
     /// The item with its secret; nil if there is none.

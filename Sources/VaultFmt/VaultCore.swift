@@ -75,7 +75,7 @@ final class VaultCore {
 
     func find(_ key: ItemKey) throws(VaultError) -> Item? {
         guard let (page, index) = try store.tree.find(key.bytes) else { return nil }
-        return try ItemCodec.item(key, try ItemCodec.decode(page, index), view, at: page.offset)
+        return try ItemCodec.item(key, page, index, view)
     }
 
     func open(_ item: Item) throws(VaultError) -> OpenedItem {
@@ -156,7 +156,10 @@ final class VaultCore {
     /// Starts a transaction, which `commit` or `rollBack` ends.
     func begin() throws(VaultError) -> Transaction {
         try beginWriting()
-        return Transaction(self)
+        do throws(VaultError) { return try Transaction(self) } catch {
+            store.endWriting()
+            throw error
+        }
     }
 
     /// Ends a transaction, whether its changes became durable or not.

@@ -222,7 +222,7 @@ struct Verifier: ~Copyable {
                 tombstones += 1
                 return
             }
-            let item = try ItemCodec.item(try ItemKey(key), try ItemCodec.decode(page, index), core.view, at: page.offset)
+            let item = try ItemCodec.item(try ItemKey(key), page, index, core.view)
             items += 1
             liveBytes += UInt64(item.entry.record.length)
             try checkRecordOf(item)

@@ -13,19 +13,25 @@ package final class Appender {
     private var buffer: [UInt8] = []
     private var base: UInt64
     private var digest = Blake2b()
-    private var room: Range<UInt64>?
+    /// Whether frames are put elsewhere than at the end.
+    private var hasRoom = false
     /// Whether the file may be longer than before, also by a part of what could not be written.
     package private(set) var hasWritten = false
     /// The commit, once it is made.
     package private(set) var commitFrame: [UInt8] = []
     private let keepsReserve: Bool
+    private let isUnnamed: Bool
     private static let flushSize = 1 << 20
+    /// What the commit of one change takes at most, as a rule.
+    private static let usualCommit = 16_384
 
-    package init(file: any FileHandle, sealing: Sealing, start: UInt64, keepsReserve: Bool = false) {
+    /// Nobody reads an unnamed file before all of it is synced.
+    package init(file: any FileHandle, sealing: Sealing, start: UInt64, keepsReserve: Bool = false, isUnnamed: Bool = false) {
         self.file = file
         self.sealing = sealing
         self.start = start
         self.keepsReserve = keepsReserve
+        self.isUnnamed = isUnnamed
         base = start
         digest.update("vaultfmt-1 digest")
     }
@@ -33,14 +39,21 @@ package final class Appender {
     /// Where the next frame goes.
     package var position: UInt64 { base + UInt64(buffer.count) }
 
-    /// Appends a frame that `fill` writes, and says where and what it is.
-    package func append(
-        _ type: FrameType, length: Int, _ fill: (UnsafeMutableRawBufferPointer, _ offset: UInt64, _ head: UInt64) -> Void
-    ) throws(VaultError) -> ObjectRef {
+    /// Where a frame of this length goes.
+    private func place(of length: Int) throws(VaultError) -> UInt64 {
         let offset = position
         guard offset + UInt64(length) <= Format.Limit.fileSize else {
             throw VaultError(.limitExceeded, "the vault would be larger than 2^48 bytes")
         }
+        if buffer.isEmpty { buffer.reserveCapacity(Self.usualCommit) }
+        return offset
+    }
+
+    /// Appends a frame that `fill` writes, and says where and what it is.
+    package func append(
+        _ type: FrameType, length: Int, _ fill: (UnsafeMutableRawBufferPointer, _ offset: UInt64, _ head: UInt64) -> Void
+    ) throws(VaultError) -> ObjectRef {
+        let offset = try place(of: length)
         let from = buffer.count
         buffer.append(zeros: length)
         let head = FrameHead(type, length: length).encoded
@@ -54,9 +67,20 @@ package final class Appender {
         return ObjectRef(offset: offset, length: length, hash: hash)
     }
 
-    /// Appends a frame as it is.
-    package func append(copying frame: [UInt8], _ type: FrameType) throws(VaultError) -> ObjectRef {
-        try append(type, length: frame.count) { out, _, _ in out.copyBytes(from: frame) }
+    /// Appends a frame as it is; a large one goes to the file at once.
+    package func append(sealed frame: UnsafeRawBufferPointer) throws(VaultError) -> ObjectRef {
+        let offset = try place(of: frame.count)
+        let hash = Bytes32(hashing: frame)
+        digest.update(hash.words)
+        if frame.count >= Self.flushSize {
+            try flush()
+            try file.write(frame, at: base)
+            base += UInt64(frame.count)
+        } else {
+            buffer.append(contentsOf: frame)
+            if buffer.count >= Self.flushSize { try flush() }
+        }
+        return ObjectRef(offset: offset, length: frame.count, hash: hash)
     }
 
     /// Appends an index object.
@@ -76,31 +100,19 @@ package final class Appender {
 
     // MARK: frames that do not come in their order
 
-    /// Leaves room at the start for frames that `place` then puts there. What they are is hashed at the end, from the file.
-    package func leaveRoom(for bytes: UInt64) throws(VaultError) {
+    /// Leaves room at the start for frames that are put there in any order. What they are is hashed at the end, from the file.
+    package func leaveRoom(for bytes: UInt64) throws(VaultError) -> RecordRoom {
         precondition(position == start, "room is left before anything is appended")
-        room = start..<start + bytes
+        hasRoom = true
+        hasWritten = true
         base = start + bytes
-    }
-
-    /// Writes a frame into the room that was left.
-    package func place(_ frame: [UInt8], at offset: UInt64) throws(VaultError) -> ObjectRef {
-        guard let room, room.contains(offset), room.upperBound - offset >= UInt64(frame.count) else {
-            throw VaultError(.structureInvalid, "the index changed while it was read", at: offset)
-        }
-        try file.write(frame, at: offset)
-        return ObjectRef(offset: offset, length: frame.count, hash: Bytes32(hashing: frame))
+        return RecordRoom(file: file, range: start..<start + bytes)
     }
 
     /// The digest of everything from start to position, read back from the file in order.
     private func digestFromFile() throws(VaultError) -> Bytes32 {
         try flush()
-        var digest = Blake2b()
-        digest.update("vaultfmt-1 digest")
-        try FrameWalker(file: file, start..<position).walk { (frame, _, _) throws(VaultError) in
-            digest.update(Bytes32(hashing: frame).words)
-        }
-        return Bytes32(words: digest.finish())
+        return try RegionDigest.of(file, start..<position)
     }
 
     private func flush() throws(VaultError) {
@@ -115,14 +127,14 @@ package final class Appender {
         _ make: (_ offset: UInt64, _ digest: Bytes32, _ isSyncedFirst: Bool) throws(VaultError) -> [UInt8]
     ) throws(VaultError) {
         let alignment = UInt64(Format.commitAlignment)
-        let digest = try room == nil ? Bytes32(words: digest.finish()) : digestFromFile()
+        let digest = try hasRoom ? digestFromFile() : Bytes32(words: digest.finish())
         let offset = (position + alignment - 1) / alignment * alignment
         let isLarge = offset - start > UInt64(Format.smallCommit)
         buffer.append(zeros: Int(offset - position))
         commitFrame = try make(offset, digest, isLarge)
         if isLarge {
             try flush()
-            if !PlantedFault.largeBodyNotSyncedFirst.isPlanted { try file.sync() }
+            if !isUnnamed, !PlantedFault.largeBodyNotSyncedFirst.isPlanted { try file.sync() }
         }
         if PlantedFault.commitSyncedTooEarly.isPlanted { try file.sync() }
         buffer.append(contentsOf: commitFrame)
@@ -139,5 +151,25 @@ package final class Appender {
         } catch {
             // Zeros that were written in part are a shorter reserve.
         }
+    }
+}
+
+/// A part of a new file whose frames do not come in their order; any thread may place them.
+package struct RecordRoom: Sendable {
+    private let file: any FileHandle
+    private let range: Range<UInt64>
+
+    fileprivate init(file: any FileHandle, range: Range<UInt64>) {
+        self.file = file
+        self.range = range
+    }
+
+    /// Writes a frame to where there is room for it.
+    package func place(_ frame: [UInt8], at offset: UInt64) throws(VaultError) -> ObjectRef {
+        guard range.contains(offset), range.upperBound - offset >= UInt64(frame.count) else {
+            throw VaultError(.structureInvalid, "the index changed while it was read", at: offset)
+        }
+        try file.write(frame, at: offset)
+        return ObjectRef(offset: offset, length: frame.count, hash: Bytes32(hashing: frame))
     }
 }

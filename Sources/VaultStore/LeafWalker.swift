@@ -14,18 +14,21 @@ package struct LeafWalker: Sendable {
     }
 
     private let source: PageSource
+    /// Whether the pages above the leaves are kept in the cache.
+    private let isCaching: Bool
     private var path: [Level] = []
     /// A tree of one leaf.
     private var only: LeafRef?
 
-    init(_ tree: TreeReader, from key: [UInt8]) throws(VaultError) {
+    init(_ tree: TreeReader, from key: [UInt8], isCaching: Bool) throws(VaultError) {
         source = tree.source
+        self.isCaching = isCaching
         guard let root = tree.root else { return }
         guard root.level > 0 else {
             only = LeafRef(ref: root.ref, bounds: TreeBounds())
             return
         }
-        var page = try source.page(root.ref, level: root.level)
+        var page = try read(root.ref, root.level)
         while page.layout.level > 1 {
             let index = page.childIndex(for: key)
             path.append(Level(page: page, index: index))
@@ -53,9 +56,13 @@ package struct LeafWalker: Sendable {
     }
 
     private func inner(_ ref: ObjectRef, _ level: UInt8) throws(VaultError) -> Page {
-        let page = try source.page(ref, level: level)
+        let page = try read(ref, level)
         try bounds.check(page)
         return page
+    }
+
+    private func read(_ ref: ObjectRef, _ level: UInt8) throws(VaultError) -> Page {
+        isCaching ? try source.page(ref, level: level) : try source.load(ref, level: level)
     }
 
     private var bounds: TreeBounds {
@@ -86,13 +93,22 @@ package struct LeafWalker: Sendable {
 
 extension TreeReader {
     /// A walk over the leaves from the one that may hold `key` on.
-    package func leaves(from key: [UInt8] = []) throws(VaultError) -> LeafWalker { try LeafWalker(self, from: key) }
+    package func leaves(from key: [UInt8] = [], isCaching: Bool = true) throws(VaultError) -> LeafWalker {
+        try LeafWalker(self, from: key, isCaching: isCaching)
+    }
 }
 
 extension PageSource {
     /// The leaf that a walk has come to. One that is read in passing is kept in the cache only if there is room.
     package func leaf(_ leaf: LeafRef, inPassing: Bool) throws(VaultError) -> Page {
         let page = inPassing ? try self.inPassing(leaf.ref, level: 0) : try self.page(leaf.ref, level: 0)
+        try leaf.bounds.check(page)
+        return page
+    }
+
+    /// The same without the cache: for walks that meet each leaf once.
+    package func load(_ leaf: LeafRef) throws(VaultError) -> Page {
+        let page = try load(leaf.ref, level: 0)
         try leaf.bounds.check(page)
         return page
     }

@@ -19,6 +19,30 @@ package final class Page: Sendable {
         return ByteCopy.of(bytes.span, layout.prefix, layout.entries[index].rest)
     }
 
+    /// The same into an array that is used again.
+    package func key(_ index: Int, into out: inout [UInt8]) {
+        let bytes = bytes
+        out.removeAll(keepingCapacity: true)
+        out.append(bytes.span.extracting(layout.prefix))
+        out.append(bytes.span.extracting(layout.entries[index].rest))
+    }
+
+    /// Whether an entry of a leaf is a tombstone: its key starts with their tag.
+    package func isTombstone(_ index: Int) -> Bool {
+        let first = layout.prefix.isEmpty ? layout.entries[index].rest : layout.prefix
+        return !first.isEmpty && bytes[first.lowerBound] == Format.tombstoneTag
+    }
+
+    /// Whether an entry's key is a part of some other bytes.
+    package func hasKey(_ index: Int, _ other: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        let bytes = bytes
+        let rest = layout.entries[index].rest
+        guard range.count == layout.prefix.count + rest.count else { return false }
+        let middle = range.lowerBound + layout.prefix.count
+        return ByteOrder.compare(bytes.span, layout.prefix, other, range.lowerBound..<middle) == 0
+            && ByteOrder.compare(bytes.span, rest, other, middle..<range.upperBound) == 0
+    }
+
     package func value(_ index: Int) -> [UInt8] {
         let bytes = bytes
         return ByteCopy.of(bytes.span, layout.entries[index].value)
@@ -46,11 +70,7 @@ package final class Page: Sendable {
     func compareKey(_ index: Int, to other: Page, _ otherIndex: Int) -> Int {
         let bytes = bytes
         let otherBytes = other.bytes
-        let rest = other.layout.entries[otherIndex].rest
-        let prefix = other.layout.prefix
-        // Mostly one of the prefixes begins with the other; else they decide.
-        guard prefix.isEmpty else { return compareKey(index, other.key(otherIndex)) }
-        return layout.compareKey(index, otherBytes.span.extracting(rest), bytes.span)
+        return layout.compareKey(index, bytes.span, other.layout, otherIndex, otherBytes.span)
     }
 
     package func lowerBound(_ key: [UInt8]) -> (index: Int, isEqual: Bool) {

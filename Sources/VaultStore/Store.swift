@@ -53,7 +53,7 @@ package final class Store {
         package let random: Randomness
         package let cacheBytes: Int
 
-        package init(fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20) {
+        package init(fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 16 << 20) {
             self.fileSystem = fileSystem
             self.random = random
             self.cacheBytes = cacheBytes

@@ -58,7 +58,7 @@ extension Store {
         let current = state
         try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
             try file.write(bytes, at: 0)
-            let appender = Appender(file: file, sealing: sealing, start: length)
+            let appender = Appender(file: file, sealing: sealing, start: length, isUnnamed: true)
             let new = try build(appender, replacement.keys)
             try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
                 codec.seal(
@@ -109,8 +109,8 @@ extension Store {
             guard try new.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
             // Before any work: where owner or attributes cannot be kept, the file is not replaced.
             if !PlantedFault.modeNotKept.isPlanted { try new.adopt(attributesOf: file) }
+            // All of it is synced when its commit is.
             try write(new, replacement)
-            try new.sync()
             // Read back while it can still be given up: once it has the name, nothing may fail.
             let loaded = try loaded(new, replacement)
             try fileSystem.rename(temporary, to: path, replacing: true)

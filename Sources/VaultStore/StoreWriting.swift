@@ -26,7 +26,7 @@ extension Store {
         }
     }
 
-    /// Takes the writer's lock, waiting for at most `seconds`, moves to the newest state, and makes sure that it is on the disk.
+    /// Takes the writer's lock, waiting for at most `seconds`, and moves to the newest state.
     package func beginWriting(wait seconds: Double) throws(VaultError) {
         guard isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         guard !isPoisoned || PlantedFault.poisonedHandleWrites.isPlanted else {
@@ -59,7 +59,7 @@ extension Store {
 
     package func endWriting() { file.unlock() }
 
-    /// Under the lock: newest state, no tail, and its bytes on the disk.
+    /// Under the lock: newest state, and no tail.
     private func prepare() throws(VaultError) {
         if !PlantedFault.staleWriter.isPlanted { _ = try refresh() }
         switch tail {
@@ -73,7 +73,6 @@ extension Store {
             if let incomplete, !PlantedFault.incompleteNotKept.isPlanted { try keepAside(incomplete) }
             if tail != .clean { try cutTail() }
         }
-        try takeOver()
     }
 
     private func cutTail() throws(VaultError) {
@@ -104,7 +103,11 @@ extension Store {
         }
     }
 
-    package func makeAppender() -> Appender { Appender(file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted) }
+    /// Makes sure that the newest state is on the disk, so that it can be built upon; a file that replaces this one has it synced anyway.
+    package func makeAppender() throws(VaultError) -> Appender {
+        try takeOver()
+        return Appender(file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted)
+    }
 
     /// Writes the commit after what was appended, and syncs. If that fails before the sync, nothing has changed.
     package func commit(_ appender: Appender, _ new: NewState, keyring newKeyring: Keyring) throws(VaultError) {

@@ -22,12 +22,10 @@ enum Operations {
         let vault = try Workload.open(path, writable: true)
         switch name {
         case "get": for _ in 0..<count { try Workload.get(vault, Int.random(in: 0..<items, using: &numbers)) }
-        case "set":
-            let secret = Workload.secret()
-            for _ in 0..<count { try vault.set(try Workload.key(Int.random(in: 0..<items, using: &numbers)), secret: secret) }
+        case "set": try Workload.change(vault, items, times: count)
         case "scan": for _ in 0..<count { try Workload.scan(try Workload.open(path, writable: false), items) }
         case "list": for _ in 0..<count { try Workload.list(try Workload.open(path, writable: false), items) }
-        case "rotate": for _ in 0..<count { try Workload.rotate(vault, key: 0x2B) }
+        case "rotate": for _ in 0..<count { try Workload.rotate(vault) }
         case "verify": for _ in 0..<count { try Workload.verify(vault) }
         default: preconditionFailure("no such operation: \(name)")
         }

@@ -14,17 +14,27 @@ enum Workload {
     static func secret() -> Secret { Secret(text: String(repeating: "s", count: 64)) }
 
     static func key(_ number: Int) throws(VaultError) -> ItemKey {
-        try .genericPassword(service: "service-\(digits(number % 997, 4)).example.com", account: "user\(digits(number, 7))@example.com")
+        try .genericPassword(service: name("service-", number % 997, 4, ".example.com"), account: name("user", number, 7, "@example.com"))
     }
 
-    private static func digits(_ number: Int, _ width: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
+    /// Put together as cheaply as the peer's `snprintf` does it: what is measured is what comes after.
+    private static func name(_ before: StaticString, _ number: Int, _ width: Int, _ after: StaticString) -> String {
+        let (start, end) = (before.utf8CodeUnitCount, after.utf8CodeUnitCount)
+        return String(unsafeUninitializedCapacity: start + width + end) { text in
+            for index in 0..<start { text[index] = before.utf8Start[index] }
+            var rest = number
+            for index in (start..<start + width).reversed() {
+                text[index] = UInt8(truncatingIfNeeded: 48 + rest % 10)
+                rest /= 10
+            }
+            for index in 0..<end { text[start + width + index] = after.utf8Start[index] }
+            return start + width + end
+        }
     }
 
-    static func rawKey(_ byte: UInt8 = 0x2B) throws(VaultError) -> Factors {
+    static func rawKey() throws(VaultError) -> Factors {
         var key = Secret(count: 32)
-        key.withUnsafeMutableBytes { for index in $0.indices { $0[index] = byte } }
+        key.withUnsafeMutableBytes { for index in $0.indices { $0[index] = 0x2B } }
         return try Factors(rawKey: key)
     }
 
@@ -42,10 +52,17 @@ enum Workload {
         }
     }
 
-    static func open(_ path: String, writable: Bool, key: UInt8 = 0x2B) throws(VaultError) -> Vault {
+    static func open(_ path: String, writable: Bool) throws(VaultError) -> Vault {
         var options = OpenOptions()
         options.writable = writable
-        return try Vault.open(path, factors: try rawKey(key), options: options)
+        return try Vault.open(path, factors: try rawKey(), options: options)
+    }
+
+    /// Changes of one item each.
+    static func change(_ vault: Vault, _ items: Int, times: Int, numbers given: Numbers = Numbers()) throws(VaultError) {
+        var numbers = given
+        let secret = secret()
+        for _ in 0..<times { try vault.set(try key(Int.random(in: 0..<items, using: &numbers)), secret: secret) }
     }
 
     static func get(_ vault: Vault, _ number: Int) throws(VaultError) {
@@ -71,16 +88,18 @@ enum Workload {
         precondition(report.isSound)
     }
 
-    static func rotate(_ vault: Vault, key: UInt8) throws(VaultError) {
+    static func rotate(_ vault: Vault) throws(VaultError) {
         var rotation = try vault.rotation()
-        _ = try rotation.keep(try rawKey(key))
+        _ = try rotation.keep(try rawKey())
         _ = try rotation.run()
     }
 }
 
 /// Which items are touched: the same in every run.
 struct Numbers: RandomNumberGenerator {
-    private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+    private var state: UInt64
+
+    init(seed: UInt64 = 0) { state = 0x9E37_79B9_7F4A_7C15 &+ seed }
 
     mutating func next() -> UInt64 {
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
