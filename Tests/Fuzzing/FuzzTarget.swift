@@ -9,9 +9,9 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// Choices that make a sequence of operations.
     case operations
 
-    /// Runs one input; traps if a property does not hold.
+    /// Runs one input; traps if a property does not hold, or if it takes too long.
     public func run(_ input: UnsafeRawBufferPointer) {
-        do { try check(input) } catch { fatalError("\(rawValue): \(error)") }
+        do { try InputTime.limited { try check(input) } } catch { fatalError("\(rawValue): \(error)") }
     }
 
     /// Runs one input; throws if a property does not hold.

@@ -11,9 +11,9 @@ internal import VaultStore
 public enum ImportTarget {
     private static let formats: [String?] = [nil, "json", "csv", "pem"]
 
-    /// Runs one input; traps if a property does not hold.
+    /// Runs one input; traps if a property does not hold, or if it takes too long.
     public static func run(_ input: UnsafeRawBufferPointer) {
-        do { try check(input) } catch { fatalError("import: \(error)") }
+        do { try InputTime.limited { try check(input) } } catch { fatalError("import: \(error)") }
     }
 
     /// What is accepted comes out of a vault and of its export as it went in; throws if it does not.
