@@ -45,6 +45,7 @@ extension Vault {
             var verifier = Verifier(core)
             try verifier.checkObjects(progress)
             try verifier.checkTree()
+            try verifier.checkHistory()
             return verifier.report
         }
     }
@@ -58,6 +59,8 @@ struct Verifier: ~Copyable {
     private var digest = Blake2b.digest()
     private var digestStart: UInt64
     private var last: CommittedState?
+    /// The generation that the file begins with, unless its commit is damaged.
+    private var firstGeneration: UInt64?
     private var liveBytes: UInt64 = 0
     private var items: UInt64 = 0
     private var tombstones: UInt64 = 0
@@ -145,6 +148,7 @@ struct Verifier: ~Copyable {
         }
         let before = last
         last = state
+        if state.commit.previous == 0 { firstGeneration = state.commit.generation }
         try store.codec.checkMACs(frame, at: offset)
         if let before, !store.finder.precedes(before, state) {
             throw VaultError(
@@ -156,7 +160,21 @@ struct Verifier: ~Copyable {
         }
     }
 
-    // MARK: the tree
+    // MARK: the newest state
+
+    /// The links from before the file's first commit.
+    mutating func checkHistory() throws(VaultError) {
+        do throws(VaultError) {
+            guard let history = try store.past.history(of: store.state), let firstGeneration else { return }
+            if history.end != firstGeneration {
+                let offset = store.state.commit.history?.offset
+                report.add("a history of other generations than those before the file's first commit", at: offset)
+            }
+        } catch {
+            guard error.code != .io else { throw error }
+            report.add(error)
+        }
+    }
 
     mutating func checkTree() throws(VaultError) {
         let commit = store.state.commit

@@ -9,15 +9,17 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// Choices that make a sequence of operations.
     case operations
 
-    /// Runs one input; traps if a property does not hold.
+    /// Runs one input; traps if a property does not hold, or if it takes too long.
     public func run(_ input: UnsafeRawBufferPointer) {
-        do { try check(input) } catch { fatalError("\(rawValue): \(error)") }
+        do { try InputTime.limited { try check(input) } } catch { fatalError("\(rawValue): \(error)") }
     }
 
     /// Runs one input; throws if a property does not hold.
     public func check(_ input: UnsafeRawBufferPointer) throws {
         switch self {
-        case .open: try Reading.everything(Array(input), FuzzFactors())
+        case .open:
+            let bytes = Array(input)
+            try Reading.everything(bytes, FuzzFactors(fitting: bytes))
         case .sealed: try Reading.everything(Recipe(input).sealed(), FuzzFactors())
         case .operations:
             var choices = ByteChoices(input)

@@ -6,7 +6,7 @@ internal import VaultStore
 
 /// Does to a file all that can be done to one, and checks what must hold whatever is in it: errors are typed and in words, ways to
 /// the same item agree, and what is sound can be changed, compacted and salvaged.
-enum Reading {
+package enum Reading {
     private static let path = "a.vault"
 
     /// What was in a vault that opened.
@@ -26,7 +26,9 @@ enum Reading {
         return limits
     }
 
-    static func everything(_ bytes: [UInt8], _ factors: borrowing FuzzFactors) throws {
+    /// Does everything; throws what does not hold, and says whether the file is sound.
+    @discardableResult
+    package static func everything(_ bytes: [UInt8], _ factors: borrowing FuzzFactors) throws -> Bool {
         let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .fixed("1"), cacheBytes: 1 << 20)
         try typed { () throws(VaultError) in _ = try Vault.inspect(path, place: place) }
         try typed { () throws(VaultError) in _ = try Vault.slots(at: path, place: place) }
@@ -49,6 +51,7 @@ enum Reading {
         }
         try salvage(bytes, factors, contents, isSound: isSound)
         try change(bytes, factors, contents, isSound: isSound)
+        return isSound
     }
 
     private static func open(_ place: Store.Place, _ factors: borrowing FuzzFactors, writable: Bool) throws(VaultError) -> Vault {
@@ -176,13 +179,31 @@ enum Reading {
     }
 }
 
-/// The raw key of all vaults that are made for fuzzing.
+/// A raw key: that of all vaults that are made for fuzzing, unless another is given.
 package struct FuzzFactors: ~Copyable {
     private let rawKey: [UInt8]
 
     package static let usualKey = [UInt8](repeating: 0x2B, count: 32)
 
     package init(rawKey: [UInt8] = usualKey) { self.rawKey = rawKey }
+
+    /// What opens a slot of this file: the key of the vectors, if it does, else that of all vaults made here.
+    init(fitting bytes: [UInt8]) {
+        let vectors = FuzzFactors(rawKey: VectorSeeds.rawKey)
+        self = vectors.fit(bytes) ? vectors : FuzzFactors()
+    }
+
+    private borrowing func fit(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count >= 16, let length = attempt({ () throws(FormatError) in try Header.regionLength(bytes.span) }),
+            length <= bytes.count
+        else { return false }
+        let region = Array(bytes[..<length])
+        guard let header = attempt({ () throws(FormatError) in try Header(region.span) }) else { return false }
+        do throws(VaultError) {
+            _ = try SlotOpener.open(header, region, keys(), Reading.limits)
+            return true
+        } catch { return false }
+    }
 
     borrowing func factors() throws(VaultError) -> Factors { try Factors(rawKey: Secret(bytes: rawKey)) }
 

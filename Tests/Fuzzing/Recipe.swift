@@ -80,7 +80,7 @@ package struct Recipe: Equatable, Sendable {
         out += header
         for object in objects {
             out += [object.kind.rawValue, object.flags, object.id]
-            out += withUnsafeBytes(of: UInt32(object.body.count).littleEndian) { $0.prefix(3) }
+            out += withUnsafeBytes(of: UInt32(object.body.count).littleEndian) { Array($0.prefix(3)) }
             out += object.body
         }
         return out

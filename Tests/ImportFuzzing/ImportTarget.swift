@@ -11,9 +11,9 @@ internal import VaultStore
 public enum ImportTarget {
     private static let formats: [String?] = [nil, "json", "csv", "pem"]
 
-    /// Runs one input; traps if a property does not hold.
+    /// Runs one input; traps if a property does not hold, or if it takes too long.
     public static func run(_ input: UnsafeRawBufferPointer) {
-        do { try check(input) } catch { fatalError("import: \(error)") }
+        do { try InputTime.limited { try check(input) } } catch { fatalError("import: \(error)") }
     }
 
     /// What is accepted comes out of a vault and of its export as it went in; throws if it does not.
@@ -37,6 +37,16 @@ public enum ImportTarget {
             throw Mismatch("an export is refused: \(message)")
         }
         try compare(stored, again)
+    }
+
+    /// The JSON export of a conformance vector's vault; nil if it does not open, or has something that does not.
+    public static func seed(from vector: [UInt8]) -> [UInt8]? {
+        guard let bytes = VectorSeeds.vault(in: vector) else { return nil }
+        let place = Store.Place(fileSystem: MemoryFileSystem("a.vault", bytes), random: .fixed("1"), cacheBytes: 1 << 20)
+        do {
+            let factors = try Factors(rawKey: Secret(bytes: VectorSeeds.rawKey))
+            return [1] + (try exported(try Vault.open("a.vault", factors: factors, options: OpenOptions(), place: place)))
+        } catch { return nil }
     }
 
     /// Puts items into a vault; those that it refuses are left out, and of two with one key the first counts.

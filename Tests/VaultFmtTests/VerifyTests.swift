@@ -100,7 +100,7 @@ struct VerifyTests {
         }
     }
 
-    @Test("compares what the newest commit counts with what there is")
+    @Test("compares what the newest commit counts and names with what there is")
     func counts() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -108,6 +108,8 @@ struct VerifyTests {
         let bytes = try contents(path)
         let changes: [(String, (inout Commit) -> Void)] = [
             ("items", { $0.items += 1 }), ("tombstones", { $0.tombstones += 1 }), ("live bytes", { $0.liveBytes -= 1 }),
+            // As long as a history, and none.
+            ("where a history", { $0.history = $0.keyring }),
             (
                 "is not what it says",
                 {

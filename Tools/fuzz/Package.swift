@@ -7,6 +7,8 @@ let package = Package(
     dependencies: [.package(name: "vaultfmt", path: "../..")],
     targets: [
         .executableTarget(name: "fuzz-vault", dependencies: [.product(name: "Fuzzing", package: "vaultfmt")]),
-        .executableTarget(name: "fuzz-import", dependencies: [.product(name: "ImportFuzzing", package: "vaultfmt")]),
+        .executableTarget(
+            name: "fuzz-import",
+            dependencies: [.product(name: "Fuzzing", package: "vaultfmt"), .product(name: "ImportFuzzing", package: "vaultfmt")]),
     ]
 )

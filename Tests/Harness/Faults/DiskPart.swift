@@ -10,7 +10,7 @@ extension Part {
         let mount = folder.file("mount")
         mkdir(mount, 0o700)
         guard try shell("mount -t tmpfs -o size=512k,mode=700 tmpfs \(mount)", output: folder.file("log")) == 0 else {
-            let why = String(decoding: try Files.read(folder.file("log")), as: UTF8.self).split(separator: "\n").last ?? ""
+            let why = String(decoding: try Files.read(folder.file("log")), as: UTF8.self).split(separator: "\n").first ?? ""
             return run.skip("no tmpfs can be mounted (\(why))")
         }
         defer { _ = try? shell("umount \(mount) || umount -l \(mount)") }

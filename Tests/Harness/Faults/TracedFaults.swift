@@ -112,12 +112,12 @@ enum TracedFaults {
     }
 }
 
-/// A vault that a program of its own changes: `vaultfmt` where there is one, else this program in the role `change`.
+/// A vault that a program of its own changes: `vaultfmt` where there is one and strace may read its calls, else this program in the role `change`.
 struct ChangedVault {
     enum Operation: String, CaseIterable { case set, compact, rekey, `import` }
 
     static let items = 12
-    static var binary: String? { getenv("VAULTFMT_RELEASE_BINARY").map { String(cString: $0) } }
+    static var binary: String? { Privilege.readsHardened ? getenv("VAULTFMT_RELEASE_BINARY").map { String(cString: $0) } : nil }
 
     let folder: Folder
     /// Where the vault is, and what is made beside it.

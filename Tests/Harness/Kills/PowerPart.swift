@@ -13,7 +13,7 @@ extension Part {
             try shell("truncate -s 24M \(image) && mkfs.ext4 -q -F \(image) && mount -o loop \(image) \(mount)", output: folder.file("log"))
                 == 0
         else {
-            let why = String(decoding: try Files.read(folder.file("log")), as: UTF8.self).split(separator: "\n").last ?? ""
+            let why = String(decoding: try Files.read(folder.file("log")), as: UTF8.self).split(separator: "\n").first ?? ""
             return run.skip("no loop mount here (\(why))")
         }
         defer { _ = try? shell("umount \(copied); umount \(mount) || umount -l \(mount)") }
