@@ -1,5 +1,7 @@
+internal import Synchronization
+
 /// A disk in memory with one folder, `/v`, and the record of everything that was asked of it, from which `CrashStates` rebuilds what a
-/// crash may leave. What processes see is kept here: the system's cache. One thread at a time.
+/// crash may leave. What processes see is kept here: the system's cache. Two threads may read and write at once; for all else, one at a time.
 final class Disk: @unchecked Sendable {
     enum Event {
         case create(inode: Int)
@@ -19,6 +21,7 @@ final class Disk: @unchecked Sendable {
     private(set) var events: [Event] = []
     private(set) var names: [String: Int] = [:]
     private(set) var files: [Int: [UInt8]] = [:]
+    private let entrance = Mutex(())
     /// Which process holds a file's lock.
     var locks: [Int: Int] = [:]
     private var lastInode = 0
@@ -53,8 +56,7 @@ final class Disk: @unchecked Sendable {
 
     func create(_ name: String) -> Int {
         lastInode += 1
-        files[lastInode] = []
-        events.append(.create(inode: lastInode))
+        change(.create(inode: lastInode), of: lastInode) { _ in }
         setNames([(name, lastInode)])
         return lastInode
     }
@@ -66,14 +68,30 @@ final class Disk: @unchecked Sendable {
 
     func write(_ bytes: [UInt8], to inode: Int, at offset: Int) {
         guard !bytes.isEmpty else { return }
-        files[inode, default: []].overwrite(at: offset, with: bytes)
-        events.append(.write(inode: inode, offset: offset, bytes: bytes))
+        change(.write(inode: inode, offset: offset, bytes: bytes), of: inode) { $0.overwrite(at: offset, with: bytes) }
     }
 
     func truncate(_ inode: Int, to size: Int) {
-        files[inode, default: []].resize(to: size)
-        events.append(.truncate(inode: inode, size: size))
+        change(.truncate(inode: inode, size: size), of: inode) { $0.resize(to: size) }
     }
+
+    private func change(_ event: Event, of inode: Int, _ change: (inout [UInt8]) -> Void) {
+        entrance.withLock { _ in
+            change(&files[inode, default: []])
+            events.append(event)
+        }
+    }
+
+    /// False if the file ends before.
+    func read(_ inode: Int, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Bool {
+        // Shared, not copied: a change that comes meanwhile makes its own.
+        let bytes = entrance.withLock { _ in files[inode] ?? [] }
+        guard offset <= UInt64(bytes.count), UInt64(bytes.count) - offset >= UInt64(buffer.count) else { return false }
+        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + buffer.count])) }
+        return true
+    }
+
+    func size(_ inode: Int) -> Int { entrance.withLock { _ in files[inode]?.count ?? 0 } }
 
     func sync(_ inode: Int) { events.append(.sync(inode: inode)) }
 

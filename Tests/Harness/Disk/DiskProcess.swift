@@ -2,7 +2,7 @@ internal import Synchronization
 internal import VaultStore
 
 /// A process that uses a `Disk`: the store's view of it. It can be killed, after which nothing that it asks for happens, and its calls
-/// can be made to fail. One thread at a time, but for reads.
+/// can be made to fail. Two threads may read and write at once; for all else, one at a time.
 final class DiskProcess: FileSystem, @unchecked Sendable {
     enum Call: CaseIterable {
         case open, create, resolve, identity, rename, remove, syncDirectory, siblings, read, write, sync, truncate, size, lock
@@ -38,13 +38,16 @@ final class DiskProcess: FileSystem, @unchecked Sendable {
         disk.releaseLocks(of: number)
     }
 
+    /// Killed by one of its own calls, beside which another may be at work.
+    fileprivate func die() { entrance.withLock { (_) in kill() } }
+
     /// Counts calls anew.
     func plan(_ plan: ((Call, Int) -> Fate?)?) {
         calls = 0
         self.plan = plan
     }
 
-    /// Listings read on two threads.
+    /// Listings read on two threads, and replacing a file writes on two.
     private let entrance = Mutex(())
 
     /// Fails as planned; returns the part of a write that is still done, if it is to fail after that.
@@ -131,18 +134,15 @@ private final class DiskFile: FileHandle, @unchecked Sendable {
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) {
         _ = try process.enter(.read)
-        let isThere = disk.files[inode]?.withUnsafeBytes { bytes in
-            guard offset <= UInt64(bytes.count), UInt64(bytes.count) - offset >= UInt64(buffer.count) else { return false }
-            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[Int(offset)..<Int(offset) + buffer.count]))
-            return true
+        guard disk.read(inode, into: buffer, at: offset) else {
+            throw VaultError(.structureInvalid, "the file ends within an object", at: offset)
         }
-        guard isThere == true else { throw VaultError(.structureInvalid, "the file ends within an object", at: offset) }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
         guard let failure = try process.enter(.write) else { return disk.write(Array(bytes), to: inode, at: Int(offset)) }
         disk.write(Array(bytes.prefix(Int(Double(bytes.count) * failure.part))), to: inode, at: Int(offset))
-        if failure.kills { process.kill() }
+        if failure.kills { process.die() }
         throw failure.error
     }
 
@@ -161,7 +161,7 @@ private final class DiskFile: FileHandle, @unchecked Sendable {
 
     func size() throws(VaultError) -> UInt64 {
         _ = try process.enter(.size)
-        return UInt64(disk.files[inode]?.count ?? 0)
+        return UInt64(disk.size(inode))
     }
 
     func identity() throws(VaultError) -> FileIdentity {
