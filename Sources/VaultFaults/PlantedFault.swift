@@ -4,7 +4,7 @@
 
 /// A bug put into the code on purpose, to prove that a conformance vector or a check of the harness catches it.
 ///
-/// No product contains one: `isPlanted` is the constant `false` unless the package was built with
+/// Public only so that it is known to be false wherever it is asked. No product contains one: `isPlanted` is the constant `false` unless the package was built with
 /// `VAULTFMT_PLANTED_FAULTS` in the environment, and even then nothing happens without `VAULTFMT_PLANT=NAME`.
 public enum PlantedFault: String, CaseIterable, Sendable {
     // MARK: found by conformance vectors
@@ -182,6 +182,7 @@ public enum PlantedFault: String, CaseIterable, Sendable {
     #if PLANTED_FAULTS
         private static let planted = getenv("VAULTFMT_PLANT").flatMap { PlantedFault(rawValue: String(cString: $0)) }
 
+        /// Whether this is the one that was asked for.
         public var isPlanted: Bool { PlantedFault.planted == self }
 
         private static let changedLabel = getenv("VAULTFMT_PLANT").flatMap { text in
@@ -195,7 +196,10 @@ public enum PlantedFault: String, CaseIterable, Sendable {
             return changedLabel.elementsEqual(UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
         }
     #else
+        /// Never, in a build without faults.
         @inlinable @inline(__always) public var isPlanted: Bool { false }
+
+        /// Never, in a build without faults.
         @inlinable @inline(__always) public static func changes(_ label: StaticString) -> Bool { false }
     #endif
 }

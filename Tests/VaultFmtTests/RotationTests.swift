@@ -132,4 +132,31 @@ struct RotationTests {
         #expect(items.map(\.id.description) != byPlace)
         #expect(try vault.statistics().deadBytes < 64, "only what aligns the commit")
     }
+
+    @Test("and compaction carry records of every size, and what they write verifies", arguments: [true, false])
+    func largeRecords(rotates: Bool) throws {
+        let folder = try Folder()
+        let vault = try Fast.create(folder.file("a.vault"))
+        let sizes = (0..<1500).map { $0 % 400 == 9 ? 1_500_000 : $0 % 700 }
+        try vault.transaction { (transaction) throws(VaultError) in
+            for (number, size) in sizes.enumerated() {
+                let secret = Secret(bytes: [UInt8](repeating: UInt8(number % 251), count: size))
+                try transaction.add(try .genericPassword(service: "s", account: "\(number)"), secret: secret)
+            }
+        }
+        if rotates {
+            var rotation = try vault.rotation()
+            _ = try rotation.keep(try Fast.rawKey())
+            _ = try rotation.run()
+        } else {
+            try vault.compact()
+        }
+        #expect(try vault.verify().isSound)
+        var seen = 0
+        try vault.forEachSecret { (item, secret) throws(VaultError) in
+            guard case .opened(let bytes) = secret, let number = item.key.account.flatMap({ Int($0) }) else { return }
+            seen += bytes.count == sizes[number] && bytes.allSatisfy { $0 == UInt8(number % 251) } ? 1 : 0
+        }
+        #expect(seen == sizes.count)
+    }
 }
