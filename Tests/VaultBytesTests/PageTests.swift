@@ -212,6 +212,31 @@ struct PageTests {
             }
         }
     }
+
+    @Test("compares its keys with those of another page, whatever either has for a prefix")
+    func otherPages() throws {
+        var numbers = Numbers(13)
+        let prefixes: [[UInt8]] = [[], [7], [7, 7], [7, 7, 9], [7, 8], [9, 9, 9, 9, 9, 9, 9, 9, 9, 9]]
+        let pages = try prefixes.map { shared in
+            let keys = Set((0..<12).map { _ in shared + numbers.bytes(Int.random(in: 0...12, using: &numbers)) }).sorted {
+                ByteOrder.isLess($0, $1)
+            }
+            var leaf = PageBuilder(level: 0)
+            for key in keys { leaf.append(key, [1]) }
+            let bytes = leaf.encode()
+            return (keys: keys, bytes: bytes, layout: try PageLayout(bytes.span, at: Self.own))
+        }
+        for left in pages {
+            for right in pages {
+                for (index, key) in left.keys.enumerated() {
+                    for (otherIndex, other) in right.keys.enumerated() {
+                        let order = left.layout.compareKey(index, left.bytes.span, right.layout, otherIndex, right.bytes.span)
+                        #expect(order.signum() == ByteOrder.compare(key.span, other.span).signum())
+                    }
+                }
+            }
+        }
+    }
 }
 
 @Suite("A page in the making")

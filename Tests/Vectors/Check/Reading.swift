@@ -132,12 +132,15 @@ struct Reading {
     }
 
     private mutating func releaseTombstones(_ store: Store) throws(VaultError) {
-        var cursor = try store.tree.cursor(from: [Format.tombstoneTag])
+        var leaves = try store.tree.leaves(from: [Format.tombstoneTag])
         var count: UInt64 = 0
-        while let (page, index) = try cursor.next() {
-            let entry = try TombstoneCodec.decode(page, index, store.keyring)
-            line("tombstone", Self.hex(Array(page.key(index).dropFirst())), entry.revision, entry.device)
-            count += 1
+        while let leaf = try leaves.next(1).first {
+            let page = try store.pages.load(leaf)
+            for index in page.lowerBound([Format.tombstoneTag]).index..<page.count {
+                let entry = try TombstoneCodec.decode(page, index, store.keyring)
+                line("tombstone", Self.hex(Array(page.key(index).dropFirst())), entry.revision, entry.device)
+                count += 1
+            }
         }
         guard count == store.state.commit.tombstones else {
             throw VaultError(.structureInvalid, "the newest commit counts other tombstones (R-5.14)")
