@@ -6,15 +6,12 @@ let isStrict = Context.environment["VAULTFMT_STRICT"] != nil
 let strict: [SwiftSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 let strictC: [CSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 
-// The build that Tools/faults checks, and no product: bugs that an environment variable plants.
-let faults: [SwiftSetting] = Context.environment["VAULTFMT_PLANTED_FAULTS"] != nil ? [.define("PLANTED_FAULTS")] : []
-
 let settings: [SwiftSetting] =
     [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
-    ] + strict + faults
+    ] + strict
 
 // What Tools/fuzz links, and nobody else sees.
 let fuzzing: [Product] =
@@ -49,13 +46,10 @@ let package = Package(
         .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
         .target(name: "CVaultShim", cSettings: strictC),
 
-        .target(name: "VaultFaults", swiftSettings: settings),
-        .target(name: "VaultBytes", dependencies: ["VaultFaults"], swiftSettings: settings),
-        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "CUtf8proc", "VaultFaults"], swiftSettings: settings),
-        .target(
-            name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim", "VaultFaults"], swiftSettings: settings),
-        .target(
-            name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore", "VaultFaults"], swiftSettings: settings),
+        .target(name: "VaultBytes", swiftSettings: settings),
+        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "CUtf8proc"], swiftSettings: settings),
+        .target(name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim"], swiftSettings: settings),
+        .target(name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore"], swiftSettings: settings),
         // The C interface: the header is the contract, in CVaultFmt; VaultC implements it.
         .target(name: "CVaultFmt", cSettings: strictC),
         .target(name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt"], swiftSettings: settings),
@@ -138,7 +132,7 @@ let package = Package(
         .executableTarget(
             name: "harness",
             dependencies: [
-                "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "VaultFaults", "CTestSupport",
+                "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Harness", exclude: ["Clients/run", "Clients/smtp_server.py"], swiftSettings: settings),
@@ -166,7 +160,7 @@ let package = Package(
 // What `Tools/harness sanitizers` builds: the library and its tests, without the command and all that only it needs.
 if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
-        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultFaults", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultForge",
+        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultForge",
         "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests",
     ]
     package.targets.removeAll { !kept.contains($0.name) }

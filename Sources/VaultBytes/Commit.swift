@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// A commit's body: the whole state of the vault at one generation (section 5.5).
 package struct Commit: Equatable, Sendable {
     package struct Root: Equatable, Sendable {
@@ -63,7 +61,7 @@ package struct Commit: Equatable, Sendable {
         offset = try cursor.u64(bytes)
         start = try cursor.u64(bytes)
         previous = try cursor.u64(bytes)
-        guard offset == found || PlantedFault.ownOffsetUnchecked.isPlanted, start <= offset, start >= UInt64(Format.headerStep) else {
+        guard offset == found, start <= offset, start >= UInt64(Format.headerStep) else {
             throw cursor.error("a commit's own offset or start is wrong")
         }
         guard previous == 0 || (previous >= UInt64(Format.headerStep) && previous <= start && start - previous == UInt64(Format.commitSize))

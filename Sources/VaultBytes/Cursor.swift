@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// The one way to read bytes of a file: a position that moves forward through a span and never past its end.
 ///
 /// The span is given with each call, since a type that stores one would need an experimental feature; a cursor is used with
@@ -121,7 +119,7 @@ package struct Cursor: Sendable {
         guard stops != 0 else { return try bytewiseVarint(bytes) }
         let count = (stops.trailingZeroBitCount + 1) / 8
         position += count
-        guard word >> UInt64(8 * (count - 1)) & 0x7F != 0 || PlantedFault.longVarints.isPlanted else { throw tooLong }
+        guard word >> UInt64(8 * (count - 1)) & 0x7F != 0 else { throw tooLong }
         return Words.groups(word, count)
     }
 
@@ -135,7 +133,7 @@ package struct Cursor: Sendable {
             let byte = try u8(bytes)
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 {
-                guard byte != 0 || PlantedFault.longVarints.isPlanted else { throw tooLong }
+                guard byte != 0 else { throw tooLong }
                 return value
             }
         }
@@ -146,7 +144,7 @@ package struct Cursor: Sendable {
     @inline(__always)
     package mutating func count(_ bytes: Span<UInt8>, most: Int, _ what: StaticString) throws(FormatError) -> Int {
         let value = try varint(bytes)
-        guard value <= UInt64(clamping: most) + (PlantedFault.countLimitsRaised.isPlanted ? 1 : 0) else {
+        guard value <= UInt64(clamping: most) else {
             throw limit("\(what): \(value), at most \(most)")
         }
         return Int(value)
@@ -162,7 +160,7 @@ package struct Cursor: Sendable {
     package mutating func padding(_ bytes: Span<UInt8>, to stop: Int) throws(FormatError) {
         guard stop <= end else { throw error("padding reaches past the end") }
         while position < stop {
-            guard bytes[position] == 0 || PlantedFault.reservedUnchecked.isPlanted else {
+            guard bytes[position] == 0 else {
                 throw error("padding or a reserved byte is not zero")
             }
             position += 1
@@ -177,7 +175,7 @@ package struct Cursor: Sendable {
 
     ///
     package func finish() throws(FormatError) {
-        guard isAtEnd || PlantedFault.leftOverBytes.isPlanted else { throw error("bytes are left over") }
+        guard isAtEnd else { throw error("bytes are left over") }
     }
 
     ///
@@ -185,7 +183,6 @@ package struct Cursor: Sendable {
         do {
             return String(copying: try UTF8Span(validating: bytes.extracting(range)))
         } catch {
-            if PlantedFault.invalidText.isPlanted { return "\u{FFFD}" }
             throw self.error("text is not valid UTF-8")
         }
     }

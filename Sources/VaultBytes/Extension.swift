@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// A named value that this version of the format does not define (section 3.2).
 package struct Extension: Equatable, Sendable {
     package let name: String
@@ -45,14 +43,12 @@ package struct Extension: Equatable, Sendable {
         for _ in 0..<count {
             let start = cursor
             let one = try Extension(bytes, &cursor)
-            if let last = all.last, Array(last.name.utf8).span.order(Array(one.name.utf8).span) >= 0,
-                !PlantedFault.extensionOrderUnchecked.isPlanted
-            {
+            if let last = all.last, Array(last.name.utf8).span.order(Array(one.name.utf8).span) >= 0 {
                 throw start.error("extensions are out of order")
             }
             all.append(one)
         }
-        if let unknown = all.first(where: \.isCritical), !PlantedFault.criticalExtensionIgnored.isPlanted {
+        if let unknown = all.first(where: \.isCritical) {
             let at = cursor.error("").offset
             throw FormatError(.unsupportedCritical, "needs the extension \"\(unknown.name)\", which this version does not know", at: at)
         }

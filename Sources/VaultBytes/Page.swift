@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// A page's body, checked: where its keys and values are (section 5.2). The bytes themselves stay with the caller.
 package struct PageLayout: Sendable {
     /// One entry of a leaf (rest of the key, value), or one child of an inner page (separator before it, child reference).
@@ -42,9 +40,7 @@ package struct PageLayout: Sendable {
         for _ in 0..<count {
             let length = try cursor.count(bytes, most: Format.Limit.itemKey - prefixLength, "a key")
             let rest = try cursor.take(length, "a key")
-            if let last = all.last, level == 0 || all.count > 1, ByteOrder.compare(bytes, last.rest, bytes, rest) >= 0,
-                !PlantedFault.pageOrderUnchecked.isPlanted
-            {
+            if let last = all.last, level == 0 || all.count > 1, ByteOrder.compare(bytes, last.rest, bytes, rest) >= 0 {
                 throw cursor.error("a page's keys are out of order")
             }
             if level > 0 {
@@ -70,7 +66,7 @@ package struct PageLayout: Sendable {
         let length = try cursor.count(bytes, most: Format.Limit.pageFrame, "a child's length")
         _ = try cursor.take(Format.hashSize, "a child's hash")
         guard length >= Format.pageStep, length % Format.pageStep == 0, offset >= UInt64(Format.headerStep),
-            offset <= Format.Limit.fileSize, offset + UInt64(length) <= own || PlantedFault.childAnywhere.isPlanted
+            offset <= Format.Limit.fileSize, offset + UInt64(length) <= own
         else {
             throw cursor.error("a child that does not lie between the header and its parent")
         }
@@ -91,7 +87,7 @@ package struct PageLayout: Sendable {
             // Strict order makes the last rest non-empty.
             isShortest = first.rest.isEmpty || bytes[first.rest.lowerBound] != bytes[last.rest.lowerBound]
         }
-        guard isShortest || PlantedFault.pagePrefixUnchecked.isPlanted else {
+        guard isShortest else {
             throw cursor.error("a page's prefix is shorter than it could be")
         }
     }

@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// Where the parts of an opened record body are (section 5.1). The bytes are a secret and stay in wiped memory.
 package struct RecordLayout: Sendable {
     package let key: Range<Int>
@@ -15,7 +13,7 @@ package struct RecordLayout: Sendable {
         let start = cursor.position
         try AttributeList.skip(bytes, &cursor, .inRecord)
         attributes = start..<cursor.position
-        guard bytes.count == Padding.record(cursor.position) || PlantedFault.recordPaddingUnchecked.isPlanted else {
+        guard bytes.count == Padding.record(cursor.position) else {
             throw cursor.error("a record is longer than it needs to be")
         }
         try cursor.padding(bytes, to: bytes.count)

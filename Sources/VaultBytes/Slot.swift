@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// A slot as it stands in the header: clear parameters and two sealed parts (section 3.1).
 package struct Slot: Equatable, Sendable {
     package enum Kind: UInt8, Sendable {
@@ -106,7 +104,7 @@ package struct Slot: Equatable, Sendable {
             return nil
         }
         let isPossible = (1...0xFF_FFFF).contains(cost.lanes) && cost.passes >= 1 && UInt64(cost.memoryKiB) >= 8 * UInt64(cost.lanes)
-        guard isPossible || PlantedFault.kdfFiguresUnchecked.isPlanted else {
+        guard isPossible else {
             throw cursor.error(
                 "a slot's KDF figures are out of range: memory \(cost.memoryKiB) KiB, passes \(cost.passes), lanes \(cost.lanes)")
         }

@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// What a sealed thing is bound to: label, vault id and identity, put together without allocating (section 4).
 package struct AssociatedData: Sendable {
     private var storage = InlineArray<128, UInt8>(repeating: 0)
@@ -8,7 +6,6 @@ package struct AssociatedData: Sendable {
     package init(_ label: StaticString, vault: (UInt64, UInt64)) {
         append(UInt8(label.utf8CodeUnitCount))
         append(UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
-        if PlantedFault.changes(label) { append(UInt8(0)) }
         append(id: vault)
     }
 

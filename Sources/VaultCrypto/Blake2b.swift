@@ -1,5 +1,4 @@
 internal import CSodium
-internal import VaultFaults
 
 /// BLAKE2b with a 32-byte output, piece by piece, with or without a key. Its state is wiped.
 package struct Blake2b: ~Copyable {
@@ -37,7 +36,6 @@ package struct Blake2b: ~Copyable {
         var length = UInt8(label.utf8CodeUnitCount)
         crypto_generichash_blake2b_update(state, &length, 1)
         crypto_generichash_blake2b_update(state, label.utf8Start, UInt64(length))
-        if PlantedFault.changes(label) { update([0]) }
     }
 
     package mutating func update(_ value: UInt64) {
@@ -91,14 +89,12 @@ extension Secret {
 
     /// `derive(self, label, x)` as a MAC; compared in constant time.
     package borrowing func mac(_ label: StaticString, _ x: UnsafeRawBufferPointer, prefix: [UInt8] = []) -> Blake2b.Output {
-        let changed = PlantedFault.changes(label) ? 1 : 0
-        let size = 1 + label.utf8CodeUnitCount + changed + prefix.count + x.count
+        let size = 1 + label.utf8CodeUnitCount + prefix.count + x.count
         // In one piece: a state that is kept costs as much as the hash of a small message.
         return withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { message in
             message[0] = UInt8(label.utf8CodeUnitCount)
             var end = message.put(UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount), at: 1)
-            if changed > 0 { message[end] = 0 }
-            end = prefix.withUnsafeBytes { message.put($0, at: end + changed) }
+            end = prefix.withUnsafeBytes { message.put($0, at: end) }
             _ = message.put(x, at: end)
             return hash(UnsafeRawBufferPointer(message))
         }

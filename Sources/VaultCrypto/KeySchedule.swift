@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// The keys that who opened a slot holds (section 3.3): all of them with a full slot, the first three with a scoped one.
 package struct VaultKeys: ~Copyable, Sendable {
     package let index: Secret
@@ -64,6 +62,6 @@ package struct OwnerKeys: ~Copyable, Sendable {
 /// The secret of one device, which is kept outside of vaults.
 package enum DeviceKey {
     package static func derive(_ secret: borrowing Secret, vault: [UInt8]) -> Secret {
-        secret.derive("vaultfmt-1 device", PlantedFault.deviceKeyWithoutVault.isPlanted ? [] : vault)
+        secret.derive("vaultfmt-1 device", vault)
     }
 }

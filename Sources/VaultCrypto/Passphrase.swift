@@ -1,5 +1,4 @@
 internal import CUtf8proc
-internal import VaultFaults
 
 /// Normalises passphrases to NFC without leaving a copy behind (section 3.1, R-3.8).
 package enum Passphrase {
@@ -10,7 +9,7 @@ package enum Passphrase {
         if text.withUnsafeBytes({ bytes in bytes.allSatisfy { $0 < 0x80 } }) { return text.copy() }
         guard text.withUnsafeBytes({ isUTF8($0) }) else { throw .passphraseNotUTF8 }
         let points = try decomposed(text)
-        return try PlantedFault.passphraseAsTyped.isPlanted ? text.copy() : composed(points)
+        return try composed(points)
     }
 
     /// Code points, canonically decomposed: four bytes each, and one unused more, since re-encoding writes a terminator.

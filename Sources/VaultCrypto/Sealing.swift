@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// Whole frames of one vault: which key, which associated data (section 4).
 package struct Sealing: Sendable {
     /// The vault id, as it lies in memory.
@@ -57,7 +55,7 @@ package struct Sealing: Sendable {
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
         guard let start = frame.baseAddress else { return }
-        if !PlantedFault.nonceReused.isPlanted { random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24)) }
+        random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
         data(kind, offset, head).withUnsafeBytes { data in
             AEAD.seal(
                 body, into: UnsafeMutableRawBufferPointer(rebasing: frame[Self.bodyStart...]), nonce: start + Self.headSize, bound: data,
@@ -79,8 +77,8 @@ package struct Sealing: Sendable {
 
     private func data(_ kind: Placed, _ offset: UInt64, _ head: UInt64) -> AssociatedData {
         var data = AssociatedData(kind.label, vault: vault)
-        data.append(PlantedFault.frameFieldsTurned.isPlanted ? head : offset)
-        data.append(PlantedFault.frameFieldsTurned.isPlanted ? offset : head)
+        data.append(offset)
+        data.append(head)
         return data
     }
 
@@ -96,7 +94,7 @@ package struct Sealing: Sendable {
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
         guard let start = frame.baseAddress else { return }
-        if !PlantedFault.nonceReused.isPlanted { random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24)) }
+        random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
         let nonce = UnsafeRawPointer(start + Self.headSize)
         writeLocator(identity, at: start + Self.bodyStart, nonce: nonce, key: locatorKey)
         data(identity, head).withUnsafeBytes { data in
@@ -159,9 +157,8 @@ package struct Sealing: Sendable {
     private func data(_ identity: RecordIdentity, _ head: UInt64) -> AssociatedData {
         var data = recordData
         data.append(id: identity.item)
-        if PlantedFault.recordFieldsTurned.isPlanted { data.append(identity.revision) }
         data.append(identity.compartment)
-        if !PlantedFault.recordFieldsTurned.isPlanted { data.append(identity.revision) }
+        data.append(identity.revision)
         data.append(head)
         return data
     }

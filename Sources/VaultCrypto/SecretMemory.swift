@@ -1,6 +1,5 @@
 internal import CSodium
 internal import Synchronization
-internal import VaultFaults
 
 /// Hands out pieces of locked, guarded memory. Whole `sodium_malloc` allocations cost microseconds and are limited in number, so small
 /// pieces share slabs of one size class.
@@ -42,10 +41,7 @@ final class SecretMemory: Sendable {
         return state.withLock { state in
             if state.free[index].isEmpty { refill(index, &state) }
             let address = state.free[index].removeLast()
-            let piece = Piece(start: pointer(address), capacity: Self.smallest << index)
-            // So that nothing but a look into memory notices this fault.
-            if PlantedFault.wipeSkipped.isPlanted { sodium_memzero(piece.start, piece.capacity) }
-            return piece
+            return Piece(start: pointer(address), capacity: Self.smallest << index)
         }
     }
 
@@ -55,7 +51,7 @@ final class SecretMemory: Sendable {
             sodium_free(piece.start)
             return
         }
-        if !PlantedFault.wipeSkipped.isPlanted { sodium_memzero(piece.start, piece.capacity) }
+        sodium_memzero(piece.start, piece.capacity)
         state.withLock { $0.free[index].append(UInt(bitPattern: piece.start)) }
     }
 

@@ -1,5 +1,3 @@
-internal import VaultFaults
-
 /// The factors that somebody has given, made ready for slots: passphrase in NFC, key file or raw key.
 package struct FactorKeys: ~Copyable, Sendable {
     package var passphrase: Secret?
@@ -33,7 +31,7 @@ package struct FactorKeys: ~Copyable, Sendable {
         var hash = Blake2b()
         hash.update("vaultfmt-1 stretch")
         hash.update([kinds])
-        if !PlantedFault.stretchWithoutLength.isPlanted { hash.update(UInt32(passphrase.byteCount)) }
+        hash.update(UInt32(passphrase.byteCount))
         passphrase.feed(&hash)
         fileHash.feed(&hash)
         return hash.finishSecret()
@@ -52,7 +50,7 @@ package struct SlotKey: ~Copyable {
             stretched.copy(into: UnsafeMutableRawBufferPointer(rebasing: out[..<first]))
             key.copy(into: UnsafeMutableRawBufferPointer(rebasing: out[first...]))
         }
-        self.key = material.derive("vaultfmt-1 slot key", (PlantedFault.slotKeyWithoutVault.isPlanted ? [] : vault) + parameters)
+        self.key = material.derive("vaultfmt-1 slot key", vault + parameters)
     }
 
     package borrowing func commitment() -> Blake2b.Output {

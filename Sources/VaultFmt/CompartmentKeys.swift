@@ -1,5 +1,4 @@
 internal import VaultBytes
-internal import VaultFaults
 
 /// The keys of compartments, unwrapped when they are first needed (specification, section 5.3).
 final class CompartmentKeys {
@@ -122,16 +121,15 @@ enum Wrapping {
 
     private static func groupData(_ vault: Bytes16, _ number: UInt32, _ name: String) -> [UInt8] {
         var out = label("vaultfmt-1 group", vault)
-        if PlantedFault.groupFieldsTurned.isPlanted { out.append(contentsOf: name.utf8) }
         out.append(u32: number)
-        if !PlantedFault.groupFieldsTurned.isPlanted { out.append(contentsOf: name.utf8) }
+        out.append(contentsOf: name.utf8)
         return out
     }
 
     private static func data(_ text: StaticString, _ vault: Bytes16, _ info: Keyring.Compartment) -> [UInt8] {
         var out = label(text, vault)
-        out.append(u32: PlantedFault.compartmentFieldsTurned.isPlanted ? info.group : info.number)
-        out.append(u32: PlantedFault.compartmentFieldsTurned.isPlanted ? info.number : info.group)
+        out.append(u32: info.number)
+        out.append(u32: info.group)
         out.append(info.accessibility)
         out.append(info.device)
         return out
@@ -140,7 +138,6 @@ enum Wrapping {
     private static func label(_ text: StaticString, _ vault: Bytes16) -> [UInt8] {
         var out: [UInt8] = [UInt8(text.utf8CodeUnitCount)]
         out.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-        if PlantedFault.changes(text) { out.append(0) }
         out.append(vault)
         return out
     }

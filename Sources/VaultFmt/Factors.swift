@@ -1,5 +1,4 @@
 internal import VaultBytes
-internal import VaultFaults
 
 /// Which kinds of factors a slot takes together.
 public struct FactorKinds: OptionSet, Hashable, Sendable, CustomStringConvertible {
@@ -33,7 +32,7 @@ public struct KeyFile: ~Copyable, Sendable {
         guard (1...Format.Limit.keyFile).contains(contents.count) else {
             throw VaultError(.keyFileInvalid, "a key file has 1 byte to 64 MiB, not \(contents.count) bytes")
         }
-        let isGenerated = KeyFileFormat.isGenerated(contents) && !PlantedFault.keyFileDamaged.isPlanted
+        let isGenerated = KeyFileFormat.isGenerated(contents)
         let key = try Self.key(contents, isGenerated: isGenerated)
         self.isGenerated = isGenerated
         self.key = key

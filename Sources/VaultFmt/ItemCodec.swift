@@ -1,5 +1,4 @@
 package import VaultBytes
-internal import VaultFaults
 package import VaultStore
 
 /// Leaf values of items.
@@ -81,7 +80,7 @@ enum ItemCodec {
     }
 
     private static func checkDevice(_ entry: ItemEntry, _ view: KeyringView, at offset: UInt64) throws(VaultError) {
-        guard entry.device <= view.keyring.devices.count || PlantedFault.deviceUnchecked.isPlanted else {
+        guard entry.device <= view.keyring.devices.count else {
             throw VaultError(.structureInvalid, "an item's device does not exist", at: offset)
         }
     }

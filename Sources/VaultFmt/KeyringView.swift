@@ -1,5 +1,4 @@
 internal import VaultBytes
-internal import VaultFaults
 
 /// A keyring in the form that reading items needs: who may read what, by compartment number.
 final class KeyringView: Sendable {
@@ -51,7 +50,7 @@ struct CompartmentLookup {
         guard let found = view.compartment(entry.compartment) else {
             throw VaultError(.structureInvalid, "an item's compartment does not exist", at: offset)
         }
-        guard Self.isSame(bytes, group, found) || PlantedFault.compartmentOfOtherGroup.isPlanted else {
+        guard Self.isSame(bytes, group, found) else {
             throw VaultError(.structureInvalid, "an item's compartment is of another group than its name", at: offset)
         }
         last = found

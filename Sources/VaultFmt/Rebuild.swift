@@ -1,5 +1,4 @@
 internal import VaultBytes
-internal import VaultFaults
 
 /// Writing a vault's live contents into a new file: compaction, rotation, and what removing a scoped slot takes.
 ///
@@ -114,7 +113,6 @@ private struct RebuiltTree: ~Copyable {
             if let item = entry.item {
                 guard let new = moved.next() else { throw RecordOrder.changed }
                 items += 1
-                if PlantedFault.compactionLosesItem.isPlanted, items == expected { continue }
                 try builder.append(entry.page.key(entry.index), entry.value(with: new, insteadOf: item))
             } else {
                 guard try TombstoneCodec.decode(entry.page, entry.index, keyring).revision >= oldest else { continue }

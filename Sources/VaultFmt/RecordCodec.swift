@@ -1,5 +1,4 @@
 internal import VaultBytes
-internal import VaultFaults
 
 /// Seals and opens records (specification, section 5.1).
 enum RecordCodec {
@@ -66,10 +65,10 @@ enum RecordCodec {
             layout = try RecordLayout(body, at: offset)
             large = try attributes(body, layout, at: offset)
         } catch { throw VaultError(format: error) }
-        guard item.hasKey(body, layout.key) || PlantedFault.recordOfOtherKey.isPlanted else {
+        guard item.hasKey(body, layout.key) else {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
-        guard large.count == item.largeAttributes || PlantedFault.recordAttributesUncounted.isPlanted else {
+        guard large.count == item.largeAttributes else {
             throw VaultError(
                 .structureInvalid, "a record holds \(large.count) attributes; the index says \(item.largeAttributes)", at: offset)
         }

@@ -1,6 +1,5 @@
 package import VaultBytes
 package import VaultCrypto
-internal import VaultFaults
 
 /// Collects the frames of one commit, hashes them, and writes them after the newest committed state: at once with the commit if they are
 /// few, in pieces before it if they are many.
@@ -146,13 +145,12 @@ package final class Appender {
         commitFrame = try make(offset, digest, isLarge)
         if isLarge {
             try flush()
-            if !isUnnamed, !PlantedFault.largeBodyNotSyncedFirst.isPlanted { try file.sync() }
+            if !isUnnamed { try file.sync() }
         }
-        if PlantedFault.commitSyncedTooEarly.isPlanted { try file.sync() }
         buffer.append(contentsOf: commitFrame)
         try flush()
         if keepsReserve, !isLarge { addReserve() }
-        if !PlantedFault.commitNotSynced.isPlanted, !PlantedFault.commitSyncedTooEarly.isPlanted { try file.sync() }
+        try file.sync()
     }
 
     /// Zeros for the commits to come, if the file has none left. Where there is no room for them, it goes on without.

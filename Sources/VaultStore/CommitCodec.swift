@@ -1,6 +1,5 @@
 package import VaultBytes
 package import VaultCrypto
-internal import VaultFaults
 
 /// Opens and seals commits. Holds its keys itself; a scoped one has no owner key, checks no owner MAC, and seals nothing.
 package final class CommitCodec: Sendable {
@@ -42,17 +41,15 @@ package final class CommitCodec: Sendable {
     /// Whether the reader MAC is right. A torn write can lose both MACs, which are the frame's last 64 bytes, and nothing else: such a frame is no
     /// commit (section 7.1).
     package func isWhole(_ frame: [UInt8]) -> Bool {
-        PlantedFault.commitMACsUnchecked.isPlanted || PlantedFault.commitReaderMACUnchecked.isPlanted
-            || Bytes32(Array(frame[Format.commitMACStart..<Format.commitMACStart + Format.hashSize])) == macs(frame).reader
+        Bytes32(Array(frame[Format.commitMACStart..<Format.commitMACStart + Format.hashSize])) == macs(frame).reader
     }
 
     ///
     package func checkMACs(_ frame: [UInt8], at offset: UInt64) throws(VaultError) {
-        if PlantedFault.commitMACsUnchecked.isPlanted { return }
         let macs = macs(frame)
         let bytes = Array(frame[Format.commitMACStart...])
-        let isReader = Bytes32(Array(bytes[..<32])) == macs.reader || PlantedFault.commitReaderMACUnchecked.isPlanted
-        let isOwner = macs.owner == nil || Bytes32(Array(bytes[32...])) == macs.owner || PlantedFault.commitOwnerMACUnchecked.isPlanted
+        let isReader = Bytes32(Array(bytes[..<32])) == macs.reader
+        let isOwner = macs.owner == nil || Bytes32(Array(bytes[32...])) == macs.owner
         guard isReader, isOwner else {
             throw VaultError(.authenticationFailed, "a commit was not made by an owner of this vault", at: offset)
         }
@@ -75,10 +72,9 @@ package final class CommitCodec: Sendable {
     private func macs(_ frame: [UInt8]) -> (reader: Bytes32, owner: Bytes32?) {
         frame.withUnsafeBytes { bytes in
             let covered = UnsafeRawBufferPointer(rebasing: bytes[..<Format.commitMACStart])
-            let vault = PlantedFault.commitMACWithoutVault.isPlanted ? [] : vault.bytes
-            let reader = Bytes32(words: reader.mac("vaultfmt-1 commit reader", covered, prefix: vault))
+            let reader = Bytes32(words: reader.mac("vaultfmt-1 commit reader", covered, prefix: vault.bytes))
             switch owner {
-            case .some(let owner): return (reader, Bytes32(words: owner.mac("vaultfmt-1 commit owner", covered, prefix: vault)))
+            case .some(let owner): return (reader, Bytes32(words: owner.mac("vaultfmt-1 commit owner", covered, prefix: vault.bytes)))
             case .none: return (reader, nil)
             }
         }

@@ -1,6 +1,5 @@
 package import VaultBytes
 internal import VaultCrypto
-internal import VaultFaults
 
 extension Bytes32 {
     /// `H(bytes)`.
@@ -23,8 +22,8 @@ package enum Chain {
         hash.update("vaultfmt-1 chain")
         hash.update(vault.bytes)
         hash.update(generation)
-        hash.update(PlantedFault.chainFieldsTurned.isPlanted ? link.words : previous.words)
-        hash.update(PlantedFault.chainFieldsTurned.isPlanted ? previous.words : link.words)
+        hash.update(previous.words)
+        hash.update(link.words)
         return Bytes32(words: hash.finish())
     }
 }

@@ -1,7 +1,6 @@
 internal import Synchronization
 package import VaultBytes
 package import VaultCrypto
-internal import VaultFaults
 
 /// Reads pages of one file under one index key, and keeps the ones last used. Never changes but for its cache, so that any number of
 /// threads can read through it.
@@ -46,7 +45,7 @@ package final class PageSource: Sendable {
     package func decode(_ frame: [UInt8], _ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         let body = try open(frame, .page, at: ref.offset)
         let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: ref.offset) }
-        guard layout.level == level || PlantedFault.pageLevelUnchecked.isPlanted else {
+        guard layout.level == level else {
             throw VaultError(.structureInvalid, "a page is of level \(layout.level), not \(level)", at: ref.offset)
         }
         return Page(bytes: body, layout: layout, offset: ref.offset)
@@ -92,12 +91,12 @@ package enum FrameReader {
     }
 
     package static func check(_ frame: [UInt8], _ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
-        guard Bytes32(hashing: frame) == ref.hash || PlantedFault.frameHashUnchecked.isPlanted else {
+        guard Bytes32(hashing: frame) == ref.hash else {
             throw VaultError(
                 .authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered", at: ref.offset)
         }
         let head = FrameHead(type, length: ref.length).encoded.littleEndian
-        guard withUnsafeBytes(of: head, { frame.starts(with: $0) }) || PlantedFault.frameHeadUnchecked.isPlanted else {
+        guard withUnsafeBytes(of: head, { frame.starts(with: $0) }) else {
             throw VaultError(.structureInvalid, "something else where a \(type.name) of \(ref.length) bytes should be", at: ref.offset)
         }
     }

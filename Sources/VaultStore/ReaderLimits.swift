@@ -1,5 +1,4 @@
 package import VaultBytes
-internal import VaultFaults
 
 /// How much work an unauthenticated header may ask of who opens it (specification, R-3.6).
 public struct ReaderLimits: Sendable, Hashable {
@@ -17,10 +16,10 @@ public struct ReaderLimits: Sendable, Hashable {
 
     /// Checks one slot's cost.
     package func check(_ cost: Slot.Cost) throws(VaultError) {
-        if UInt64(cost.memoryKiB) > UInt64(memoryKiB) + (PlantedFault.kdfMemoryLimitRaised.isPlanted ? 1 : 0) {
+        if UInt64(cost.memoryKiB) > UInt64(memoryKiB) {
             throw over("memory", "\(cost.memoryKiB) KiB", "\(memoryKiB) KiB")
         }
-        if cost.passes > passes, !PlantedFault.kdfPassesUnlimited.isPlanted { throw over("passes", "\(cost.passes)", "\(passes)") }
+        if cost.passes > passes { throw over("passes", "\(cost.passes)", "\(passes)") }
         if cost.lanes > lanes { throw over("lanes", "\(cost.lanes)", "\(lanes)") }
     }
 
@@ -28,7 +27,7 @@ public struct ReaderLimits: Sendable, Hashable {
     package func spend(_ cost: Slot.Cost, _ spent: inout UInt64) throws(VaultError) {
         // Both factors have 32 bits.
         let (sum, overflow) = spent.addingReportingOverflow(UInt64(cost.memoryKiB) * UInt64(cost.passes))
-        guard !overflow, sum - (PlantedFault.kdfSumLimitRaised.isPlanted ? 1 : 0) <= totalKiBPasses else {
+        guard !overflow, sum <= totalKiBPasses else {
             throw over("memory × passes of all slots", "\(sum) KiB", "\(totalKiBPasses) KiB")
         }
         spent = sum

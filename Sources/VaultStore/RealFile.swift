@@ -1,6 +1,5 @@
 internal import CVaultShim
 internal import Glibc
-internal import VaultFaults
 
 /// A file descriptor, closed with its last user.
 final class RealFile: FileHandle {
@@ -23,7 +22,7 @@ final class RealFile: FileHandle {
         while done < buffer.count {
             let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
             if count > 0 {
-                done += PlantedFault.shortReadAccepted.isPlanted ? buffer.count : count
+                done += count
             } else if count == 0 {
                 throw VaultError(.structureInvalid, "the file ends within an object", at: offset + UInt64(done))
             } else if errno != EINTR {
@@ -52,8 +51,8 @@ final class RealFile: FileHandle {
         while done < bytes.count {
             let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset) + off_t(done))
             if count >= 0 {
-                done += PlantedFault.shortWriteAccepted.isPlanted ? bytes.count : count
-            } else if errno != EINTR || PlantedFault.interruptedCallFails.isPlanted {
+                done += count
+            } else if errno != EINTR {
                 throw SystemCall.error(errno, "write", path)
             }
         }

@@ -1,5 +1,4 @@
 internal import VaultBytes
-internal import VaultFaults
 
 /// Zeros that a writer keeps after the newest commit (section 7.3): a small commit then overwrites what the file has already, and its sync need not
 /// bring a new length to the disk, which costs more than the bytes.
@@ -11,7 +10,7 @@ package enum Reserve {
     /// before them.
     package static func contentEnd(of file: any FileHandle, size: UInt64, after start: UInt64) throws(VaultError) -> UInt64 {
         let alignment = UInt64(Format.commitAlignment)
-        let longest = PlantedFault.reserveUnlimited.isPlanted ? size : Format.Limit.reserve
+        let longest = Format.Limit.reserve
         let most = longest + alignment
         let least = size > most ? size - most : 0
         var end = size

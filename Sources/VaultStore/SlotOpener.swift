@@ -1,6 +1,5 @@
 package import VaultBytes
 package import VaultCrypto
-internal import VaultFaults
 
 /// What opening a slot gives.
 package struct OpenedSlot: ~Copyable {
@@ -41,7 +40,7 @@ package enum SlotOpener {
         for slot in candidates {
             if let cost = slot.cost { try limits.spend(cost, &spent) }
             let key = try slotKey(slot, header.id, factors)
-            guard Bytes32(words: key.commitment()) == slot.commitment || PlantedFault.commitmentUnchecked.isPlanted else { continue }
+            guard Bytes32(words: key.commitment()) == slot.commitment else { continue }
             return try open(slot, header, bytes, wrappingKey: key.wrappingKey(), checkingHeader: checkingHeader)
         }
         throw VaultError(.noSlotOpens, refusal(header, factors.kinds, tried: !candidates.isEmpty))
@@ -95,7 +94,7 @@ package enum SlotOpener {
         var numbers: [UInt32] = []
         for index in 0..<count {
             let number = try cursor.u32(bytes)
-            guard number > (numbers.last ?? 0) || PlantedFault.grantOrderUnchecked.isPlanted else {
+            guard number > (numbers.last ?? 0) else {
                 throw cursor.error("a slot's groups are out of order")
             }
             numbers.append(number)

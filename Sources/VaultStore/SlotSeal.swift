@@ -1,6 +1,5 @@
 package import VaultBytes
 package import VaultCrypto
-internal import VaultFaults
 
 /// What a slot grants, as it is sealed.
 package struct SlotPayload: ~Copyable {
@@ -107,9 +106,8 @@ package enum SlotSeal {
     package static func bound(_ label: StaticString, _ vault: Bytes16, _ slot: Slot) -> [UInt8] {
         var out: [UInt8] = [UInt8(label.utf8CodeUnitCount)]
         out.append(contentsOf: UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
-        if PlantedFault.changes(label) { out.append(0) }
         out.append(vault)
-        out.append(contentsOf: PlantedFault.slotBoundWithoutCommitment.isPlanted ? slot.parameters : slot.clear)
+        out.append(contentsOf: slot.clear)
         return out
     }
 
@@ -149,8 +147,8 @@ package enum HeaderSeal {
     ///
     package static func check(_ header: Header, _ bytes: [UInt8], _ keys: borrowing VaultKeys) throws(VaultError) {
         let macs = compute(bytes, keys)
-        let isReaderMACRight = macs.reader == header.readerMAC || PlantedFault.headerReaderMACUnchecked.isPlanted
-        let isOwnerMACRight = macs.owner == nil || macs.owner == header.ownerMAC || PlantedFault.headerOwnerMACUnchecked.isPlanted
+        let isReaderMACRight = macs.reader == header.readerMAC
+        let isOwnerMACRight = macs.owner == nil || macs.owner == header.ownerMAC
         guard isReaderMACRight, isOwnerMACRight else {
             throw VaultError(.authenticationFailed, "the header does not authenticate: damaged or altered", at: 0)
         }

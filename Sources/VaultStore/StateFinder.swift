@@ -1,7 +1,6 @@
 internal import Glibc
 package import VaultBytes
 internal import VaultCrypto
-internal import VaultFaults
 
 /// A committed state: a commit, and where in the chain it stands.
 package struct CommittedState: Sendable, Equatable {
@@ -82,12 +81,11 @@ package struct StateFinder {
         }
         try checkServed(frame, last.commit)
         if try isComplete(last.commit) {
-            let tail: TailState =
-                last.commit.end == end || PlantedFault.tailUnsaid.isPlanted ? .clean : .damaged(bytes: size - last.commit.end)
+            let tail: TailState = last.commit.end == end ? .clean : .damaged(bytes: size - last.commit.end)
             return Found(state: last, frame: frame, tail: tail, incomplete: nil)
         }
         guard last.commit.previous != 0, let (frame, before) = try read(at: last.commit.previous), precedes(before, last),
-            try isComplete(before.commit) || PlantedFault.goesBackTwice.isPlanted
+            try isComplete(before.commit)
         else {
             throw VaultError(
                 .authenticationFailed, "generation \(last.commit.generation) is incomplete, and so is what was before it",
@@ -100,13 +98,13 @@ package struct StateFinder {
     /// Whether one state is the direct predecessor of another.
     package func precedes(_ before: CommittedState, _ after: CommittedState) -> Bool {
         before.commit.generation + 1 == after.commit.generation && before.chain == after.commit.previousChain
-            && before.commit.end <= after.commit.start || PlantedFault.predecessorUnchecked.isPlanted
+            && before.commit.end <= after.commit.start
     }
 
     ///
     private func checkServed(_ frame: [UInt8], _ commit: Commit) throws(VaultError) {
         try codec.checkMACs(frame, at: commit.offset)
-        guard commit.header == headerHash || PlantedFault.headerHashUnchecked.isPlanted else {
+        guard commit.header == headerHash else {
             throw VaultError(
                 .tampered, "the newest commit belongs to another header: the file was put together from two", at: commit.offset)
         }
@@ -176,13 +174,13 @@ package struct StateFinder {
 
     /// Whether what a small commit appended is all there; a large one was synced before it was written.
     private func isComplete(_ commit: Commit) throws(VaultError) -> Bool {
-        if commit.wasSyncedFirst || PlantedFault.commitDigestUnchecked.isPlanted { return true }
+        if commit.wasSyncedFirst { return true }
         let most = UInt64(Format.smallCommit) + UInt64(Format.commitAlignment)
-        guard commit.offset - commit.start <= most || PlantedFault.largeCommitUnsynced.isPlanted else {
+        guard commit.offset - commit.start <= most else {
             throw VaultError(.structureInvalid, "a commit of this size must be synced first, and does not say so", at: commit.offset)
         }
         let bytes = try file.bytes(Int(commit.offset - commit.start), at: commit.start)
-        return Self.digest(of: bytes, at: commit.start) == commit.digest || PlantedFault.digestUnchecked.isPlanted
+        return Self.digest(of: bytes, at: commit.start) == commit.digest
     }
 
     /// The digest of frames that fill a region, up to the zeros before a commit; nil if they do not.

@@ -1,6 +1,5 @@
 package import VaultBytes
 package import VaultCrypto
-internal import VaultFaults
 
 /// Replacing the whole file: a new one beside it, synced, then renamed over it (section 7.3). The writer's lock is held throughout.
 extension Store {
@@ -27,7 +26,7 @@ extension Store {
         let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault)
         try replaceFile(by: replacement) { (file, _) throws(VaultError) in
             try file.write(bytes, at: 0)
-            let end = state.commit.end - (PlantedFault.copyOneByteShort.isPlanted ? 1 : 0)
+            let end = state.commit.end
             try file.copy(from: self.file, UInt64(header.length)..<end)
             let appender = Appender(file: file, sealing: sealing, start: state.commit.end)
             try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
@@ -83,13 +82,13 @@ extension Store {
     private func replaceFile(
         by replacement: consuming Replacement, _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
     ) throws(VaultError) {
-        guard try file.identity().links == 1 || PlantedFault.hardLinksIgnored.isPlanted else {
+        guard try file.identity().links == 1 else {
             throw VaultError(.cannotReplace, "\(path) has other names (hard links), which a new file would not have")
         }
         let new = try renamed(replacement, write)
-        do throws(VaultError) { if !PlantedFault.directoryNotSynced.isPlanted { try fileSystem.syncDirectory(of: path) } } catch {
+        do throws(VaultError) { try fileSystem.syncDirectory(of: path) } catch {
             // The new file has the name, but perhaps not for good. This handle goes on reading the old one, and writes no more.
-            isPoisoned = !PlantedFault.directoryFailureForgotten.isPlanted
+            isPoisoned = true
             throw error
         }
         let old = file
@@ -108,7 +107,7 @@ extension Store {
         do throws(VaultError) {
             guard try new.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
             // Before any work: where owner or attributes cannot be kept, the file is not replaced.
-            if !PlantedFault.modeNotKept.isPlanted { try new.adopt(attributesOf: file) }
+            try new.adopt(attributesOf: file)
             // All of it is synced when its commit is.
             try write(new, replacement)
             // Read back while it can still be given up: once it has the name, nothing may fail.
@@ -116,7 +115,7 @@ extension Store {
             try fileSystem.rename(temporary, to: path, replacing: true)
             return loaded
         } catch {
-            do throws(VaultError) { if !PlantedFault.temporaryNotRemoved.isPlanted { try fileSystem.remove(temporary) } } catch {}
+            do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
             throw error.code == .outcomeUnknown ? VaultError(.io, "the new file could not be written: \(error.detail)") : error
         }
     }
@@ -142,7 +141,7 @@ enum Temporary {
             let stale = directory == "/" ? "/" + sibling : directory + "/" + sibling
             do throws(VaultError) {
                 let file = try fileSystem.open(stale, writable: true)
-                if try file.lock(), !PlantedFault.staleTemporariesKept.isPlanted { try fileSystem.remove(stale) }
+                if try file.lock() { try fileSystem.remove(stale) }
             } catch {
                 // Another process may have removed it just now; one that cannot be removed harms nobody.
             }

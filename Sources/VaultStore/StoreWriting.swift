@@ -1,6 +1,5 @@
 internal import Glibc
 package import VaultBytes
-internal import VaultFaults
 
 extension Store {
     /// What a new commit says about the vault.
@@ -29,14 +28,14 @@ extension Store {
     /// Takes the writer's lock, waiting for at most `seconds`, and moves to the newest state.
     package func beginWriting(wait seconds: Double) throws(VaultError) {
         guard isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
-        guard !isPoisoned || PlantedFault.poisonedHandleWrites.isPlanted else {
+        guard !isPoisoned else {
             throw VaultError(.outcomeUnknown, "an earlier sync failed: open the vault again to see what is there")
         }
         var waited = 0.0
         while true {
-            if PlantedFault.lockNotTaken.isPlanted ? true : try file.lock() {
+            if try file.lock() {
                 do throws(VaultError) {
-                    if PlantedFault.lockNotRechecked.isPlanted ? true : try !isReplaced() {
+                    if try !isReplaced() {
                         try prepare()
                         return
                     }
@@ -61,7 +60,7 @@ extension Store {
 
     /// Under the lock: newest state, and no tail.
     private func prepare() throws(VaultError) {
-        if !PlantedFault.staleWriter.isPlanted { _ = try refresh() }
+        _ = try refresh()
         switch tail {
         case .clean: break
         case .damaged: try cutTail()
@@ -70,26 +69,26 @@ extension Store {
             let found = try finder.newest()
             tail = found.tail
             incomplete = found.incomplete
-            if let incomplete, !PlantedFault.incompleteNotKept.isPlanted { try keepAside(incomplete) }
+            if let incomplete { try keepAside(incomplete) }
             if tail != .clean { try cutTail() }
         }
     }
 
     private func cutTail() throws(VaultError) {
-        if !PlantedFault.tailNotCut.isPlanted { try file.truncate(to: state.commit.end) }
+        try file.truncate(to: state.commit.end)
         tail = .clean
         incomplete = nil
     }
 
     ///
     private func takeOver() throws(VaultError) {
-        guard synced != state, !PlantedFault.takeoverSkipped.isPlanted else { return }
+        guard synced != state else { return }
         let commit = state.commit
         let from = commit.wasSyncedFirst ? commit.offset : commit.start
-        let count = Int(commit.end - from) - (PlantedFault.takeoverOneByteShort.isPlanted ? 1 : 0)
+        let count = Int(commit.end - from)
         try file.write(try file.bytes(count, at: from), at: from)
         try syncing { () throws(VaultError) in
-            if !PlantedFault.takeoverNotSynced.isPlanted { try file.sync() }
+            try file.sync()
             try fileSystem.syncDirectory(of: path)
         }
         synced = state
@@ -125,7 +124,7 @@ extension Store {
             }
         } catch {
             abandon()
-            throw PlantedFault.unknownOutcomeDenied.isPlanted ? VaultError(.io, error.detail) : error
+            throw error
         }
         guard let next else { return }
         state = next
@@ -138,7 +137,7 @@ extension Store {
 
     /// Cuts off what an unfinished change has written.
     package func abandon() {
-        guard !isPoisoned, !PlantedFault.failedChangeNotCut.isPlanted else { return }
+        guard !isPoisoned else { return }
         do throws(VaultError) {
             if try file.size() > state.commit.end { try file.truncate(to: state.commit.end) }
         } catch {

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Glibc
-internal import VaultFaults
 
 /// `harness [PART…] [--long] [--seed S]`; or, started by itself, one of the roles that a part needs as a process of its own.
 @main
@@ -31,9 +30,6 @@ struct Harness: ParsableCommand {
     @Flag(help: "Stop a part at its first failure.")
     var brief = false
 
-    @Flag(help: .hidden)
-    var planted = false
-
     @Flag(help: "Say which parts there are.")
     var list = false
 
@@ -46,10 +42,6 @@ struct Harness: ParsableCommand {
     func run() throws {
         if list {
             for part in Part.all { report("\(part.name.padded(to: 12))  \(part.about)") }
-            return
-        }
-        if planted {
-            for (fault, part) in Catchers.all { report("\(fault.rawValue) \(part)") }
             return
         }
         var hasFailed = false

@@ -10,9 +10,9 @@ final class Conversation {
     init(_ arguments: [String]) throws {
         let toChild = try StartedProgram.pipe()
         let fromChild = try StartedProgram.pipe()
-        let planted = getenv("VAULTFMT_PLANT").map { ["VAULTFMT_PLANT=\(String(cString: $0))"] } ?? []
+        let mutant = getenv("VAULTFMT_MUTANT").map { ["VAULTFMT_MUTANT=\(String(cString: $0))"] } ?? []
         pid = try StartedProgram.start(
-            "/proc/self/exe", ["harness", "--role"] + arguments, environment: planted, directory: "/", input: toChild.read,
+            "/proc/self/exe", ["harness", "--role"] + arguments, environment: mutant, directory: "/", input: toChild.read,
             output: fromChild.write, error: STDERR_FILENO)
         close(toChild.read)
         close(fromChild.write)

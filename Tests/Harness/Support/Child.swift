@@ -34,7 +34,7 @@ final class Child {
 
     private static var environment: [String: String] {
         var out: [String: String] = [:]
-        for name in ["PATH", "HOME", "TMPDIR", "VAULTFMT_PLANT", "VAULTFMT_RELEASE_BINARY"] {
+        for name in ["PATH", "HOME", "TMPDIR", "VAULTFMT_MUTANT", "VAULTFMT_RELEASE_BINARY"] {
             if let value = getenv(name) { out[name] = String(cString: value) }
         }
         return out

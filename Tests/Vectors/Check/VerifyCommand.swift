@@ -3,7 +3,7 @@ import VaultBytes
 import VaultForge
 import VaultStore
 
-/// `verify`: all vectors of a folder in one process, for `Tools/faults`, which runs them a hundred times. Prints the names of those that fail.
+/// `verify`: all vectors of a folder in one process, for `Tools/mutants`, which runs them a hundred times. Prints the names of those that fail.
 enum VerifyCommand {
     static func run(_ folder: String) throws -> Bool {
         let directory = URL(fileURLWithPath: folder, isDirectory: true)
@@ -11,7 +11,7 @@ enum VerifyCommand {
         var isRight = true
         func fail(_ name: String) {
             isRight = false
-            // At once: a planted fault may end the program.
+            // At once: a mutant may end the program.
             print(name)
             flush()
         }
