@@ -60,7 +60,8 @@ let package = Package(
         .target(name: "SecItem", dependencies: ["KeychainCore", "VaultFmt"], swiftSettings: settings),
         .target(
             name: "KeychainStores",
-            dependencies: ["KeychainAccess", "SecItem", .product(name: "Logging", package: "swift-log")], swiftSettings: settings),
+            dependencies: ["KeychainAccess", "SecItem", "KeychainCore", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings),
 
         // A library, so that its parsers can be fuzzed; the program beside it only calls it.
         .target(

@@ -1,8 +1,9 @@
+internal import Foundation
 internal import KeychainCore
 
 extension Keychain {
     /// The keys of its items, in the order of the vault. Empty if they cannot be read; `lastFailure` says why.
-    public func allKeys() -> [String] { items().compactMap { $0[SecKey.account] as? String } }
+    public func allKeys() -> [String] { items().compactMap { Self.text($0[SecKey.account]) } }
 
     /// Its items: `class`, `service` or `server`, `key`, `accessGroup`, `protocol`, `authenticationType`, `accessibility`, `synchronizable`.
     ///
@@ -12,7 +13,7 @@ extension Keychain {
     /// Service or server, and key, of all items of a class.
     public static func allKeys(_ itemClass: ItemClass) -> [(String, String)] {
         let place = itemClass == .genericPassword ? SecKey.service : SecKey.server
-        return items(itemClass).map { ($0[place] as? String ?? "", $0[SecKey.account] as? String ?? "") }
+        return items(itemClass).map { (text($0[place]) ?? "", text($0[SecKey.account]) ?? "") }
     }
 
     /// All items of a class, of every service and server, synchronizable or not: as `allItems()`.
@@ -33,10 +34,15 @@ extension Keychain {
         }
     }
 
+    /// A text that `SecItemAdd` may have been given as bytes.
+    private static func text(_ value: Any?) -> String? {
+        value as? String ?? (value as? Data).flatMap { String(data: $0, encoding: .utf8) }
+    }
+
     /// Attributes by names for people.
     private static func readable(_ attributes: [String: Any], _ itemClass: ItemClass) -> [String: Any] {
         var item: [String: Any] = ["class": itemClass.description]
-        func text(_ code: String) -> String? { attributes[code] as? String }
+        func text(_ code: String) -> String? { Self.text(attributes[code]) }
         item["accessGroup"] = text(SecKey.accessGroup)
         item["key"] = text(SecKey.account)
         item["accessibility"] = text(SecKey.accessible).flatMap { Accessibility(rawValue: $0) }?.description

@@ -45,13 +45,13 @@ struct AttributeTable {
         Row(code: SecKey.accessible, kind: .text, place: .accessible),
         Row(code: SecKey.creationDate, kind: .date, place: .created),
         Row(code: SecKey.modificationDate, kind: .date, place: .modified),
-        Row(code: SecKey.label, kind: .text, place: .attribute("label")),
+        Row(code: SecKey.label, kind: .textOrBytes, place: .attribute("label")),
     ]
 
     private static let password: [Row] = [
-        Row(code: SecKey.account, kind: .text, place: .key),
-        Row(code: SecKey.description, kind: .text, place: .attribute("description")),
-        Row(code: SecKey.comment, kind: .text, place: .attribute("comment")),
+        Row(code: SecKey.account, kind: .textOrBytes, place: .key),
+        Row(code: SecKey.description, kind: .textOrBytes, place: .attribute("description")),
+        Row(code: SecKey.comment, kind: .textOrBytes, place: .attribute("comment")),
         Row(code: SecKey.creator, kind: .numberOrText, place: .attribute("creator")),
         Row(code: SecKey.type, kind: .numberOrText, place: .attribute("type")),
         Row(code: SecKey.isInvisible, kind: .flag, place: .attribute("invisible")),
@@ -72,8 +72,8 @@ struct AttributeTable {
         [
             Row(code: SecKey.keyClass, kind: .digits, place: place("key-class")),
             Row(code: SecKey.keyType, kind: .digits, place: place("key-type")),
-            Row(code: SecKey.applicationLabel, kind: .bytes, place: place("application-label")),
-            Row(code: SecKey.applicationTag, kind: .bytes, place: place("application-tag")),
+            Row(code: SecKey.applicationLabel, kind: .bytesOrText, place: place("application-label")),
+            Row(code: SecKey.applicationTag, kind: .bytesOrText, place: place("application-tag")),
             Row(code: SecKey.keySizeInBits, kind: .number, place: place("key-size")),
             Row(code: SecKey.effectiveKeySize, kind: .number, place: place("effective-key-size")),
             Row(code: SecKey.creator, kind: .numberOrText, place: .attribute("creator")),
@@ -96,18 +96,18 @@ struct AttributeTable {
     private static let genericPassword = AttributeTable(
         common, accessControl, password,
         [
-            Row(code: SecKey.service, kind: .text, place: .key),
-            Row(code: SecKey.generic, kind: .bytes, place: .attribute("generic")),
+            Row(code: SecKey.service, kind: .textOrBytes, place: .key),
+            Row(code: SecKey.generic, kind: .bytesOrText, place: .attribute("generic")),
         ])
 
     private static let internetPassword = AttributeTable(
         common, accessControl, password,
         [
-            Row(code: SecKey.server, kind: .text, place: .key),
+            Row(code: SecKey.server, kind: .textOrBytes, place: .key),
             Row(code: SecKey.protocolType, kind: .text, place: .key),
             Row(code: SecKey.port, kind: .number, place: .key),
-            Row(code: SecKey.path, kind: .text, place: .key),
-            Row(code: SecKey.securityDomain, kind: .text, place: .key),
+            Row(code: SecKey.path, kind: .textOrBytes, place: .key),
+            Row(code: SecKey.securityDomain, kind: .textOrBytes, place: .key),
             Row(code: SecKey.authenticationType, kind: .text, place: .key),
         ])
 

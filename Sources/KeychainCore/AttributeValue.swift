@@ -16,6 +16,10 @@ package enum AttributeValue: Sendable, Equatable {
         case numberOrText
         /// A number that Apple's constants give as a text of digits.
         case digits
+        /// A text, unless it was given as bytes.
+        case textOrBytes
+        /// Bytes, unless they were given as a text.
+        case bytesOrText
     }
 
     /// Texts are the same if their bytes are, where Swift would take canonically equivalent ones for one.
@@ -29,6 +33,21 @@ package enum AttributeValue: Sendable, Equatable {
         }
     }
 
+    /// Whether it matches one of another type, too: a text is the bytes of its UTF-8.
+    func hasSameBytes(as other: AttributeValue) -> Bool {
+        guard let left = rawBytes, let right = other.rawBytes else { return self == other }
+        return left == right
+    }
+
+    /// The bytes of a text or of bytes.
+    var rawBytes: [UInt8]? {
+        switch self {
+        case .text(let text): Array(text.utf8)
+        case .bytes(let bytes): bytes
+        case .number, .flag, .date: nil
+        }
+    }
+
     // MARK: dictionaries
 
     /// Takes a value out of a dictionary; nil if it is of no type that the attribute takes.
@@ -36,6 +55,13 @@ package enum AttributeValue: Sendable, Equatable {
         switch kind {
         case .text: guard let text = Self.text(value) else { return nil }; self = .text(text)
         case .bytes: guard let bytes = Self.bytes(value) else { return nil }; self = .bytes(bytes)
+        case .textOrBytes, .bytesOrText:
+            if let text = value as? String {
+                self = .text(text)
+            } else {
+                guard let bytes = Self.bytes(value) else { return nil }
+                self = .bytes(bytes)
+            }
         case .number, .digits: guard let number = Self.number(value) else { return nil }; self = .number(number)
         case .numberOrText:
             if let number = Self.number(value) {
@@ -85,7 +111,9 @@ package enum AttributeValue: Sendable, Equatable {
     private static func number(_ value: Any) -> Int64? {
         if let flag = value as? Bool { return flag ? 1 : 0 }
         if let number = value as? any BinaryInteger { return Int64(exactly: number) }
-        if let number = value as? NSNumber { return Int64(exactly: number.doubleValue) }
+        if let number = value as? NSNumber {
+            return NSNumber(value: number.int64Value) == number ? number.int64Value : Int64(exactly: number.doubleValue)
+        }
         return (value as? String).flatMap { Int64($0) }
     }
 
@@ -102,14 +130,23 @@ package enum AttributeValue: Sendable, Equatable {
     }
 
     /// Reads what `stored` wrote; nil for anything else, which another program may have put there.
-    init?(stored bytes: [UInt8], _ kind: Kind) {
-        if kind == .bytes {
-            self = .bytes(bytes)
-            return
-        }
-        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    ///
+    /// - Parameter isOtherType: Whether it was given as bytes where texts are usual, or the other way round. Bytes that are not UTF-8 stay bytes.
+    init?(stored bytes: [UInt8], _ kind: Kind, isOtherType: Bool = false) {
+        let text = String(validating: bytes, as: UTF8.self)
         switch kind {
-        case .text, .bytes: self = .text(text)
+        case .bytes: self = .bytes(bytes)
+        case .bytesOrText: self = isOtherType ? text.map { .text($0) } ?? .bytes(bytes) : .bytes(bytes)
+        case .textOrBytes: self = isOtherType ? .bytes(bytes) : text.map { .text($0) } ?? .bytes(bytes)
+        case .text, .number, .flag, .date, .numberOrText, .digits:
+            guard let text else { return nil }
+            self.init(text, kind)
+        }
+    }
+
+    private init?(_ text: String, _ kind: Kind) {
+        switch kind {
+        case .text, .bytes, .textOrBytes, .bytesOrText: self = .text(text)
         case .numberOrText: self = Int64(text).map { .number($0) } ?? .text(text)
         case .number, .digits: guard let number = Int64(text) else { return nil }; self = .number(number)
         case .date: guard let number = Int64(text) else { return nil }; self = .date(number)

@@ -5,8 +5,7 @@ package import VaultFmt
 package struct ItemChanges: Sendable {
     /// By code.
     private(set) var values: [String: AttributeValue] = [:]
-    /// The flags of an access control.
-    private(set) var policy: UInt?
+    private var control: SecAccessControl?
     package var secret: Data?
 
     /// Changes nothing.
@@ -15,13 +14,17 @@ package struct ItemChanges: Sendable {
     /// Takes attributes and secret out of a dictionary that holds nothing else. Throws `noSuchAttribute`, and `param` for a value of the wrong type.
     package init(_ dictionary: [String: Any], of itemClass: ItemClass) throws(KeychainFailure) {
         for (name, value) in dictionary { try add(name, value, of: itemClass) }
+        try checkProtection()
     }
 
     /// These and those of another, which win.
     package func merged(with other: ItemChanges) -> ItemChanges {
         var merged = self
+        if other.accessibility != nil {
+            merged.values[SecKey.accessible] = nil
+            merged.control = other.control
+        }
         merged.values.merge(other.values) { _, new in new }
-        merged.policy = other.policy ?? policy
         merged.secret = other.secret ?? secret
         return merged
     }
@@ -39,13 +42,20 @@ package struct ItemChanges: Sendable {
         values[name] = taken
     }
 
+    /// Throws `param` if an accessibility and an access control say different things: which one holds would be chance.
+    func checkProtection() throws(KeychainFailure) {
+        guard let control, let accessible = values[SecKey.accessible] else { return }
+        guard accessible == .text(control.protection), control.flags == 0 else {
+            throw KeychainFailure(.param, "an accessibility and an access control exclude each other")
+        }
+    }
+
     private mutating func add(accessControl value: Any) throws(KeychainFailure) {
         guard let control = value as? SecAccessControl else {
             throw KeychainFailure(.param, "the value of \(OneLine.quoted(SecKey.accessControl)) is no access control")
         }
         try Self.check(accessible: .text(control.protection))
-        values[SecKey.accessible] = .text(control.protection)
-        policy = control.flags
+        self.control = control
     }
 
     private static func check(accessible value: AttributeValue) throws(KeychainFailure) {
@@ -61,8 +71,12 @@ package struct ItemChanges: Sendable {
 
     // MARK: for the vault
 
+    /// The flags of an access control, if one is named.
+    var policy: UInt? { control?.flags }
+
     /// When the secret can be read, if that is named.
     var accessibility: Accessibility? {
+        if let control { return Accessibility(code: control.protection) }
         guard case .text(let code) = values[SecKey.accessible] else { return nil }
         return Accessibility(code: code)
     }
@@ -76,12 +90,19 @@ package struct ItemChanges: Sendable {
     /// What becomes of the attributes that are not part of an item's key.
     ///
     /// An accessibility without an access control ends the policy that the item had, as at Apple.
-    func attributes(of itemClass: ItemClass) -> AttributeChanges {
+    /// - Parameter item: The item that changes; nil for a new one.
+    func attributes(of itemClass: ItemClass, changing item: Item? = nil) -> AttributeChanges {
         var changes = AttributeChanges()
         let table = AttributeTable.of(itemClass)
         for (code, value) in values {
             guard case .attribute(let name) = table[code]?.place else { continue }
             changes.set[name] = value.stored
+        }
+        let old = item.map { OtherTypes($0) } ?? OtherTypes()
+        var types = old
+        types.note(values, table)
+        if types != old {
+            if let stored = types.stored { changes.set[OtherTypes.name] = stored } else { changes.remove.append(OtherTypes.name) }
         }
         if let policy, policy != 0 {
             changes.set[Self.policyName] = Array(String(policy).utf8)

@@ -12,7 +12,7 @@ extension ItemChanges {
 
     private func fields(of itemClass: ItemClass, _ old: ItemKey?) throws(KeychainFailure) -> ItemKey.Fields {
         let old = old.map { KeyValues($0) }
-        func text(_ code: String) -> String { self.text(code) ?? old?.text(code) ?? "" }
+        func text(_ code: String) -> String { self.keyText(code) ?? old?.keyText(code) ?? "" }
         func bytes(_ code: String) -> [UInt8] { self.bytes(code) ?? old?.bytes(code) ?? [] }
         func number(_ code: String) throws(KeychainFailure) -> UInt32 { try self.number(code) ?? old?.number(code) ?? 0 }
         switch itemClass {
@@ -38,9 +38,12 @@ extension ItemChanges {
 
     func text(_ code: String) -> String? { if case .text(let text) = values[code] { text } else { nil } }
 
+    /// A text or bytes as a key's field holds them.
+    func keyText(_ code: String) -> String? { values[code]?.rawBytes.map { KeyText.encode($0) } }
+
     func flag(_ code: String) -> Bool? { if case .flag(let flag) = values[code] { flag } else { nil } }
 
-    private func bytes(_ code: String) -> [UInt8]? { if case .bytes(let bytes) = values[code] { bytes } else { nil } }
+    private func bytes(_ code: String) -> [UInt8]? { values[code]?.rawBytes }
 
     func number(_ code: String) throws(KeychainFailure) -> UInt32? {
         switch values[code] {
@@ -60,23 +63,34 @@ extension ItemChanges {
 struct KeyValues {
     private var values: [String: AttributeValue] = [:]
 
-    init(_ key: ItemKey) {
+    /// - Parameter types: Of the key's item.
+    init(_ key: ItemKey, _ types: OtherTypes = OtherTypes()) {
+        values = Self.values(key)
+        let table = AttributeTable.of(key.itemClass)
+        for (code, value) in values where types.contains(code) {
+            guard let kind = table[code]?.kind, let bytes = value.rawBytes else { continue }
+            values[code] = AttributeValue(stored: bytes, kind, isOtherType: true)
+        }
+    }
+
+    private static func values(_ key: ItemKey) -> [String: AttributeValue] {
         switch key.fields {
         case .genericPassword(let service, let account):
-            values = [SecKey.service: .text(service), SecKey.account: .text(account)]
+            [SecKey.service: KeyText.decode(service), SecKey.account: KeyText.decode(account)]
         case .internetPassword(let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
-            values = [
-                SecKey.server: .text(server), SecKey.protocolType: .text(CodedText.protocols.code(`protocol`)),
+            [
+                SecKey.server: KeyText.decode(server), SecKey.protocolType: .text(CodedText.protocols.code(`protocol`)),
                 SecKey.port: .number(Int64(port)),
-                SecKey.path: .text(path), SecKey.account: .text(account), SecKey.securityDomain: .text(securityDomain),
+                SecKey.path: KeyText.decode(path), SecKey.account: KeyText.decode(account),
+                SecKey.securityDomain: KeyText.decode(securityDomain),
                 SecKey.authenticationType: .text(CodedText.authenticationTypes.code(authenticationType)),
             ]
         case .certificate(let type, let issuer, let serialNumber), .identity(let type, let issuer, let serialNumber):
-            values = [
+            [
                 SecKey.certificateType: .number(Int64(type)), SecKey.issuer: .bytes(issuer), SecKey.serialNumber: .bytes(serialNumber),
             ]
         case .key(let keyClass, let keyType, let label, let tag, let size, let effectiveSize):
-            values = [
+            [
                 SecKey.keyClass: .number(Int64(keyClass)), SecKey.keyType: .number(Int64(keyType)), SecKey.applicationLabel: .bytes(label),
                 SecKey.applicationTag: .bytes(tag), SecKey.keySizeInBits: .number(Int64(size)),
                 SecKey.effectiveKeySize: .number(Int64(effectiveSize)),
@@ -86,9 +100,9 @@ struct KeyValues {
 
     subscript(code: String) -> AttributeValue? { values[code] }
 
-    func text(_ code: String) -> String? { if case .text(let text) = values[code] { text } else { nil } }
+    func keyText(_ code: String) -> String? { values[code]?.rawBytes.map { KeyText.encode($0) } }
 
-    func bytes(_ code: String) -> [UInt8]? { if case .bytes(let bytes) = values[code] { bytes } else { nil } }
+    func bytes(_ code: String) -> [UInt8]? { values[code]?.rawBytes }
 
     func number(_ code: String) -> UInt32? { if case .number(let number) = values[code] { UInt32(exactly: number) } else { nil } }
 }

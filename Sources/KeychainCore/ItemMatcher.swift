@@ -7,11 +7,10 @@ struct ItemMatcher {
     let query: Query
     private let conditions: [(row: AttributeTable.Row, value: AttributeValue)]
     private let items: Set<ItemID>?
-    private let isCaseInsensitive: Bool
+    private let folding: ItemRequest.Folding
 
     /// Throws `param` if a condition is no attribute that can be searched for, and `invalidItemReference` for references to another vault.
     init(_ request: ItemRequest, in vault: Vault) throws(KeychainFailure) {
-        guard request.attributes.policy == nil else { throw KeychainFailure(.param, "items cannot be searched by their access control") }
         let table = AttributeTable.of(request.itemClass)
         conditions = request.attributes.values.compactMap { code, value in table[code].map { ($0, value) } }
         items = try request.references.map { (references) throws(KeychainFailure) in
@@ -20,7 +19,7 @@ struct ItemMatcher {
             }
             return Set(references.map(\.item))
         }
-        isCaseInsensitive = request.isCaseInsensitive
+        folding = request.folding
         query = try Self.query(request)
     }
 
@@ -29,14 +28,14 @@ struct ItemMatcher {
         query.itemClass = request.itemClass
         if request.synchronizable == .unsaid, request.references == nil { query.synchronizable = false }
         if request.synchronizable == .named { query.synchronizable = request.attributes.flag(SecKey.synchronizable) }
-        guard !request.isCaseInsensitive else { return query }
+        guard request.folding.isEmpty else { return query }
         let attributes = request.attributes
         query.group = attributes.text(SecKey.accessGroup)
-        query.account = attributes.text(SecKey.account)
-        query.service = attributes.text(SecKey.service)
-        query.server = attributes.text(SecKey.server)
+        query.account = attributes.keyText(SecKey.account)
+        query.service = attributes.keyText(SecKey.service)
+        query.server = attributes.keyText(SecKey.server)
         query.protocol = attributes.text(SecKey.protocolType).map(CodedText.protocols.word)
-        query.path = attributes.text(SecKey.path)
+        query.path = attributes.keyText(SecKey.path)
         query.port = try attributes.number(SecKey.port)
         return query
     }
@@ -44,14 +43,16 @@ struct ItemMatcher {
     /// Whether an item matches. One that the vault's own query gave; `whole` fetches the attributes that only an opened item has.
     func accepts(_ item: Item, whole: (Item) throws(KeychainFailure) -> Item) throws(KeychainFailure) -> Bool {
         if let items, !items.contains(item.id) { return false }
-        let key = KeyValues(item.key)
+        let types = OtherTypes(item)
+        let key = KeyValues(item.key, types)
         for (row, value) in conditions {
-            let known = ItemAttributes.value(row, item, key)
+            let known = ItemAttributes.value(row, item, key, types)
             if let known {
                 guard isSame(known, value) else { return false }
                 continue
             }
-            guard item.largeAttributes > 0, let hidden = ItemAttributes.value(row, try whole(item), key), isSame(hidden, value) else {
+            guard item.largeAttributes > 0, let hidden = ItemAttributes.value(row, try whole(item), key, types), isSame(hidden, value)
+            else {
                 return false
             }
         }
@@ -59,15 +60,24 @@ struct ItemMatcher {
     }
 
     private func isSame(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
-        guard isCaseInsensitive, case .text(let left) = left, case .text(let right) = right else { return left == right }
-        return left.lowercased().utf8.elementsEqual(right.lowercased().utf8)
+        guard !folding.isEmpty, case .text(let left) = left, case .text(let right) = right else { return left.hasSameBytes(as: right) }
+        return folded(left).utf8.elementsEqual(folded(right).utf8)
+    }
+
+    /// A text without what the request ignores.
+    private func folded(_ text: String) -> String {
+        var options: String.CompareOptions = []
+        if folding.contains(.diacritics) { options.insert(.diacriticInsensitive) }
+        if folding.contains(.width) { options.insert(.widthInsensitive) }
+        let folded = options.isEmpty ? text : text.folding(options: options, locale: nil)
+        return folding.contains(.letterCase) ? folded.lowercased() : folded
     }
 }
 
 /// The attributes of an item as these APIs name them.
 enum ItemAttributes {
     /// The value of an attribute; nil if the item has none.
-    static func value(_ row: AttributeTable.Row, _ item: Item, _ key: KeyValues) -> AttributeValue? {
+    static func value(_ row: AttributeTable.Row, _ item: Item, _ key: KeyValues, _ types: OtherTypes) -> AttributeValue? {
         switch row.place {
         case .key: key[row.code]
         case .group: .text(item.key.group)
@@ -75,17 +85,19 @@ enum ItemAttributes {
         case .accessible: .text(item.accessibility.code)
         case .created: .date(item.created)
         case .modified: .date(item.modified)
-        case .attribute(let name): item.attributes[name].flatMap { AttributeValue(stored: $0, row.kind) }
+        case .attribute(let name):
+            item.attributes[name].flatMap { AttributeValue(stored: $0, row.kind, isOtherType: types.contains(row.code)) }
         case .accessControl: nil
         }
     }
 
     /// All of them, as a dictionary of results has them.
     static func dictionary(_ item: Item) -> [String: Any] {
-        let key = KeyValues(item.key)
+        let types = OtherTypes(item)
+        let key = KeyValues(item.key, types)
         var all: [String: Any] = [SecKey.itemClass: item.key.itemClass.code]
         for row in AttributeTable.of(item.key.itemClass).all {
-            if let value = value(row, item, key) { all[row.code] = value.object(row.kind) }
+            if let value = value(row, item, key, types) { all[row.code] = value.object(row.kind) }
         }
         all[SecKey.accessControl] = SecAccessControl(protection: item.accessibility.code, flags: policy(item))
         return all

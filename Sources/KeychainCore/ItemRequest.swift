@@ -23,6 +23,15 @@ package struct ItemRequest {
         package static let persistentReference = Returns(rawValue: 8)
     }
 
+    /// What is ignored where texts are compared.
+    struct Folding: OptionSet {
+        let rawValue: Int
+
+        static let letterCase = Folding(rawValue: 1)
+        static let diacritics = Folding(rawValue: 2)
+        static let width = Folding(rawValue: 4)
+    }
+
     package let itemClass: ItemClass
     /// The attributes named, which items must have; the secret only where an item is added.
     private(set) var attributes = ItemChanges()
@@ -31,7 +40,7 @@ package struct ItemRequest {
     package private(set) var returns: Returns = []
     /// How many items at most; nil if nothing was said.
     package private(set) var limit: Int?
-    private(set) var isCaseInsensitive = false
+    private(set) var folding: Folding = []
     private(set) var interaction = Interaction()
 
     /// Understands a dictionary.
@@ -40,6 +49,7 @@ package struct ItemRequest {
     package init(_ dictionary: [String: Any]) throws(KeychainFailure) {
         itemClass = try Self.itemClass(dictionary)
         for (name, value) in dictionary where name != SecKey.itemClass { try add(name, value) }
+        try attributes.checkProtection()
     }
 
     private static func itemClass(_ dictionary: [String: Any]) throws(KeychainFailure) -> ItemClass {
@@ -76,7 +86,9 @@ package struct ItemRequest {
     private mutating func addSearch(_ name: String, _ value: Any) throws(KeychainFailure) -> Bool {
         switch name {
         case SecKey.matchLimit: limit = try Self.limit(value)
-        case SecKey.matchCaseInsensitive: isCaseInsensitive = try Self.flag(name, value)
+        case SecKey.matchCaseInsensitive: if try Self.flag(name, value) { folding.insert(.letterCase) }
+        case SecKey.matchDiacriticInsensitive: if try Self.flag(name, value) { folding.insert(.diacritics) }
+        case SecKey.matchWidthInsensitive: if try Self.flag(name, value) { folding.insert(.width) }
         case SecKey.matchItemList:
             guard let list = value as? [Any] else { throw KeychainFailure(.param, "a list of items is an array of references") }
             for entry in list { references = (references ?? []).union([try Self.reference(entry)]) }
@@ -110,6 +122,7 @@ package struct ItemRequest {
             case SecKey.useAuthenticationUISkip: interaction.ui = .skip
             default: throw KeychainFailure(.param, "the value of \(OneLine.quoted(name)) is none of the constants for it")
             }
+        case SecKey.useNoAuthenticationUI: if try Self.flag(name, value) { interaction.ui = .fail }
         case SecKey.useOperationPrompt:
             guard let prompt = value as? String else { throw KeychainFailure(.param, "a prompt is a text") }
             interaction.prompt = prompt

@@ -16,7 +16,6 @@ package enum ItemStore {
     /// Throws `interactionNotAllowed` for a locked vault, `authFailed` for the secret of a group that the vault's slot does not grant, `dataNotAvailable`
     /// for one of another device, `decode` for a damaged one.
     package static func find(_ request: ItemRequest) throws(KeychainFailure) -> [FoundItem] {
-        guard request.attributes.secret == nil else { throw KeychainFailure(.param, "items cannot be searched by their secret") }
         let vault = try VaultInUse.refreshed()
         let matcher = try ItemMatcher(request, in: vault)
         var cursor = try vaultCall { () throws(VaultError) in try vault.items(matching: matcher.query) }
@@ -76,8 +75,8 @@ package enum ItemStore {
 
     /// Adds an item. Throws `duplicateItem`.
     package static func add(_ request: ItemRequest) throws(KeychainFailure) -> FoundItem {
-        guard request.synchronizable != .any, request.references == nil, request.limit == nil else {
-            throw KeychainFailure(.param, "a new item has no references, no limit, and is synchronizable or not")
+        guard request.references == nil, request.limit == nil, request.folding.isEmpty else {
+            throw KeychainFailure(.param, "a new item is described by attributes, without references and match keys")
         }
         let new = request.attributes
         try requirePolicy(new)
@@ -94,6 +93,7 @@ package enum ItemStore {
 
     /// Changes all items that match. Throws `itemNotFound`, `duplicateItem` if they would become one, `readOnlyAttribute` for dates.
     package static func update(_ request: ItemRequest, _ changes: ItemChanges) throws(KeychainFailure) {
+        guard request.returns.isEmpty else { throw KeychainFailure(.param, "an update returns nothing") }
         try requirePolicy(changes)
         for code in [SecKey.creationDate, SecKey.modificationDate] where changes.date(code) != nil {
             throw KeychainFailure(.readOnlyAttribute, "the dates of an item cannot be changed")
@@ -155,7 +155,8 @@ package enum ItemStore {
 
     private static func change(_ key: ItemKey, _ changes: ItemChanges, in transaction: Transaction) throws(KeychainFailure) {
         let newKey = try changes.key(of: key.itemClass, changing: key)
-        let attributes = changes.attributes(of: key.itemClass)
+        let item = try vaultCall { () throws(VaultError) in try transaction.item(key) }
+        let attributes = changes.attributes(of: key.itemClass, changing: item)
         try vaultCall { () throws(VaultError) in
             try transaction.move(key, to: newKey)
             guard changes.secret != nil else {
@@ -171,8 +172,6 @@ package enum ItemStore {
     private static func changeMatching(
         _ request: ItemRequest, _ body: ([ItemKey], Transaction) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
-        guard request.attributes.secret == nil else { throw KeychainFailure(.param, "items cannot be searched by their secret") }
-        guard request.returns.isEmpty else { throw KeychainFailure(.param, "changing items gives nothing back") }
         try requireMatch(request)
         try transaction { (vault, transaction) throws(KeychainFailure) in
             let keys = try matches(request, vault, transaction)

@@ -57,6 +57,8 @@ package enum SecKey {
 
     package static let matchItemList = "m_ItemList"
     package static let matchCaseInsensitive = "m_CaseInsensitive"
+    package static let matchDiacriticInsensitive = "m_DiacriticInsensitive"
+    package static let matchWidthInsensitive = "m_WidthInsensitive"
     package static let matchLimit = "m_Limit"
     package static let matchLimitOne = "m_LimitOne"
     package static let matchLimitAll = "m_LimitAll"
@@ -68,6 +70,7 @@ package enum SecKey {
     package static let valueReference = "v_Ref"
     package static let valuePersistentReference = "v_PersistentRef"
     package static let useOperationPrompt = "u_OpPrompt"
+    package static let useNoAuthenticationUI = "u_NoAuthUI"
     package static let useAuthenticationUI = "u_AuthUI"
     package static let useAuthenticationContext = "u_AuthCtx"
     package static let useAuthenticationUIAllow = "u_AuthUIA"

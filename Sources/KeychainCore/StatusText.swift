@@ -89,6 +89,8 @@ package enum StatusText {
         -34016: "The query asks for too much.",
         -34017: "The result comes with the callback.",
         -34018: "An entitlement is missing.",
+        -34020: "The program may not use this function.",
+        -4960: "Core Foundation failed in an unknown way.",
         -34019: "The keychain must be upgraded first, and is locked.",
         -25327: "The signature of a message is not valid.",
         -25328: "The message is too old.",

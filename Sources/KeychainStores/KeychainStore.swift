@@ -1,4 +1,5 @@
 public import Foundation
+internal import KeychainCore
 public import Logging
 internal import SecItem
 
@@ -15,7 +16,7 @@ public enum KeychainAccesibility: Sendable, CaseIterable {
     /// From the first unlocking on, and on this device.
     case afterFirstUnlockThisDeviceOnly
 
-    var constant: String {
+    var constant: CFString {
         switch self {
         case .whenUnlocked: kSecAttrAccessibleWhenUnlocked
         case .afterFirstUnlock: kSecAttrAccessibleAfterFirstUnlock
@@ -39,7 +40,7 @@ public enum KeychainSecurityClass: Sendable, CaseIterable {
     /// Certificates with their private keys: as certificates.
     case identity
 
-    var constant: String {
+    var constant: CFString {
         switch self {
         case .internetPassword: kSecClassInternetPassword
         case .genericPassword: kSecClassGenericPassword
@@ -50,7 +51,7 @@ public enum KeychainSecurityClass: Sendable, CaseIterable {
     }
 
     /// The attributes that hold a store's service and an item's key: of each class, two of its primary key.
-    var names: (service: String, key: String) {
+    var names: (service: CFString, key: CFString) {
         switch self {
         case .internetPassword: (kSecAttrServer, kSecAttrAccount)
         case .genericPassword: (kSecAttrService, kSecAttrAccount)
@@ -63,7 +64,7 @@ public enum KeychainSecurityClass: Sendable, CaseIterable {
 /// Bytes by key, each an item of the vault that the process uses (`SecItemVault`, `Keychain`).
 ///
 /// What a call does and why one failed goes to the logger: key, service and status, never a secret.
-public struct KeychainStore: ObjectKeyValueStore, Sendable {
+public struct KeychainStore: KeyValueStore, Sendable {
     private let service: String
     private let groupId: String?
     private let accesibility: KeychainAccesibility
@@ -94,36 +95,53 @@ public struct KeychainStore: ObjectKeyValueStore, Sendable {
         self.logger = logger
     }
 
-    /// Stores the value of a new key. False if it exists already, or cannot be stored.
+    /// Stores the value of a key, new or in place of the one that is there, in one step. False if it cannot be stored.
     public func save(data: Data, key: String) -> Bool {
-        var item = item(key)
-        item[kSecValueData] = data
-        item[kSecAttrAccessible] = accesibility.constant
-        return succeeds("save", key, SecItemAdd(item, nil))
+        let item = item(key)
+        let status = Self.status { () throws(KeychainFailure) in
+            let request = try ItemRequest(Self.strings(item))
+            let changes = try ItemChanges(Self.strings(changes(data)), of: request.itemClass)
+            let attributes = Self.strings(item).filter { $0.key != kSecClass as String }
+            try ItemStore.set(request, changes, orAdd: try ItemChanges(attributes, of: request.itemClass).merged(with: changes))
+        }
+        return succeeds("save", key, status)
     }
 
     /// Replaces the value of a key. False if there is none, or it cannot be replaced.
     public func update(data: Data, key: String) -> Bool {
-        succeeds("update", key, SecItemUpdate(item(key), [kSecValueData: data, kSecAttrAccessible: accesibility.constant]))
+        succeeds("update", key, SecItemUpdate(item(key) as CFDictionary, changes(data) as CFDictionary))
     }
 
     /// Removes a key and its value. False if there is none, or it cannot be removed.
-    public func delete(key: String) -> Bool { succeeds("delete", key, SecItemDelete(item(key))) }
+    public func delete(key: String) -> Bool { succeeds("delete", key, SecItemDelete(item(key) as CFDictionary)) }
 
     /// The value of a key; nil if there is none, or it cannot be read.
     public func fetch(key: String) -> Data? {
         var query = item(key)
         query[kSecReturnData] = true
         var result: CFTypeRef?
-        guard succeeds("fetch", key, SecItemCopyMatching(query, &result)) else { return nil }
+        guard succeeds("fetch", key, SecItemCopyMatching(query as CFDictionary, &result)) else { return nil }
         return result as? Data
     }
 
-    private func item(_ key: String) -> [String: Any] {
+    private func item(_ key: String) -> [CFString: Any] {
         let names = securityClass.names
         return [
             kSecClass: securityClass.constant, names.service: service, names.key: key, kSecAttrAccessGroup: groupId ?? "",
         ]
+    }
+
+    private func changes(_ data: Data) -> [CFString: Any] { [kSecValueData: data, kSecAttrAccessible: accesibility.constant] }
+
+    private static func strings(_ dictionary: [CFString: Any]) -> [String: Any] {
+        Dictionary(uniqueKeysWithValues: dictionary.map { ($0 as String, $1) })
+    }
+
+    private static func status(_ body: () throws(KeychainFailure) -> Void) -> OSStatus {
+        do throws(KeychainFailure) {
+            try ItemStore.call(body)
+            return errSecSuccess
+        } catch { return error.status }
     }
 
     private func succeeds(_ action: StaticString, _ key: String, _ status: OSStatus) -> Bool {

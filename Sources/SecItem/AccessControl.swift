@@ -16,12 +16,18 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     public static let userPresence = SecAccessControlCreateFlags(rawValue: 1 << 0)
     /// Any enrolled finger or face.
     public static let biometryAny = SecAccessControlCreateFlags(rawValue: 1 << 1)
+    /// The older name of `biometryAny`.
+    public static let touchIDAny = biometryAny
     /// The fingers or face enrolled now.
     public static let biometryCurrentSet = SecAccessControlCreateFlags(rawValue: 1 << 3)
+    /// The older name of `biometryCurrentSet`.
+    public static let touchIDCurrentSet = biometryCurrentSet
     /// The device's passcode.
     public static let devicePasscode = SecAccessControlCreateFlags(rawValue: 1 << 4)
     /// A watch nearby.
     public static let watch = SecAccessControlCreateFlags(rawValue: 1 << 5)
+    /// The newer name of `watch`.
+    public static let companion = watch
     /// One of several constraints suffices.
     public static let or = SecAccessControlCreateFlags(rawValue: 1 << 14)
     /// All of several constraints are needed.
@@ -36,13 +42,13 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
 /// Makes an access control for `kSecAttrAccessControl`.
 ///
 /// - Parameters:
-///   - allocator: Must be nil, as there is none.
+///   - allocator: nil or `kCFAllocatorDefault`.
 ///   - protection: One of the `kSecAttrAccessible…` constants.
 ///   - flags: Who must agree; none of them for nobody.
 ///   - error: Gets the error if `protection` is none of the constants (`errSecParam`).
 /// - Returns: The access control, or nil.
 public func SecAccessControlCreateWithFlags(
-    _ allocator: AnyObject?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
+    _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecAccessControl? {
     if let control = SecAccessControl(checking: protection as? String, flags: flags.rawValue) { return control }

@@ -1,152 +1,159 @@
+public import Foundation
 internal import KeychainCore
 
 // The keys of dictionaries, by Apple's names and with Apple's values. Of the search keys, those that a vault can answer.
 
 /// The class of an item: one of the `kSecClass…` constants.
-public let kSecClass: CFString = SecKey.itemClass
+public nonisolated(unsafe) let kSecClass = SecKey.itemClass as CFString
 /// When the secret can be read: one of the `kSecAttrAccessible…` constants.
-public let kSecAttrAccessible: CFString = SecKey.accessible
+public nonisolated(unsafe) let kSecAttrAccessible = SecKey.accessible as CFString
 /// When the secret can be read and who must agree: a `SecAccessControl`.
-public let kSecAttrAccessControl: CFString = SecKey.accessControl
+public nonisolated(unsafe) let kSecAttrAccessControl = SecKey.accessControl as CFString
 /// The access group: a compartment of the vault, with keys of its own.
-public let kSecAttrAccessGroup: CFString = SecKey.accessGroup
+public nonisolated(unsafe) let kSecAttrAccessGroup = SecKey.accessGroup as CFString
 /// Whether the item is meant to be synchronised, a `Bool`; in a search also `kSecAttrSynchronizableAny`.
-public let kSecAttrSynchronizable: CFString = SecKey.synchronizable
+public nonisolated(unsafe) let kSecAttrSynchronizable = SecKey.synchronizable as CFString
 /// When the item was made: a `Date`. Cannot be changed.
-public let kSecAttrCreationDate: CFString = SecKey.creationDate
+public nonisolated(unsafe) let kSecAttrCreationDate = SecKey.creationDate as CFString
 /// When the item was changed last: a `Date`. Cannot be changed.
-public let kSecAttrModificationDate: CFString = SecKey.modificationDate
+public nonisolated(unsafe) let kSecAttrModificationDate = SecKey.modificationDate as CFString
 /// What kind of item it is, in words.
-public let kSecAttrDescription: CFString = SecKey.description
+public nonisolated(unsafe) let kSecAttrDescription = SecKey.description as CFString
 /// Notes on the item.
-public let kSecAttrComment: CFString = SecKey.comment
+public nonisolated(unsafe) let kSecAttrComment = SecKey.comment as CFString
 /// Who made the item: a number of four characters, or a text.
-public let kSecAttrCreator: CFString = SecKey.creator
+public nonisolated(unsafe) let kSecAttrCreator = SecKey.creator as CFString
 /// The item's type: a number of four characters, or a text.
-public let kSecAttrType: CFString = SecKey.type
+public nonisolated(unsafe) let kSecAttrType = SecKey.type as CFString
 /// The item's name for people.
-public let kSecAttrLabel: CFString = SecKey.label
+public nonisolated(unsafe) let kSecAttrLabel = SecKey.label as CFString
 /// Whether the item should not be shown: a `Bool`.
-public let kSecAttrIsInvisible: CFString = SecKey.isInvisible
+public nonisolated(unsafe) let kSecAttrIsInvisible = SecKey.isInvisible as CFString
 /// Whether there is deliberately no password: a `Bool`.
-public let kSecAttrIsNegative: CFString = SecKey.isNegative
+public nonisolated(unsafe) let kSecAttrIsNegative = SecKey.isNegative as CFString
 /// The account of a generic or internet password.
-public let kSecAttrAccount: CFString = SecKey.account
+public nonisolated(unsafe) let kSecAttrAccount = SecKey.account as CFString
 /// The service of a generic password.
-public let kSecAttrService: CFString = SecKey.service
+public nonisolated(unsafe) let kSecAttrService = SecKey.service as CFString
 /// Whatever the program wants, as `Data`; no secret, as listings show it.
-public let kSecAttrGeneric: CFString = SecKey.generic
+public nonisolated(unsafe) let kSecAttrGeneric = SecKey.generic as CFString
 /// The security domain of an internet password.
-public let kSecAttrSecurityDomain: CFString = SecKey.securityDomain
+public nonisolated(unsafe) let kSecAttrSecurityDomain = SecKey.securityDomain as CFString
 /// The server of an internet password.
-public let kSecAttrServer: CFString = SecKey.server
+public nonisolated(unsafe) let kSecAttrServer = SecKey.server as CFString
 /// The protocol of an internet password: one of the `kSecAttrProtocol…` constants.
-public let kSecAttrProtocol: CFString = SecKey.protocolType
+public nonisolated(unsafe) let kSecAttrProtocol = SecKey.protocolType as CFString
 /// How an internet password is given: one of the `kSecAttrAuthenticationType…` constants.
-public let kSecAttrAuthenticationType: CFString = SecKey.authenticationType
+public nonisolated(unsafe) let kSecAttrAuthenticationType = SecKey.authenticationType as CFString
 /// The port of an internet password: a number.
-public let kSecAttrPort: CFString = SecKey.port
+public nonisolated(unsafe) let kSecAttrPort = SecKey.port as CFString
 /// The path of an internet password.
-public let kSecAttrPath: CFString = SecKey.path
+public nonisolated(unsafe) let kSecAttrPath = SecKey.path as CFString
 /// A certificate's subject: its name in DER, as `Data`.
-public let kSecAttrSubject: CFString = SecKey.subject
+public nonisolated(unsafe) let kSecAttrSubject = SecKey.subject as CFString
 /// A certificate's issuer: its name in DER, as `Data`.
-public let kSecAttrIssuer: CFString = SecKey.issuer
+public nonisolated(unsafe) let kSecAttrIssuer = SecKey.issuer as CFString
 /// A certificate's serial number, as `Data`.
-public let kSecAttrSerialNumber: CFString = SecKey.serialNumber
+public nonisolated(unsafe) let kSecAttrSerialNumber = SecKey.serialNumber as CFString
 /// A certificate's subject key id, as `Data`.
-public let kSecAttrSubjectKeyID: CFString = SecKey.subjectKeyID
+public nonisolated(unsafe) let kSecAttrSubjectKeyID = SecKey.subjectKeyID as CFString
 /// The hash of a certificate's public key, as `Data`.
-public let kSecAttrPublicKeyHash: CFString = SecKey.publicKeyHash
+public nonisolated(unsafe) let kSecAttrPublicKeyHash = SecKey.publicKeyHash as CFString
 /// A certificate's type: a number, 3 for X.509 version 3.
-public let kSecAttrCertificateType: CFString = SecKey.certificateType
+public nonisolated(unsafe) let kSecAttrCertificateType = SecKey.certificateType as CFString
 /// A certificate's encoding: a number, 3 for DER.
-public let kSecAttrCertificateEncoding: CFString = SecKey.certificateEncoding
+public nonisolated(unsafe) let kSecAttrCertificateEncoding = SecKey.certificateEncoding as CFString
 /// A key's class: one of the `kSecAttrKeyClass…` constants.
-public let kSecAttrKeyClass: CFString = SecKey.keyClass
+public nonisolated(unsafe) let kSecAttrKeyClass = SecKey.keyClass as CFString
 /// What a key is found by: `Data`, by custom the SHA-1 of the public key's bits.
-public let kSecAttrApplicationLabel: CFString = SecKey.applicationLabel
+public nonisolated(unsafe) let kSecAttrApplicationLabel = SecKey.applicationLabel as CFString
 /// Whether a key is kept: a `Bool`.
-public let kSecAttrIsPermanent: CFString = SecKey.isPermanent
+public nonisolated(unsafe) let kSecAttrIsPermanent = SecKey.isPermanent as CFString
 /// Whether a key is private: a `Bool`.
-public let kSecAttrIsPrivate: CFString = SecKey.isPrivate
+public nonisolated(unsafe) let kSecAttrIsPrivate = SecKey.isPrivate as CFString
 /// Whether a key's attributes may be changed: a `Bool`.
-public let kSecAttrIsModifiable: CFString = SecKey.isModifiable
+public nonisolated(unsafe) let kSecAttrIsModifiable = SecKey.isModifiable as CFString
 /// The program's own name for a key, as `Data`.
-public let kSecAttrApplicationTag: CFString = SecKey.applicationTag
+public nonisolated(unsafe) let kSecAttrApplicationTag = SecKey.applicationTag as CFString
 /// A key's type: one of the `kSecAttrKeyType…` constants.
-public let kSecAttrKeyType: CFString = SecKey.keyType
+public nonisolated(unsafe) let kSecAttrKeyType = SecKey.keyType as CFString
 /// A key's size in bits: a number.
-public let kSecAttrKeySizeInBits: CFString = SecKey.keySizeInBits
+public nonisolated(unsafe) let kSecAttrKeySizeInBits = SecKey.keySizeInBits as CFString
 /// A key's effective size in bits: a number.
-public let kSecAttrEffectiveKeySize: CFString = SecKey.effectiveKeySize
+public nonisolated(unsafe) let kSecAttrEffectiveKeySize = SecKey.effectiveKeySize as CFString
 /// From when on a key may be used: a `Date`.
-public let kSecAttrStartDate: CFString = SecKey.startDate
+public nonisolated(unsafe) let kSecAttrStartDate = SecKey.startDate as CFString
 /// Until when a key may be used: a `Date`.
-public let kSecAttrEndDate: CFString = SecKey.endDate
+public nonisolated(unsafe) let kSecAttrEndDate = SecKey.endDate as CFString
 /// Whether a key can be exported wrapped only: a `Bool`.
-public let kSecAttrIsSensitive: CFString = SecKey.isSensitive
+public nonisolated(unsafe) let kSecAttrIsSensitive = SecKey.isSensitive as CFString
 /// Whether a key always was sensitive: a `Bool`.
-public let kSecAttrWasAlwaysSensitive: CFString = SecKey.wasAlwaysSensitive
+public nonisolated(unsafe) let kSecAttrWasAlwaysSensitive = SecKey.wasAlwaysSensitive as CFString
 /// Whether a key can be exported: a `Bool`.
-public let kSecAttrIsExtractable: CFString = SecKey.isExtractable
+public nonisolated(unsafe) let kSecAttrIsExtractable = SecKey.isExtractable as CFString
 /// Whether a key never could be exported: a `Bool`.
-public let kSecAttrWasNeverExtractable: CFString = SecKey.wasNeverExtractable
+public nonisolated(unsafe) let kSecAttrWasNeverExtractable = SecKey.wasNeverExtractable as CFString
 /// Whether a key may encrypt: a `Bool`.
-public let kSecAttrCanEncrypt: CFString = SecKey.canEncrypt
+public nonisolated(unsafe) let kSecAttrCanEncrypt = SecKey.canEncrypt as CFString
 /// Whether a key may decrypt: a `Bool`.
-public let kSecAttrCanDecrypt: CFString = SecKey.canDecrypt
+public nonisolated(unsafe) let kSecAttrCanDecrypt = SecKey.canDecrypt as CFString
 /// Whether a key may derive keys: a `Bool`.
-public let kSecAttrCanDerive: CFString = SecKey.canDerive
+public nonisolated(unsafe) let kSecAttrCanDerive = SecKey.canDerive as CFString
 /// Whether a key may sign: a `Bool`.
-public let kSecAttrCanSign: CFString = SecKey.canSign
+public nonisolated(unsafe) let kSecAttrCanSign = SecKey.canSign as CFString
 /// Whether a key may verify signatures: a `Bool`.
-public let kSecAttrCanVerify: CFString = SecKey.canVerify
+public nonisolated(unsafe) let kSecAttrCanVerify = SecKey.canVerify as CFString
 /// Whether a key may sign with recovery: a `Bool`.
-public let kSecAttrCanSignRecover: CFString = SecKey.canSignRecover
+public nonisolated(unsafe) let kSecAttrCanSignRecover = SecKey.canSignRecover as CFString
 /// Whether a key may verify with recovery: a `Bool`.
-public let kSecAttrCanVerifyRecover: CFString = SecKey.canVerifyRecover
+public nonisolated(unsafe) let kSecAttrCanVerifyRecover = SecKey.canVerifyRecover as CFString
 /// Whether a key may wrap keys: a `Bool`.
-public let kSecAttrCanWrap: CFString = SecKey.canWrap
+public nonisolated(unsafe) let kSecAttrCanWrap = SecKey.canWrap as CFString
 /// Whether a key may unwrap keys: a `Bool`.
-public let kSecAttrCanUnwrap: CFString = SecKey.canUnwrap
+public nonisolated(unsafe) let kSecAttrCanUnwrap = SecKey.canUnwrap as CFString
 /// The references, in an array, among which to search.
-public let kSecMatchItemList: CFString = SecKey.matchItemList
+public nonisolated(unsafe) let kSecMatchItemList = SecKey.matchItemList as CFString
 /// Whether texts match whatever their case: a `Bool`.
-public let kSecMatchCaseInsensitive: CFString = SecKey.matchCaseInsensitive
+public nonisolated(unsafe) let kSecMatchCaseInsensitive = SecKey.matchCaseInsensitive as CFString
+/// Whether texts match whatever their accents: a `Bool`.
+public nonisolated(unsafe) let kSecMatchDiacriticInsensitive = SecKey.matchDiacriticInsensitive as CFString
+/// Whether texts match whatever the width of their characters: a `Bool`.
+public nonisolated(unsafe) let kSecMatchWidthInsensitive = SecKey.matchWidthInsensitive as CFString
 /// How many items at most: `kSecMatchLimitOne`, `kSecMatchLimitAll` or a number.
-public let kSecMatchLimit: CFString = SecKey.matchLimit
+public nonisolated(unsafe) let kSecMatchLimit = SecKey.matchLimit as CFString
 /// The first item that matches.
-public let kSecMatchLimitOne: CFString = SecKey.matchLimitOne
+public nonisolated(unsafe) let kSecMatchLimitOne = SecKey.matchLimitOne as CFString
 /// All items that match.
-public let kSecMatchLimitAll: CFString = SecKey.matchLimitAll
+public nonisolated(unsafe) let kSecMatchLimitAll = SecKey.matchLimitAll as CFString
 /// Whether to return the secret: a `Bool`.
-public let kSecReturnData: CFString = SecKey.returnData
+public nonisolated(unsafe) let kSecReturnData = SecKey.returnData as CFString
 /// Whether to return the attributes: a `Bool`.
-public let kSecReturnAttributes: CFString = SecKey.returnAttributes
+public nonisolated(unsafe) let kSecReturnAttributes = SecKey.returnAttributes as CFString
 /// Whether to return a reference: a `Bool`. Here it is the same `Data` as the persistent one.
-public let kSecReturnRef: CFString = SecKey.returnReference
+public nonisolated(unsafe) let kSecReturnRef = SecKey.returnReference as CFString
 /// Whether to return a persistent reference: a `Bool`.
-public let kSecReturnPersistentRef: CFString = SecKey.returnPersistentReference
+public nonisolated(unsafe) let kSecReturnPersistentRef = SecKey.returnPersistentReference as CFString
 /// The secret, as `Data`.
-public let kSecValueData: CFString = SecKey.valueData
+public nonisolated(unsafe) let kSecValueData = SecKey.valueData as CFString
 /// A reference to an item, as `Data`.
-public let kSecValueRef: CFString = SecKey.valueReference
+public nonisolated(unsafe) let kSecValueRef = SecKey.valueReference as CFString
 /// A persistent reference to an item, as `Data`.
-public let kSecValuePersistentRef: CFString = SecKey.valuePersistentReference
+public nonisolated(unsafe) let kSecValuePersistentRef = SecKey.valuePersistentReference as CFString
 /// What the user is told when asked to agree.
-public let kSecUseOperationPrompt: CFString = SecKey.useOperationPrompt
+public nonisolated(unsafe) let kSecUseOperationPrompt = SecKey.useOperationPrompt as CFString
+/// The older spelling of `kSecUseAuthenticationUIFail`: a `Bool`.
+public nonisolated(unsafe) let kSecUseNoAuthenticationUI = SecKey.useNoAuthenticationUI as CFString
 /// Whether the user may be asked: one of the `kSecUseAuthenticationUI…` constants.
-public let kSecUseAuthenticationUI: CFString = SecKey.useAuthenticationUI
+public nonisolated(unsafe) let kSecUseAuthenticationUI = SecKey.useAuthenticationUI as CFString
 /// An object that is handed to the program's own authentication.
-public let kSecUseAuthenticationContext: CFString = SecKey.useAuthenticationContext
+public nonisolated(unsafe) let kSecUseAuthenticationContext = SecKey.useAuthenticationContext as CFString
 /// The user may be asked.
-public let kSecUseAuthenticationUIAllow: CFString = SecKey.useAuthenticationUIAllow
+public nonisolated(unsafe) let kSecUseAuthenticationUIAllow = SecKey.useAuthenticationUIAllow as CFString
 /// Where the user would have to be asked, fail with `errSecInteractionNotAllowed`.
-public let kSecUseAuthenticationUIFail: CFString = SecKey.useAuthenticationUIFail
+public nonisolated(unsafe) let kSecUseAuthenticationUIFail = SecKey.useAuthenticationUIFail as CFString
 /// Leave out items for which the user would have to be asked.
-public let kSecUseAuthenticationUISkip: CFString = SecKey.useAuthenticationUISkip
+public nonisolated(unsafe) let kSecUseAuthenticationUISkip = SecKey.useAuthenticationUISkip as CFString
 /// Which of macOS's two keychains; a vault is like the one that `true` names, and the value changes nothing.
-public let kSecUseDataProtectionKeychain: CFString = SecKey.useDataProtectionKeychain
+public nonisolated(unsafe) let kSecUseDataProtectionKeychain = SecKey.useDataProtectionKeychain as CFString
 /// Searches items whether synchronizable or not.
-public let kSecAttrSynchronizableAny: CFString = SecKey.synchronizableAny
+public nonisolated(unsafe) let kSecAttrSynchronizableAny = SecKey.synchronizableAny as CFString

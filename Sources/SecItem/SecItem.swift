@@ -1,3 +1,4 @@
+public import Foundation
 internal import KeychainCore
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
@@ -12,7 +13,7 @@ internal import KeychainCore
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(KeychainFailure) in
-        let request = try ItemRequest(attributes)
+        let request = try ItemRequest(dictionary(attributes))
         let added = try ItemStore.add(request)
         result?.pointee = added.result(request.returns).map { $0 as AnyObject }
     }
@@ -34,7 +35,7 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     result?.pointee = nil
     return status { () throws(KeychainFailure) in
-        let request = try ItemRequest(query)
+        let request = try ItemRequest(dictionary(query))
         let found = try ItemStore.find(request)
         if request.limit ?? 1 == 1 {
             result?.pointee = found.first?.result(request.returns).map { $0 as AnyObject }
@@ -54,8 +55,8 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     status { () throws(KeychainFailure) in
-        let request = try ItemRequest(query)
-        try ItemStore.update(request, try ItemChanges(attributesToUpdate, of: request.itemClass))
+        let request = try ItemRequest(dictionary(query))
+        try ItemStore.update(request, try ItemChanges(dictionary(attributesToUpdate), of: request.itemClass))
     }
 }
 
@@ -66,7 +67,13 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 /// - Returns: `errSecItemNotFound`; else as `SecItemAdd`.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
-    status { () throws(KeychainFailure) in try ItemStore.remove(try ItemRequest(query)) }
+    status { () throws(KeychainFailure) in try ItemStore.remove(try ItemRequest(dictionary(query))) }
+}
+
+/// What a dictionary holds, in Swift's own types.
+private func dictionary(_ dictionary: CFDictionary) throws(KeychainFailure) -> [String: Any] {
+    guard let dictionary = dictionary as? [String: Any] else { throw KeychainFailure(.param, "a key of the dictionary is not a text") }
+    return dictionary
 }
 
 private func status(_ body: () throws(KeychainFailure) -> Void) -> OSStatus {

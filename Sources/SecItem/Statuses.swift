@@ -1,3 +1,4 @@
+public import Foundation
 internal import KeychainCore
 
 /// Apple's type of status codes.
@@ -5,7 +6,9 @@ public typealias OSStatus = Int32
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
 /// The sentence for a status code, or nil where Apple names none. `reserved` must be nil, as at Apple.
-public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? { StatusText.sentence(status) }
+public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {
+    StatusText.sentence(status).map { $0 as CFString }
+}
 
 /// No error, by its oldest name.
 public let noErr: OSStatus = 0
@@ -15,6 +18,8 @@ public let errSecSuccess: OSStatus = 0
 public let errSecUnimplemented: OSStatus = -4
 /// No space is left on the disk.
 public let errSecDiskFull: OSStatus = -34
+/// Another spelling of `errSecDiskFull`.
+public let errSecDskFull: OSStatus = -34
 /// Reading or writing failed.
 public let errSecIO: OSStatus = -36
 /// The file is open for writing already.
@@ -31,6 +36,8 @@ public let errSecUserCanceled: OSStatus = -128
 public let errSecBadReq: OSStatus = -909
 /// A component failed.
 public let errSecInternalComponent: OSStatus = -2070
+/// Core Foundation failed in an unknown way.
+public let errSecCoreFoundationUnknown: OSStatus = -4960
 /// No keychain is available.
 public let errSecNotAvailable: OSStatus = -25291
 /// The keychain cannot be changed.
@@ -143,6 +150,8 @@ public let errSecUnsupportedPadding: OSStatus = -26273
 public let errSecMissingEntitlement: OSStatus = -34018
 /// The keychain must be upgraded first, and is locked.
 public let errSecUpgradePending: OSStatus = -34019
+/// The program may not use this function.
+public let errSecRestrictedAPI: OSStatus = -34020
 /// The signature of a message is not valid.
 public let errSecMPSignatureInvalid: OSStatus = -25327
 /// The message is too old.

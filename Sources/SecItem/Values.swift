@@ -1,118 +1,120 @@
+public import Foundation
+
 // The values of dictionaries that stand for a choice, by Apple's names and with Apple's values.
 
 /// A password for a service.
-public let kSecClassGenericPassword: CFString = "genp"
+public nonisolated(unsafe) let kSecClassGenericPassword: CFString = "genp"
 /// A password for a server.
-public let kSecClassInternetPassword: CFString = "inet"
+public nonisolated(unsafe) let kSecClassInternetPassword: CFString = "inet"
 /// A certificate.
-public let kSecClassCertificate: CFString = "cert"
+public nonisolated(unsafe) let kSecClassCertificate: CFString = "cert"
 /// A cryptographic key.
-public let kSecClassKey: CFString = "keys"
+public nonisolated(unsafe) let kSecClassKey: CFString = "keys"
 /// A certificate with its private key.
-public let kSecClassIdentity: CFString = "idnt"
+public nonisolated(unsafe) let kSecClassIdentity: CFString = "idnt"
 /// While the vault is unlocked.
-public let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
+public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
 /// From the first unlocking on.
-public let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
+public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
 /// Always; in a vault, from the first unlocking on.
-public let kSecAttrAccessibleAlways: CFString = "dk"
+public nonisolated(unsafe) let kSecAttrAccessibleAlways: CFString = "dk"
 /// While the vault is unlocked, on this device.
-public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
+public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
 /// From the first unlocking on, on this device.
-public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
+public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
 /// Always, on this device; in a vault, from the first unlocking on.
-public let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
+public nonisolated(unsafe) let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
 /// As `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`: a vault has no passcode.
-public let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: CFString = "akpu"
+public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: CFString = "akpu"
 /// File Transfer Protocol.
-public let kSecAttrProtocolFTP: CFString = "ftp "
+public nonisolated(unsafe) let kSecAttrProtocolFTP: CFString = "ftp "
 /// An FTP account.
-public let kSecAttrProtocolFTPAccount: CFString = "ftpa"
+public nonisolated(unsafe) let kSecAttrProtocolFTPAccount: CFString = "ftpa"
 /// HTTP.
-public let kSecAttrProtocolHTTP: CFString = "http"
+public nonisolated(unsafe) let kSecAttrProtocolHTTP: CFString = "http"
 /// IRC.
-public let kSecAttrProtocolIRC: CFString = "irc "
+public nonisolated(unsafe) let kSecAttrProtocolIRC: CFString = "irc "
 /// NNTP.
-public let kSecAttrProtocolNNTP: CFString = "nntp"
+public nonisolated(unsafe) let kSecAttrProtocolNNTP: CFString = "nntp"
 /// POP3.
-public let kSecAttrProtocolPOP3: CFString = "pop3"
+public nonisolated(unsafe) let kSecAttrProtocolPOP3: CFString = "pop3"
 /// SMTP.
-public let kSecAttrProtocolSMTP: CFString = "smtp"
+public nonisolated(unsafe) let kSecAttrProtocolSMTP: CFString = "smtp"
 /// SOCKS.
-public let kSecAttrProtocolSOCKS: CFString = "sox "
+public nonisolated(unsafe) let kSecAttrProtocolSOCKS: CFString = "sox "
 /// IMAP.
-public let kSecAttrProtocolIMAP: CFString = "imap"
+public nonisolated(unsafe) let kSecAttrProtocolIMAP: CFString = "imap"
 /// LDAP.
-public let kSecAttrProtocolLDAP: CFString = "ldap"
+public nonisolated(unsafe) let kSecAttrProtocolLDAP: CFString = "ldap"
 /// AFP over AppleTalk.
-public let kSecAttrProtocolAppleTalk: CFString = "atlk"
+public nonisolated(unsafe) let kSecAttrProtocolAppleTalk: CFString = "atlk"
 /// AFP over TCP.
-public let kSecAttrProtocolAFP: CFString = "afp "
+public nonisolated(unsafe) let kSecAttrProtocolAFP: CFString = "afp "
 /// Telnet.
-public let kSecAttrProtocolTelnet: CFString = "teln"
+public nonisolated(unsafe) let kSecAttrProtocolTelnet: CFString = "teln"
 /// SSH.
-public let kSecAttrProtocolSSH: CFString = "ssh "
+public nonisolated(unsafe) let kSecAttrProtocolSSH: CFString = "ssh "
 /// FTP over TLS.
-public let kSecAttrProtocolFTPS: CFString = "ftps"
+public nonisolated(unsafe) let kSecAttrProtocolFTPS: CFString = "ftps"
 /// HTTPS.
-public let kSecAttrProtocolHTTPS: CFString = "htps"
+public nonisolated(unsafe) let kSecAttrProtocolHTTPS: CFString = "htps"
 /// An HTTP proxy.
-public let kSecAttrProtocolHTTPProxy: CFString = "htpx"
+public nonisolated(unsafe) let kSecAttrProtocolHTTPProxy: CFString = "htpx"
 /// An HTTPS proxy.
-public let kSecAttrProtocolHTTPSProxy: CFString = "htsx"
+public nonisolated(unsafe) let kSecAttrProtocolHTTPSProxy: CFString = "htsx"
 /// An FTP proxy.
-public let kSecAttrProtocolFTPProxy: CFString = "ftpx"
+public nonisolated(unsafe) let kSecAttrProtocolFTPProxy: CFString = "ftpx"
 /// SMB.
-public let kSecAttrProtocolSMB: CFString = "smb "
+public nonisolated(unsafe) let kSecAttrProtocolSMB: CFString = "smb "
 /// RTSP.
-public let kSecAttrProtocolRTSP: CFString = "rtsp"
+public nonisolated(unsafe) let kSecAttrProtocolRTSP: CFString = "rtsp"
 /// An RTSP proxy.
-public let kSecAttrProtocolRTSPProxy: CFString = "rtsx"
+public nonisolated(unsafe) let kSecAttrProtocolRTSPProxy: CFString = "rtsx"
 /// DAAP.
-public let kSecAttrProtocolDAAP: CFString = "daap"
+public nonisolated(unsafe) let kSecAttrProtocolDAAP: CFString = "daap"
 /// Remote Apple Events.
-public let kSecAttrProtocolEPPC: CFString = "eppc"
+public nonisolated(unsafe) let kSecAttrProtocolEPPC: CFString = "eppc"
 /// IPP.
-public let kSecAttrProtocolIPP: CFString = "ipp "
+public nonisolated(unsafe) let kSecAttrProtocolIPP: CFString = "ipp "
 /// NNTP over TLS.
-public let kSecAttrProtocolNNTPS: CFString = "ntps"
+public nonisolated(unsafe) let kSecAttrProtocolNNTPS: CFString = "ntps"
 /// LDAP over TLS.
-public let kSecAttrProtocolLDAPS: CFString = "ldps"
+public nonisolated(unsafe) let kSecAttrProtocolLDAPS: CFString = "ldps"
 /// Telnet over TLS.
-public let kSecAttrProtocolTelnetS: CFString = "tels"
+public nonisolated(unsafe) let kSecAttrProtocolTelnetS: CFString = "tels"
 /// IMAP over TLS.
-public let kSecAttrProtocolIMAPS: CFString = "imps"
+public nonisolated(unsafe) let kSecAttrProtocolIMAPS: CFString = "imps"
 /// IRC over TLS.
-public let kSecAttrProtocolIRCS: CFString = "ircs"
+public nonisolated(unsafe) let kSecAttrProtocolIRCS: CFString = "ircs"
 /// POP3 over TLS.
-public let kSecAttrProtocolPOP3S: CFString = "pops"
+public nonisolated(unsafe) let kSecAttrProtocolPOP3S: CFString = "pops"
 /// Windows NT LAN Manager.
-public let kSecAttrAuthenticationTypeNTLM: CFString = "ntlm"
+public nonisolated(unsafe) let kSecAttrAuthenticationTypeNTLM: CFString = "ntlm"
 /// Microsoft Network.
-public let kSecAttrAuthenticationTypeMSN: CFString = "msna"
+public nonisolated(unsafe) let kSecAttrAuthenticationTypeMSN: CFString = "msna"
 /// Distributed Password Authentication.
-public let kSecAttrAuthenticationTypeDPA: CFString = "dpaa"
+public nonisolated(unsafe) let kSecAttrAuthenticationTypeDPA: CFString = "dpaa"
 /// Remote Password Authentication.
-public let kSecAttrAuthenticationTypeRPA: CFString = "rpaa"
+public nonisolated(unsafe) let kSecAttrAuthenticationTypeRPA: CFString = "rpaa"
 /// HTTP Basic.
-public let kSecAttrAuthenticationTypeHTTPBasic: CFString = "http"
+public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTTPBasic: CFString = "http"
 /// HTTP Digest.
-public let kSecAttrAuthenticationTypeHTTPDigest: CFString = "httd"
+public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTTPDigest: CFString = "httd"
 /// A form on a page.
-public let kSecAttrAuthenticationTypeHTMLForm: CFString = "form"
+public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTMLForm: CFString = "form"
 /// The default; in a vault the same as none.
-public let kSecAttrAuthenticationTypeDefault: CFString = "dflt"
+public nonisolated(unsafe) let kSecAttrAuthenticationTypeDefault: CFString = "dflt"
 /// A public key.
-public let kSecAttrKeyClassPublic: CFString = "0"
+public nonisolated(unsafe) let kSecAttrKeyClassPublic: CFString = "0"
 /// A private key.
-public let kSecAttrKeyClassPrivate: CFString = "1"
+public nonisolated(unsafe) let kSecAttrKeyClassPrivate: CFString = "1"
 /// A symmetric key.
-public let kSecAttrKeyClassSymmetric: CFString = "2"
+public nonisolated(unsafe) let kSecAttrKeyClassSymmetric: CFString = "2"
 /// RSA.
-public let kSecAttrKeyTypeRSA: CFString = "42"
+public nonisolated(unsafe) let kSecAttrKeyTypeRSA: CFString = "42"
 /// Elliptic curves; another name of the next.
-public let kSecAttrKeyTypeEC: CFString = "73"
+public nonisolated(unsafe) let kSecAttrKeyTypeEC: CFString = "73"
 /// Elliptic curves over prime fields.
-public let kSecAttrKeyTypeECSECPrimeRandom: CFString = "73"
+public nonisolated(unsafe) let kSecAttrKeyTypeECSECPrimeRandom: CFString = "73"
 /// AES.
-public let kSecAttrKeyTypeAES: CFString = "2147483649"
+public nonisolated(unsafe) let kSecAttrKeyTypeAES: CFString = "2147483649"

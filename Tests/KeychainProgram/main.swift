@@ -29,8 +29,10 @@ do {
         print(try keychain.get(argument(1)) ?? "nothing")
     case "service": print(Keychain().service)
     case "status":
-        let query = [kSecClass: kSecClassGenericPassword, kSecAttrService: "program", kSecReturnData: true] as CFDictionary
-        print(SecItemCopyMatching(query, nil))
+        let query =
+            [kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "program", kSecReturnData as String: true]
+            as CFDictionary
+        print(SecItemCopyMatching(query as CFDictionary, nil))
     default: print("no such command")
     }
 } catch let status as Status {

@@ -9,19 +9,25 @@ extension KeychainTests {
         @Test("have 31 protocols with Apple's codes")
         func protocols() {
             let expected: [(ProtocolType, String, String)] = [
-                (.ftp, kSecAttrProtocolFTP, "FTP"), (.ftpAccount, kSecAttrProtocolFTPAccount, "FTPAccount"),
-                (.http, kSecAttrProtocolHTTP, "HTTP"), (.irc, kSecAttrProtocolIRC, "IRC"), (.nntp, kSecAttrProtocolNNTP, "NNTP"),
-                (.pop3, kSecAttrProtocolPOP3, "POP3"), (.smtp, kSecAttrProtocolSMTP, "SMTP"), (.socks, kSecAttrProtocolSOCKS, "SOCKS"),
-                (.imap, kSecAttrProtocolIMAP, "IMAP"), (.ldap, kSecAttrProtocolLDAP, "LDAP"),
-                (.appleTalk, kSecAttrProtocolAppleTalk, "AppleTalk"), (.afp, kSecAttrProtocolAFP, "AFP"),
-                (.telnet, kSecAttrProtocolTelnet, "Telnet"), (.ssh, kSecAttrProtocolSSH, "SSH"), (.ftps, kSecAttrProtocolFTPS, "FTPS"),
-                (.https, kSecAttrProtocolHTTPS, "HTTPS"), (.httpProxy, kSecAttrProtocolHTTPProxy, "HTTPProxy"),
-                (.httpsProxy, kSecAttrProtocolHTTPSProxy, "HTTPSProxy"), (.ftpProxy, kSecAttrProtocolFTPProxy, "FTPProxy"),
-                (.smb, kSecAttrProtocolSMB, "SMB"), (.rtsp, kSecAttrProtocolRTSP, "RTSP"),
-                (.rtspProxy, kSecAttrProtocolRTSPProxy, "RTSPProxy"), (.daap, kSecAttrProtocolDAAP, "DAAP"),
-                (.eppc, kSecAttrProtocolEPPC, "EPPC"), (.ipp, kSecAttrProtocolIPP, "IPP"), (.nntps, kSecAttrProtocolNNTPS, "NNTPS"),
-                (.ldaps, kSecAttrProtocolLDAPS, "LDAPS"), (.telnetS, kSecAttrProtocolTelnetS, "TelnetS"),
-                (.imaps, kSecAttrProtocolIMAPS, "IMAPS"), (.ircs, kSecAttrProtocolIRCS, "IRCS"), (.pop3S, kSecAttrProtocolPOP3S, "POP3S"),
+                (.ftp, kSecAttrProtocolFTP as String, "FTP"), (.ftpAccount, kSecAttrProtocolFTPAccount as String, "FTPAccount"),
+                (.http, kSecAttrProtocolHTTP as String, "HTTP"), (.irc, kSecAttrProtocolIRC as String, "IRC"),
+                (.nntp, kSecAttrProtocolNNTP as String, "NNTP"),
+                (.pop3, kSecAttrProtocolPOP3 as String, "POP3"), (.smtp, kSecAttrProtocolSMTP as String, "SMTP"),
+                (.socks, kSecAttrProtocolSOCKS as String, "SOCKS"),
+                (.imap, kSecAttrProtocolIMAP as String, "IMAP"), (.ldap, kSecAttrProtocolLDAP as String, "LDAP"),
+                (.appleTalk, kSecAttrProtocolAppleTalk as String, "AppleTalk"), (.afp, kSecAttrProtocolAFP as String, "AFP"),
+                (.telnet, kSecAttrProtocolTelnet as String, "Telnet"), (.ssh, kSecAttrProtocolSSH as String, "SSH"),
+                (.ftps, kSecAttrProtocolFTPS as String, "FTPS"),
+                (.https, kSecAttrProtocolHTTPS as String, "HTTPS"), (.httpProxy, kSecAttrProtocolHTTPProxy as String, "HTTPProxy"),
+                (.httpsProxy, kSecAttrProtocolHTTPSProxy as String, "HTTPSProxy"),
+                (.ftpProxy, kSecAttrProtocolFTPProxy as String, "FTPProxy"),
+                (.smb, kSecAttrProtocolSMB as String, "SMB"), (.rtsp, kSecAttrProtocolRTSP as String, "RTSP"),
+                (.rtspProxy, kSecAttrProtocolRTSPProxy as String, "RTSPProxy"), (.daap, kSecAttrProtocolDAAP as String, "DAAP"),
+                (.eppc, kSecAttrProtocolEPPC as String, "EPPC"), (.ipp, kSecAttrProtocolIPP as String, "IPP"),
+                (.nntps, kSecAttrProtocolNNTPS as String, "NNTPS"),
+                (.ldaps, kSecAttrProtocolLDAPS as String, "LDAPS"), (.telnetS, kSecAttrProtocolTelnetS as String, "TelnetS"),
+                (.imaps, kSecAttrProtocolIMAPS as String, "IMAPS"), (.ircs, kSecAttrProtocolIRCS as String, "IRCS"),
+                (.pop3S, kSecAttrProtocolPOP3S as String, "POP3S"),
             ]
             #expect(expected.count == 31 && ProtocolType.allCases == expected.map(\.0))
             for (type, code, name) in expected {
@@ -51,36 +57,47 @@ extension KeychainTests {
         @Test("have 8 kinds of authentication, 7 accessibilities and 2 classes with Apple's codes")
         func others() {
             let types: [(AuthenticationType, String, String)] = [
-                (.ntlm, kSecAttrAuthenticationTypeNTLM, "NTLM"), (.msn, kSecAttrAuthenticationTypeMSN, "MSN"),
-                (.dpa, kSecAttrAuthenticationTypeDPA, "DPA"), (.rpa, kSecAttrAuthenticationTypeRPA, "RPA"),
-                (.httpBasic, kSecAttrAuthenticationTypeHTTPBasic, "HTTPBasic"),
-                (.httpDigest, kSecAttrAuthenticationTypeHTTPDigest, "HTTPDigest"),
-                (.htmlForm, kSecAttrAuthenticationTypeHTMLForm, "HTMLForm"), (.default, kSecAttrAuthenticationTypeDefault, "Default"),
+                (.ntlm, kSecAttrAuthenticationTypeNTLM as String, "NTLM"), (.msn, kSecAttrAuthenticationTypeMSN as String, "MSN"),
+                (.dpa, kSecAttrAuthenticationTypeDPA as String, "DPA"), (.rpa, kSecAttrAuthenticationTypeRPA as String, "RPA"),
+                (.httpBasic, kSecAttrAuthenticationTypeHTTPBasic as String, "HTTPBasic"),
+                (.httpDigest, kSecAttrAuthenticationTypeHTTPDigest as String, "HTTPDigest"),
+                (.htmlForm, kSecAttrAuthenticationTypeHTMLForm as String, "HTMLForm"),
+                (.default, kSecAttrAuthenticationTypeDefault as String, "Default"),
             ]
             #expect(AuthenticationType.allCases == types.map(\.0))
             for (type, code, name) in types {
                 #expect(type.rawValue == code && type.description == name && AuthenticationType(rawValue: code) == type)
             }
             let accessibilities: [(Accessibility, String, String)] = [
-                (.whenUnlocked, kSecAttrAccessibleWhenUnlocked, "WhenUnlocked"),
-                (.afterFirstUnlock, kSecAttrAccessibleAfterFirstUnlock, "AfterFirstUnlock"), (.always, kSecAttrAccessibleAlways, "Always"),
-                (.whenPasscodeSetThisDeviceOnly, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly, "WhenPasscodeSetThisDeviceOnly"),
-                (.whenUnlockedThisDeviceOnly, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, "WhenUnlockedThisDeviceOnly"),
-                (.afterFirstUnlockThisDeviceOnly, kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly, "AfterFirstUnlockThisDeviceOnly"),
-                (.alwaysThisDeviceOnly, kSecAttrAccessibleAlwaysThisDeviceOnly, "AlwaysThisDeviceOnly"),
+                (.whenUnlocked, kSecAttrAccessibleWhenUnlocked as String, "WhenUnlocked"),
+                (.afterFirstUnlock, kSecAttrAccessibleAfterFirstUnlock as String, "AfterFirstUnlock"),
+                (.always, kSecAttrAccessibleAlways as String, "Always"),
+                (
+                    .whenPasscodeSetThisDeviceOnly, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly as String,
+                    "WhenPasscodeSetThisDeviceOnly"
+                ),
+                (.whenUnlockedThisDeviceOnly, kSecAttrAccessibleWhenUnlockedThisDeviceOnly as String, "WhenUnlockedThisDeviceOnly"),
+                (
+                    .afterFirstUnlockThisDeviceOnly, kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly as String,
+                    "AfterFirstUnlockThisDeviceOnly"
+                ),
+                (.alwaysThisDeviceOnly, kSecAttrAccessibleAlwaysThisDeviceOnly as String, "AlwaysThisDeviceOnly"),
             ]
             #expect(Accessibility.allCases == accessibilities.map(\.0))
             for (accessibility, code, name) in accessibilities {
                 #expect(
                     accessibility.rawValue == code && accessibility.description == name && Accessibility(rawValue: code) == accessibility)
             }
-            #expect(ItemClass(rawValue: kSecClassGenericPassword) == .genericPassword && ItemClass(rawValue: kSecClassKey) == nil)
-            #expect(ItemClass(rawValue: kSecClassInternetPassword) == .internetPassword)
+            #expect(
+                ItemClass(rawValue: kSecClassGenericPassword as String) == .genericPassword
+                    && ItemClass(rawValue: kSecClassKey as String) == nil)
+            #expect(ItemClass(rawValue: kSecClassInternetPassword as String) == .internetPassword)
             #expect(
                 ItemClass.genericPassword.description == "GenericPassword" && ItemClass.internetPassword.description == "InternetPassword")
-            #expect(AuthenticationUI.allow.rawValue == kSecUseAuthenticationUIAllow && AuthenticationUI.allow.description == "allow")
-            #expect(AuthenticationUI.fail.rawValue == kSecUseAuthenticationUIFail && AuthenticationUI.fail.description == "fail")
-            #expect(AuthenticationUI.skip.rawValue == kSecUseAuthenticationUISkip && AuthenticationUI.skip.description == "skip")
+            #expect(
+                AuthenticationUI.allow.rawValue == kSecUseAuthenticationUIAllow as String && AuthenticationUI.allow.description == "allow")
+            #expect(AuthenticationUI.fail.rawValue == kSecUseAuthenticationUIFail as String && AuthenticationUI.fail.description == "fail")
+            #expect(AuthenticationUI.skip.rawValue == kSecUseAuthenticationUISkip as String && AuthenticationUI.skip.description == "skip")
         }
 
         @Test("have policies with the values of Apple's access control flags")
@@ -120,7 +137,7 @@ extension KeychainTests {
             #expect(KeychainAccessErrorDomain == "com.kishikawakatsumi.KeychainAccess.error" && bridged.code == -25293)
             #expect(error.localizedDescription == Status.authFailed.description && Status.authFailed.errorCode == -25293)
             #expect(Status.authFailed.errorUserInfo[NSLocalizedDescriptionKey] as? String == Status.authFailed.description)
-            #expect(SecCopyErrorMessageString(errSecAuthFailed, nil) == Status.authFailed.description)
+            #expect(SecCopyErrorMessageString(errSecAuthFailed, nil) as String? == Status.authFailed.description)
             #expect(SecCopyErrorMessageString(12345, nil) == nil)
         }
     }

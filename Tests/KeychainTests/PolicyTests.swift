@@ -37,7 +37,7 @@ extension KeychainTests {
             #expect(try plain.get("k") == "1")
             // No constraint at all asks nobody.
             try Keychain(service: "s").accessibility(.always, authenticationPolicy: []).set("3", key: "k")
-            #expect(plain[attributes: "k"]?.accessible == kSecAttrAccessibleAlways && plain["k"] == "3")
+            #expect(plain[attributes: "k"]?.accessible == kSecAttrAccessibleAlways as String && plain["k"] == "3")
         }
 
         @Test("is asked for by each reading of its secret, and by nothing else")
@@ -51,7 +51,8 @@ extension KeychainTests {
             #expect(try plain.get("k") == "secret 2")
             #expect(try plain.authenticationPrompt("Why?").authenticationContext("context" as AnyObject).getData("k") != nil)
             let policy = plain[attributes: "k"]?.accessControl
-            #expect(policy?.flags == guarded.authenticationPolicy?.rawValue && policy?.protection == kSecAttrAccessibleWhenUnlocked)
+            #expect(
+                policy?.flags == guarded.authenticationPolicy?.rawValue && policy?.protection == kSecAttrAccessibleWhenUnlocked as String)
             let bits = (1 << 1) | (1 << 14) | (1 << 4)
             #expect(asked.questions.all == ["s k \(bits) - -", "s k \(bits) Why? context", "s k \(bits) - -"])
             #expect(Keychain.authenticate?(AuthenticationRequest.sample) == true && asked.questions.all.count == 4)
@@ -94,8 +95,9 @@ extension KeychainTests {
         func secItem() throws {
             let control = try #require(SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways as CFTypeRef, .userPresence, nil))
             let item: [String: Any] = [
-                kSecClass: kSecClassGenericPassword, kSecAttrService: "s", kSecAttrAccount: "k", kSecAttrAccessControl: control,
-                kSecValueData: Data("1".utf8),
+                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s", kSecAttrAccount as String: "k",
+                kSecAttrAccessControl as String: control,
+                kSecValueData as String: Data("1".utf8),
             ]
             #expect(SecItemAdd(item as CFDictionary, nil) == errSecUnimplemented)
             let asked = Lines()
@@ -108,18 +110,25 @@ extension KeychainTests {
             #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
             var result: CFTypeRef?
             let query: [String: Any] = [
-                kSecClass: kSecClassGenericPassword, kSecReturnData: true, kSecReturnAttributes: true, kSecUseOperationPrompt: "Why?",
-                kSecUseAuthenticationContext: "context", kSecUseAuthenticationUI: kSecUseAuthenticationUIAllow,
+                kSecClass as String: kSecClassGenericPassword, kSecReturnData as String: true, kSecReturnAttributes as String: true,
+                kSecUseOperationPrompt as String: "Why?",
+                kSecUseAuthenticationContext as String: "context", kSecUseAuthenticationUI as String: kSecUseAuthenticationUIAllow,
             ]
             #expect(SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess && asked.all == ["s k 1 Why? context"])
-            #expect(((result as? [String: Any])?[kSecAttrAccessControl] as? SecAccessControl)?.flags == 1)
+            #expect(((result as? [String: Any])?[kSecAttrAccessControl as String] as? SecAccessControl)?.flags == 1)
             #expect(
-                SecItemCopyMatching(query.merging([kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]) { $1 }, nil)
+                SecItemCopyMatching(
+                    query.merging([kSecUseAuthenticationUI as String: kSecUseAuthenticationUIFail]) { $1 } as CFDictionary, nil)
                     == errSecInteractionNotAllowed)
             #expect(
-                SecItemCopyMatching(query.merging([kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]) { $1 }, nil) == errSecItemNotFound
+                SecItemCopyMatching(
+                    query.merging([kSecUseAuthenticationUI as String: kSecUseAuthenticationUISkip]) { $1 } as CFDictionary, nil)
+                    == errSecItemNotFound
             )
-            #expect(SecItemCopyMatching(query.merging([kSecAttrAccessControl: control]) { $1 }, nil) == errSecParam)
+            // An access control in a query is not matched, as at Apple.
+            let other = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways, .devicePasscode, nil) as Any
+            #expect(
+                SecItemCopyMatching(query.merging([kSecAttrAccessControl as String: other]) { $1 } as CFDictionary, nil) == errSecSuccess)
             SecItemVault.setAuthentication(nil)
             #expect(SecItemCopyMatching(query as CFDictionary, nil) == errSecInteractionNotAllowed)
             var error: Unmanaged<CFError>?

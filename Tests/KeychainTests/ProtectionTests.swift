@@ -31,7 +31,7 @@ extension KeychainTests {
             }
             fails(.interactionNotAllowed, saying: "locked") { try keychain.set("1", key: "new") }
             fails(.interactionNotAllowed) { try keychain.remove("Always") }
-            #expect(SecItemAdd([kSecClass: kSecClassKey], nil) == errSecInteractionNotAllowed)
+            #expect(SecItemAdd([kSecClass as String: kSecClassKey], nil) == errSecInteractionNotAllowed)
             // The program gave the vault, so the program unlocks it.
             fails(.param, saying: "gave") { try Keychain.unlock() }
             #expect(SecItemVault.unlock() == errSecParam)
@@ -51,7 +51,7 @@ extension KeychainTests {
             try keychain.set("free", key: "f")
             #expect(
                 try keychain.get("b") == "bound"
-                    && keychain[attributes: "b"]?.accessible == kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly)
+                    && keychain[attributes: "b"]?.accessible == kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly as String)
             for other in [try openVault(used.path), try openVault(used.path, device: Device.random())] {
                 used.use(other)
                 fails(.dataNotAvailable, saying: "device") { _ = try keychain.get("b") }
@@ -85,11 +85,13 @@ extension KeychainTests {
             try ci.remove("nothing")
             ci["k"] = "changed"
             ci["k"] = nil
-            let group: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrAccessGroup: "home"]
-            #expect(SecItemCopyMatching(group.merging([kSecReturnData: true]) { $1 }, nil) == errSecAuthFailed)
-            #expect(SecItemCopyMatching(group.merging([kSecReturnAttributes: true]) { $1 }, nil) == errSecSuccess)
-            #expect(SecItemAdd(group, nil) == errSecAuthFailed && SecItemUpdate(group, [kSecAttrLabel: "x"]) == errSecAuthFailed)
-            #expect(SecItemDelete(group) == errSecAuthFailed)
+            let group: [String: Any] = [kSecClass as String: kSecClassGenericPassword, kSecAttrAccessGroup as String: "home"]
+            #expect(SecItemCopyMatching(group.merging([kSecReturnData as String: true]) { $1 } as CFDictionary, nil) == errSecAuthFailed)
+            #expect(SecItemCopyMatching(group.merging([kSecReturnAttributes as String: true]) { $1 } as CFDictionary, nil) == errSecSuccess)
+            #expect(
+                SecItemAdd(group as CFDictionary, nil) == errSecAuthFailed
+                    && SecItemUpdate(group as CFDictionary, [kSecAttrLabel as String: "x"]) == errSecAuthFailed)
+            #expect(SecItemDelete(group as CFDictionary) == errSecAuthFailed)
             #expect(try Data(contentsOf: URL(fileURLWithPath: used.path)) == bytes)
             #expect(used.said.all.allSatisfy { $0.contains("'\(used.path)'") } && !used.said.all.joined().contains("secret\""))
             // Opened for reading only, as a file of somebody else's is, it is refused in the same words.

@@ -35,10 +35,12 @@ extension KeychainTests {
 
         @Test("is an answer, not a failure that is told, for items that are there or not")
         func answers() throws {
-            let item: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: "s", kSecAttrAccount: "k"]
-            #expect(SecItemCopyMatching(item, nil) == errSecItemNotFound)
+            let item: [String: Any] = [
+                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s", kSecAttrAccount as String: "k",
+            ]
+            #expect(SecItemCopyMatching(item as CFDictionary, nil) == errSecItemNotFound)
             #expect(SecItemVault.lastFailure == "the vault '\(used.path)': no item matches (-25300)")
-            #expect(SecItemAdd(item, nil) == errSecSuccess && SecItemAdd(item, nil) == errSecDuplicateItem)
+            #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess && SecItemAdd(item as CFDictionary, nil) == errSecDuplicateItem)
             #expect(try keychain.get("none") == nil && used.said.all.isEmpty)
         }
 
@@ -48,7 +50,7 @@ extension KeychainTests {
             used.use(try openVault(used.path, writable: false))
             fails(.readOnly, saying: used.path) { try keychain.set("2", key: "k") }
             fails(.readOnly) { try keychain.remove("k") }
-            #expect(SecItemUpdate([kSecClass: kSecClassGenericPassword], [kSecAttrLabel: "x"]) == errSecReadOnly)
+            #expect(SecItemUpdate([kSecClass as String: kSecClassGenericPassword], [kSecAttrLabel as String: "x"]) == errSecReadOnly)
             #expect(try keychain.get("k") == "1")
         }
 

@@ -30,17 +30,18 @@ extension KeychainTests {
                 service: "service", groupId: "group", accesibility: .afterFirstUnlock, securityClass: securityClass, logger: logger)
             let secret = Data("s3cret".utf8)
             #expect(!store.update(data: secret, key: "k") && store.fetch(key: "k") == nil && !store.delete(key: "k"))
-            #expect(
-                store.save(data: secret, key: "k") && !store.save(data: secret, key: "k") && store.save(data: Data("2".utf8), key: "other"))
-            #expect(store.fetch(key: "k") == secret)
+            #expect(store.save(data: Data("s3cret 0".utf8), key: "k") && store.save(data: secret, key: "k"))
+            #expect(store.save(data: Data("2".utf8), key: "other") && store.fetch(key: "k") == secret)
             #expect(store.update(data: Data("s3cret 2".utf8), key: "k") && store.fetch(key: "k") == Data("s3cret 2".utf8))
             let elsewhere = KeychainStore(service: "service", accesibility: .afterFirstUnlock, securityClass: securityClass, logger: nil)
             #expect(elsewhere.fetch(key: "k") == nil && elsewhere.save(data: Data(), key: "k"))
             #expect(store.delete(key: "k") && store.fetch(key: "k") == nil && store.fetch(key: "other") == Data("2".utf8))
             #expect(elsewhere.fetch(key: "k") == Data())
             #expect(logged.contains("key=k") && logged.contains("service=service") && !logged.contains("s3cret"))
-            #expect(!logged.contains(secret.base64EncodedString()) && logged.contains("error keychain item failed"))
-            #expect(logged.contains("status=-25299"))
+            #expect(!logged.contains(secret.base64EncodedString()) && !logged.contains("error keychain item failed"))
+            used.use(try openVault(used.path, writable: false))
+            #expect(
+                !store.save(data: secret, key: "k") && logged.contains("error keychain item failed") && logged.contains("status=-25292"))
         }
 
         @Test("keep them with every accessibility", arguments: KeychainAccesibility.allCases)
@@ -49,10 +50,10 @@ extension KeychainTests {
             let store = KeychainStore(service: "s", accesibility: accesibility, securityClass: .genericPassword, logger: nil)
             #expect(store.save(data: Data([1]), key: "k") && store.update(data: Data([2]), key: "k"))
             let constants: [KeychainAccesibility: String] = [
-                .whenUnlocked: kSecAttrAccessibleWhenUnlocked, .afterFirstUnlock: kSecAttrAccessibleAfterFirstUnlock,
-                .whenPasscodeSetThisDeviceOnly: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly,
-                .whenUnlockedThisDeviceOnly: kSecAttrAccessibleWhenUnlockedThisDeviceOnly,
-                .afterFirstUnlockThisDeviceOnly: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
+                .whenUnlocked: kSecAttrAccessibleWhenUnlocked as String, .afterFirstUnlock: kSecAttrAccessibleAfterFirstUnlock as String,
+                .whenPasscodeSetThisDeviceOnly: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly as String,
+                .whenUnlockedThisDeviceOnly: kSecAttrAccessibleWhenUnlockedThisDeviceOnly as String,
+                .afterFirstUnlockThisDeviceOnly: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly as String,
             ]
             #expect(Keychain(service: "s")[attributes: "k"]?.accessible == constants[accesibility])
             used.vault.lock()
@@ -83,21 +84,54 @@ extension KeychainTests {
 
         @Test("keep Codable values with any encoder")
         func objects() throws {
-            let store: some ObjectKeyValueStore = KeychainStore(
-                service: "s", accesibility: .afterFirstUnlock, securityClass: .genericPassword, logger: nil)
+            let bytes = KeychainStore(service: "s", accesibility: .afterFirstUnlock, securityClass: .genericPassword, logger: nil)
+            let store: some CodableKeyValueStore = ObjectKeyValueStore(encoder: JSONEncoder(), decoder: JSONDecoder(), store: bytes)
             let value = Settings(name: "a", numbers: [1, 2])
-            #expect(try store.fetch(Settings.self, key: "json") == nil && !store.update(object: value, key: "json"))
-            #expect(try store.save(object: value, key: "json") && !store.save(object: value, key: "json"))
-            #expect(try store.fetch(Settings.self, key: "json") == value)
-            #expect(try store.update(object: Settings(name: "b", numbers: []), key: "json"))
-            #expect(try store.fetch(Settings.self, key: "json")?.name == "b")
-            #expect(try store.save(object: value, key: "plist", encoder: PropertyListEncoder()))
-            #expect(try store.fetch(Settings.self, key: "plist", decoder: PropertyListDecoder()) == value)
-            #expect(try store.save(object: value, key: "own", encoder: Lines()))
-            #expect(try store.fetch(Settings.self, key: "own", decoder: Lines()) == value)
-            #expect(store.fetch(key: "own")?.starts(with: Data("coded\n".utf8)) == true)
-            #expect(throws: DecodingError.self) { _ = try store.fetch(Settings.self, key: "plist") }
-            #expect(throws: EncodingError.self) { _ = try store.save(object: Double.nan, key: "nan") }
+            #expect(try store.fetch(key: "json", type: Settings.self) == nil && !store.update(element: value, key: "json"))
+            #expect(try store.save(element: value, key: "json") && store.save(element: value, key: "json"))
+            #expect(try store.fetch(key: "json", type: Settings.self) == value)
+            #expect(try store.update(element: Settings(name: "b", numbers: []), key: "json"))
+            #expect(try store.fetch(key: "json", type: Settings.self)?.name == "b")
+            let lists = ObjectKeyValueStore(encoder: PropertyListEncoder(), decoder: PropertyListDecoder(), store: bytes)
+            #expect(try lists.save(element: value, key: "plist") && lists.fetch(key: "plist", type: Settings.self) == value)
+            let own = ObjectKeyValueStore(encoder: Lines(), decoder: Lines(), store: bytes)
+            #expect(try own.save(element: value, key: "own") && own.fetch(key: "own", type: Settings.self) == value)
+            #expect(bytes.fetch(key: "own")?.starts(with: Data("coded\n".utf8)) == true)
+            #expect(throws: DecodingError.self) { _ = try store.fetch(key: "plist", type: Settings.self) }
+            #expect(throws: EncodingError.self) { _ = try store.save(element: Double.nan, key: "nan") }
+            #expect(store.delete(key: "json") && !store.delete(key: "json") && bytes["json"] == nil)
+            // JSON unless said otherwise.
+            #expect(try ObjectKeyValueStore(store: bytes).save(element: [1, 2], key: "array") && bytes["array"] == Data("[1,2]".utf8))
+        }
+
+        /// A store of somebody else's, that has the four functions only.
+        private struct OwnStore: KeyValueStore {
+            let inner: KeychainStore
+
+            func save(data: Data, key: String) -> Bool { inner.save(data: data, key: key) }
+            func update(data: Data, key: String) -> Bool { inner.update(data: data, key: key) }
+            func delete(key: String) -> Bool { inner.delete(key: key) }
+            func fetch(key: String) -> Data? { inner.fetch(key: key) }
+        }
+
+        @Test("replace what a key has when it is saved again, and have a subscript (D12)")
+        func replacing() throws {
+            let store = KeychainStore(service: "s", accesibility: .whenUnlocked, securityClass: .genericPassword, logger: nil)
+            store["k"] = Data("1".utf8)
+            let reference = Keychain(service: "s")[attributes: "k"]?.persistentRef
+            store["k"] = Data("2".utf8)
+            #expect(store["k"] == Data("2".utf8) && reference != nil)
+            // The same item, with the store's accessibility.
+            let other = KeychainStore(service: "s", accesibility: .afterFirstUnlock, securityClass: .genericPassword, logger: nil)
+            #expect(other.save(data: Data("3".utf8), key: "k"))
+            let attributes = Keychain(service: "s")[attributes: "k"]
+            #expect(attributes?.persistentRef == reference && attributes?.accessible == kSecAttrAccessibleAfterFirstUnlock as String)
+            store["k"] = nil
+            #expect(store["k"] == nil && Keychain(service: "s").allKeys().isEmpty)
+            var own = OwnStore(inner: store)
+            own["k"] = Data("4".utf8)
+            own = OwnStore(inner: other)
+            #expect(own["k"] == Data("4".utf8))
         }
 
         private enum Credential: String, CaseIterable, Sendable {

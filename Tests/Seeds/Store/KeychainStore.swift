@@ -34,8 +34,8 @@ public struct KeychainStore: KeyValueStore {
 
     public func save(data: Data, key: String) -> Bool {
         var item = item(key)
-        item[kSecValueData] = data
-        item[kSecAttrAccessible] = accesibility.value
+        item[kSecValueData as String] = data
+        item[kSecAttrAccessible as String] = accesibility.value
         return log(SecItemAdd(item as CFDictionary, nil))
     }
 
@@ -47,14 +47,14 @@ public struct KeychainStore: KeyValueStore {
 
     public func fetch(key: String) -> Data? {
         var query = item(key)
-        query[kSecReturnData] = true
+        query[kSecReturnData as String] = true
         var result: AnyObject?
         return log(SecItemCopyMatching(query as CFDictionary, &result)) ? result as? Data : nil
     }
 
     private func item(_ key: String) -> [String: Any] {
-        var item: [String: Any] = [kSecClass: securityClass.value, kSecAttrService: service, kSecAttrAccount: key]
-        if let groupId { item[kSecAttrAccessGroup] = groupId }
+        var item: [String: Any] = [kSecClass as String: securityClass.value, kSecAttrService as String: service, kSecAttrAccount as String: key]
+        if let groupId { item[kSecAttrAccessGroup as String] = groupId }
         return item
     }
 

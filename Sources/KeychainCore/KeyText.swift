@@ -1,0 +1,65 @@
+internal import VaultFmt
+
+/// Any bytes as the text of an item key's field, and back.
+///
+/// UTF-8 stays as it is. Other bytes are U+FDD0 followed by their hexadecimal digits in lower case, and so are texts that begin with U+FDD0 themselves: no two values
+/// have one text. U+FDD0 is a noncharacter, which Unicode reserves for the inner use of programs.
+enum KeyText {
+    /// U+FDD0 in UTF-8.
+    private static let mark: [UInt8] = [0xEF, 0xB7, 0x90]
+
+    /// The text of a field that holds these bytes.
+    static func encode(_ bytes: [UInt8]) -> String {
+        if !bytes.starts(with: mark), let text = String(validating: bytes, as: UTF8.self) { return text }
+        let digits = Array("0123456789abcdef".utf8)
+        var out = mark
+        out.reserveCapacity(mark.count + 2 * bytes.count)
+        for byte in bytes {
+            out.append(digits[Int(byte >> 4)])
+            out.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    /// What a field's text holds: a text, or bytes that are not UTF-8. A text that `encode` never makes is what it is.
+    static func decode(_ text: String) -> AttributeValue {
+        let all = Array(text.utf8)
+        guard all.starts(with: mark), let bytes = bytes(all[mark.count...]), Array(encode(bytes).utf8) == all else { return .text(text) }
+        return String(validating: bytes, as: UTF8.self).map { .text($0) } ?? .bytes(bytes)
+    }
+
+    private static func bytes(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        let values = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+        guard values.count == digits.count else { return nil }
+        return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
+    }
+}
+
+/// Which attributes of an item were given in the other one of two types: as bytes where texts are usual, or the other way round.
+struct OtherTypes: Equatable {
+    /// The attribute of a vault's item that lists them, by their codes.
+    static let name = "keychain-types"
+
+    private(set) var codes: Set<String> = []
+
+    init() {}
+
+    init(_ item: Item) { codes = Set((item.attributes.string(Self.name) ?? "").split(separator: " ").map { String($0) }) }
+
+    func contains(_ code: String) -> Bool { codes.contains(code) }
+
+    /// Notes the types of new values.
+    mutating func note(_ values: [String: AttributeValue], _ table: AttributeTable) {
+        for (code, value) in values {
+            switch (table[code]?.kind, value) {
+            case (.textOrBytes, .bytes), (.bytesOrText, .text): codes.insert(code)
+            case (.textOrBytes, _), (.bytesOrText, _): codes.remove(code)
+            default: break
+            }
+        }
+    }
+
+    /// The attribute's value, or nil for none.
+    var stored: [UInt8]? { codes.isEmpty ? nil : Array(codes.sorted().joined(separator: " ").utf8) }
+}

@@ -1,0 +1,641 @@
+// Codes of certificates, signatures and Apple's cryptographic modules, by Apple's names: a vault returns none but `errSecConversionError`,
+// and code that names them compiles.
+
+/// The service is not available.
+public let errSecServiceNotAvailable: OSStatus = -67585
+/// The client's id does not suffice.
+public let errSecInsufficientClientID: OSStatus = -67586
+/// The device was reset.
+public let errSecDeviceReset: OSStatus = -67587
+/// The device failed.
+public let errSecDeviceFailed: OSStatus = -67588
+/// A subject could not be added to the access control list.
+public let errSecAppleAddAppACLSubject: OSStatus = -67589
+/// The public key is incomplete.
+public let errSecApplePublicKeyIncomplete: OSStatus = -67590
+/// The signature does not fit.
+public let errSecAppleSignatureMismatch: OSStatus = -67591
+/// The key's start date is not valid.
+public let errSecAppleInvalidKeyStartDate: OSStatus = -67592
+/// The key's end date is not valid.
+public let errSecAppleInvalidKeyEndDate: OSStatus = -67593
+/// A rollback to SSL 2 was noticed.
+public let errSecAppleSSLv2Rollback: OSStatus = -67595
+/// A quota is exhausted.
+public let errSecQuotaExceeded: OSStatus = -67596
+/// The file is too big.
+public let errSecFileTooBig: OSStatus = -67597
+/// The database holds an unsound blob.
+public let errSecInvalidDatabaseBlob: OSStatus = -67598
+/// The database holds an unsound key blob.
+public let errSecInvalidKeyBlob: OSStatus = -67599
+/// The database holds an incompatible blob.
+public let errSecIncompatibleDatabaseBlob: OSStatus = -67600
+/// The database holds an incompatible key blob.
+public let errSecIncompatibleKeyBlob: OSStatus = -67601
+/// The host's name does not fit.
+public let errSecHostNameMismatch: OSStatus = -67602
+/// A critical extension is not known.
+public let errSecUnknownCriticalExtensionFlag: OSStatus = -67603
+/// Basic constraints are missing.
+public let errSecNoBasicConstraints: OSStatus = -67604
+/// Basic constraints of an authority are missing.
+public let errSecNoBasicConstraintsCA: OSStatus = -67605
+/// The authority's key id is not valid.
+public let errSecInvalidAuthorityKeyID: OSStatus = -67606
+/// The subject's key id is not valid.
+public let errSecInvalidSubjectKeyID: OSStatus = -67607
+/// The key usage does not fit the policy.
+public let errSecInvalidKeyUsageForPolicy: OSStatus = -67608
+/// The extended key usage is not valid.
+public let errSecInvalidExtendedKeyUsage: OSStatus = -67609
+/// The ids are not linked soundly.
+public let errSecInvalidIDLinkage: OSStatus = -67610
+/// The chain is longer than a certificate allows.
+public let errSecPathLengthConstraintExceeded: OSStatus = -67611
+/// The root certificate is not valid.
+public let errSecInvalidRoot: OSStatus = -67612
+/// The revocation list has expired.
+public let errSecCRLExpired: OSStatus = -67613
+/// The revocation list is not valid yet.
+public let errSecCRLNotValidYet: OSStatus = -67614
+/// The revocation list was not found.
+public let errSecCRLNotFound: OSStatus = -67615
+/// The revocation list's server does not answer.
+public let errSecCRLServerDown: OSStatus = -67616
+/// The revocation list's address is not valid.
+public let errSecCRLBadURI: OSStatus = -67617
+/// A certificate extension is not known.
+public let errSecUnknownCertExtension: OSStatus = -67618
+/// A revocation list's extension is not known.
+public let errSecUnknownCRLExtension: OSStatus = -67619
+/// The revocation list is not trusted.
+public let errSecCRLNotTrusted: OSStatus = -67620
+/// The revocation list fails its policy.
+public let errSecCRLPolicyFailed: OSStatus = -67621
+/// The issuing distribution point is not valid.
+public let errSecIDPFailure: OSStatus = -67622
+/// The e-mail addresses do not fit.
+public let errSecSMIMEEmailAddressesNotFound: OSStatus = -67623
+/// The extended key usage does not allow S/MIME.
+public let errSecSMIMEBadExtendedKeyUsage: OSStatus = -67624
+/// The key usage does not allow S/MIME.
+public let errSecSMIMEBadKeyUsage: OSStatus = -67625
+/// The key usage is not marked critical.
+public let errSecSMIMEKeyUsageNotCritical: OSStatus = -67626
+/// The certificate has no e-mail address.
+public let errSecSMIMENoEmailAddress: OSStatus = -67627
+/// The subject's alternative name is not marked critical.
+public let errSecSMIMESubjAltNameNotCritical: OSStatus = -67628
+/// The extended key usage does not allow TLS.
+public let errSecSSLBadExtendedKeyUsage: OSStatus = -67629
+/// The OCSP response cannot be read.
+public let errSecOCSPBadResponse: OSStatus = -67630
+/// The OCSP request cannot be read.
+public let errSecOCSPBadRequest: OSStatus = -67631
+/// The OCSP service is not available.
+public let errSecOCSPUnavailable: OSStatus = -67632
+/// The OCSP server does not know the certificate.
+public let errSecOCSPStatusUnrecognized: OSStatus = -67633
+/// The data has ended.
+public let errSecEndOfData: OSStatus = -67634
+/// The revocation check is incomplete.
+public let errSecIncompleteCertRevocationCheck: OSStatus = -67635
+/// The network failed.
+public let errSecNetworkFailure: OSStatus = -67636
+/// The OCSP response leads to no trusted root.
+public let errSecOCSPNotTrustedToAnchor: OSStatus = -67637
+/// The record was changed meanwhile.
+public let errSecRecordModified: OSStatus = -67638
+/// The OCSP response's signature is not valid.
+public let errSecOCSPSignatureError: OSStatus = -67639
+/// The OCSP response has no signer.
+public let errSecOCSPNoSigner: OSStatus = -67640
+/// The OCSP responder got a malformed request.
+public let errSecOCSPResponderMalformedReq: OSStatus = -67641
+/// The OCSP responder failed.
+public let errSecOCSPResponderInternalError: OSStatus = -67642
+/// The OCSP responder is busy.
+public let errSecOCSPResponderTryLater: OSStatus = -67643
+/// The OCSP responder wants a signature.
+public let errSecOCSPResponderSignatureRequired: OSStatus = -67644
+/// The OCSP responder refuses the request.
+public let errSecOCSPResponderUnauthorized: OSStatus = -67645
+/// The OCSP response's nonce does not fit.
+public let errSecOCSPResponseNonceMismatch: OSStatus = -67646
+/// The code signature's chain has the wrong length.
+public let errSecCodeSigningBadCertChainLength: OSStatus = -67647
+/// The code signature's certificate has no basic constraints.
+public let errSecCodeSigningNoBasicConstraints: OSStatus = -67648
+/// The code signature's path length constraint is wrong.
+public let errSecCodeSigningBadPathLengthConstraint: OSStatus = -67649
+/// The code signature's certificate has no extended key usage.
+public let errSecCodeSigningNoExtendedKeyUsage: OSStatus = -67650
+/// The code was signed for development only.
+public let errSecCodeSigningDevelopment: OSStatus = -67651
+/// The resource signature's chain has the wrong length.
+public let errSecResourceSignBadCertChainLength: OSStatus = -67652
+/// The resource signature's extended key usage is wrong.
+public let errSecResourceSignBadExtKeyUsage: OSStatus = -67653
+/// The trust settings deny this.
+public let errSecTrustSettingDeny: OSStatus = -67654
+/// The subject's name is not valid.
+public let errSecInvalidSubjectName: OSStatus = -67655
+/// A qualified certificate statement is not known.
+public let errSecUnknownQualifiedCertStatement: OSStatus = -67656
+/// The request is queued.
+public let errSecMobileMeRequestQueued: OSStatus = -67657
+/// The request was redirected.
+public let errSecMobileMeRequestRedirected: OSStatus = -67658
+/// The server failed.
+public let errSecMobileMeServerError: OSStatus = -67659
+/// The server is not available.
+public let errSecMobileMeServerNotAvailable: OSStatus = -67660
+/// The server has the item already.
+public let errSecMobileMeServerAlreadyExists: OSStatus = -67661
+/// The server's service failed.
+public let errSecMobileMeServerServiceErr: OSStatus = -67662
+/// A request is pending already.
+public let errSecMobileMeRequestAlreadyPending: OSStatus = -67663
+/// No request is pending.
+public let errSecMobileMeNoRequestPending: OSStatus = -67664
+/// The signing request does not verify.
+public let errSecMobileMeCSRVerifyFailure: OSStatus = -67665
+/// A consistency check failed.
+public let errSecMobileMeFailedConsistencyCheck: OSStatus = -67666
+/// The module is not initialized.
+public let errSecNotInitialized: OSStatus = -67667
+/// The handle does not fit this use.
+public let errSecInvalidHandleUsage: OSStatus = -67668
+/// The caller is not among those authorized.
+public let errSecPVCReferentNotFound: OSStatus = -67669
+/// The function lies outside the verified module.
+public let errSecFunctionIntegrityFail: OSStatus = -67670
+/// An internal error occurred.
+public let errSecInternalError: OSStatus = -67671
+/// A memory error occurred.
+public let errSecMemoryError: OSStatus = -67672
+/// The data is not valid.
+public let errSecInvalidData: OSStatus = -67673
+/// The module directory failed.
+public let errSecMDSError: OSStatus = -67674
+/// The pointer is not valid.
+public let errSecInvalidPointer: OSStatus = -67675
+/// The self-check failed.
+public let errSecSelfCheckFailed: OSStatus = -67676
+/// The function failed.
+public let errSecFunctionFailed: OSStatus = -67677
+/// The module's manifest does not verify.
+public let errSecModuleManifestVerifyFailed: OSStatus = -67678
+/// The GUID is not valid.
+public let errSecInvalidGUID: OSStatus = -67679
+/// The handle is not valid.
+public let errSecInvalidHandle: OSStatus = -67680
+/// The list of databases is not valid.
+public let errSecInvalidDBList: OSStatus = -67681
+/// The passthrough id is not valid.
+public let errSecInvalidPassthroughID: OSStatus = -67682
+/// The network address is not valid.
+public let errSecInvalidNetworkAddress: OSStatus = -67683
+/// The revocation list is signed already.
+public let errSecCRLAlreadySigned: OSStatus = -67684
+/// The number of fields is not valid.
+public let errSecInvalidNumberOfFields: OSStatus = -67685
+/// The verification failed.
+public let errSecVerificationFailure: OSStatus = -67686
+/// The tag is not known.
+public let errSecUnknownTag: OSStatus = -67687
+/// The signature is not valid.
+public let errSecInvalidSignature: OSStatus = -67688
+/// The name is not valid.
+public let errSecInvalidName: OSStatus = -67689
+/// The reference to a certificate is not valid.
+public let errSecInvalidCertificateRef: OSStatus = -67690
+/// The group of certificates is not valid.
+public let errSecInvalidCertificateGroup: OSStatus = -67691
+/// The tag was not found.
+public let errSecTagNotFound: OSStatus = -67692
+/// The query is not valid.
+public let errSecInvalidQuery: OSStatus = -67693
+/// The value is not valid.
+public let errSecInvalidValue: OSStatus = -67694
+/// The callback failed.
+public let errSecCallbackFailed: OSStatus = -67695
+/// An access control entry could not be deleted.
+public let errSecACLDeleteFailed: OSStatus = -67696
+/// An access control entry could not be replaced.
+public let errSecACLReplaceFailed: OSStatus = -67697
+/// An access control entry could not be added.
+public let errSecACLAddFailed: OSStatus = -67698
+/// An access control entry could not be changed.
+public let errSecACLChangeFailed: OSStatus = -67699
+/// The access credentials are not valid.
+public let errSecInvalidAccessCredentials: OSStatus = -67700
+/// The record is not valid.
+public let errSecInvalidRecord: OSStatus = -67701
+/// The access control list is not valid.
+public let errSecInvalidACL: OSStatus = -67702
+/// The sample value is not valid.
+public let errSecInvalidSampleValue: OSStatus = -67703
+/// The versions are not compatible.
+public let errSecIncompatibleVersion: OSStatus = -67704
+/// The privilege is not granted.
+public let errSecPrivilegeNotGranted: OSStatus = -67705
+/// The scope is not valid.
+public let errSecInvalidScope: OSStatus = -67706
+/// The check of callers is configured already.
+public let errSecPVCAlreadyConfigured: OSStatus = -67707
+/// The check of callers is not valid.
+public let errSecInvalidPVC: OSStatus = -67708
+/// The elective module manager could not be loaded.
+public let errSecEMMLoadFailed: OSStatus = -67709
+/// The elective module manager could not be unloaded.
+public let errSecEMMUnloadFailed: OSStatus = -67710
+/// The add-in could not be loaded.
+public let errSecAddinLoadFailed: OSStatus = -67711
+/// The reference to a key is not valid.
+public let errSecInvalidKeyRef: OSStatus = -67712
+/// The hierarchy of keys is not valid.
+public let errSecInvalidKeyHierarchy: OSStatus = -67713
+/// The add-in could not be unloaded.
+public let errSecAddinUnloadFailed: OSStatus = -67714
+/// The reference to a library was not found.
+public let errSecLibraryReferenceNotFound: OSStatus = -67715
+/// The add-in's table of functions is not valid.
+public let errSecInvalidAddinFunctionTable: OSStatus = -67716
+/// The service mask is not valid.
+public let errSecInvalidServiceMask: OSStatus = -67717
+/// The module is not loaded.
+public let errSecModuleNotLoaded: OSStatus = -67718
+/// The subservice's id is not valid.
+public let errSecInvalidSubServiceID: OSStatus = -67719
+/// The context lacks the attribute.
+public let errSecAttributeNotInContext: OSStatus = -67720
+/// The module manager could not be initialized.
+public let errSecModuleManagerInitializeFailed: OSStatus = -67721
+/// The module manager was not found.
+public let errSecModuleManagerNotFound: OSStatus = -67722
+/// The callback for events was not found.
+public let errSecEventNotificationCallbackNotFound: OSStatus = -67723
+/// The input has the wrong length.
+public let errSecInputLengthError: OSStatus = -67724
+/// The output has the wrong length.
+public let errSecOutputLengthError: OSStatus = -67725
+/// The privilege is not supported.
+public let errSecPrivilegeNotSupported: OSStatus = -67726
+/// The device reports an error.
+public let errSecDeviceError: OSStatus = -67727
+/// The handle is busy.
+public let errSecAttachHandleBusy: OSStatus = -67728
+/// Nobody is logged in.
+public let errSecNotLoggedIn: OSStatus = -67729
+/// The algorithms do not fit.
+public let errSecAlgorithmMismatch: OSStatus = -67730
+/// The key's usage is not right.
+public let errSecKeyUsageIncorrect: OSStatus = -67731
+/// The key blob is of the wrong type.
+public let errSecKeyBlobTypeIncorrect: OSStatus = -67732
+/// The key's header contradicts itself.
+public let errSecKeyHeaderInconsistent: OSStatus = -67733
+/// The key's format is not supported.
+public let errSecUnsupportedKeyFormat: OSStatus = -67734
+/// The key's size is not supported.
+public let errSecUnsupportedKeySize: OSStatus = -67735
+/// The key's usage mask is not valid.
+public let errSecInvalidKeyUsageMask: OSStatus = -67736
+/// The key's usage mask is not supported.
+public let errSecUnsupportedKeyUsageMask: OSStatus = -67737
+/// The key's attribute mask is not valid.
+public let errSecInvalidKeyAttributeMask: OSStatus = -67738
+/// The key's attribute mask is not supported.
+public let errSecUnsupportedKeyAttributeMask: OSStatus = -67739
+/// The key's label is not valid.
+public let errSecInvalidKeyLabel: OSStatus = -67740
+/// The key's label is not supported.
+public let errSecUnsupportedKeyLabel: OSStatus = -67741
+/// The key's format is not valid.
+public let errSecInvalidKeyFormat: OSStatus = -67742
+/// A vector of buffers is not supported.
+public let errSecUnsupportedVectorOfBuffers: OSStatus = -67743
+/// The input vector is not valid.
+public let errSecInvalidInputVector: OSStatus = -67744
+/// The output vector is not valid.
+public let errSecInvalidOutputVector: OSStatus = -67745
+/// The context is not valid.
+public let errSecInvalidContext: OSStatus = -67746
+/// The algorithm is not valid.
+public let errSecInvalidAlgorithm: OSStatus = -67747
+/// The key is not valid.
+public let errSecInvalidAttributeKey: OSStatus = -67748
+/// The key is missing.
+public let errSecMissingAttributeKey: OSStatus = -67749
+/// The initialization vector is not valid.
+public let errSecInvalidAttributeInitVector: OSStatus = -67750
+/// The initialization vector is missing.
+public let errSecMissingAttributeInitVector: OSStatus = -67751
+/// The salt is not valid.
+public let errSecInvalidAttributeSalt: OSStatus = -67752
+/// The salt is missing.
+public let errSecMissingAttributeSalt: OSStatus = -67753
+/// The padding is not valid.
+public let errSecInvalidAttributePadding: OSStatus = -67754
+/// The padding is missing.
+public let errSecMissingAttributePadding: OSStatus = -67755
+/// The random number is not valid.
+public let errSecInvalidAttributeRandom: OSStatus = -67756
+/// The random number is missing.
+public let errSecMissingAttributeRandom: OSStatus = -67757
+/// The seed is not valid.
+public let errSecInvalidAttributeSeed: OSStatus = -67758
+/// The seed is missing.
+public let errSecMissingAttributeSeed: OSStatus = -67759
+/// The passphrase is not valid.
+public let errSecInvalidAttributePassphrase: OSStatus = -67760
+/// The passphrase is missing.
+public let errSecMissingAttributePassphrase: OSStatus = -67761
+/// The key length is not valid.
+public let errSecInvalidAttributeKeyLength: OSStatus = -67762
+/// The key length is missing.
+public let errSecMissingAttributeKeyLength: OSStatus = -67763
+/// The block size is not valid.
+public let errSecInvalidAttributeBlockSize: OSStatus = -67764
+/// The block size is missing.
+public let errSecMissingAttributeBlockSize: OSStatus = -67765
+/// The output size is not valid.
+public let errSecInvalidAttributeOutputSize: OSStatus = -67766
+/// The output size is missing.
+public let errSecMissingAttributeOutputSize: OSStatus = -67767
+/// The number of rounds is not valid.
+public let errSecInvalidAttributeRounds: OSStatus = -67768
+/// The number of rounds is missing.
+public let errSecMissingAttributeRounds: OSStatus = -67769
+/// The algorithm's parameters are not valid.
+public let errSecInvalidAlgorithmParms: OSStatus = -67770
+/// The algorithm's parameters are missing.
+public let errSecMissingAlgorithmParms: OSStatus = -67771
+/// The label is not valid.
+public let errSecInvalidAttributeLabel: OSStatus = -67772
+/// The label is missing.
+public let errSecMissingAttributeLabel: OSStatus = -67773
+/// The key type is not valid.
+public let errSecInvalidAttributeKeyType: OSStatus = -67774
+/// The key type is missing.
+public let errSecMissingAttributeKeyType: OSStatus = -67775
+/// The mode is not valid.
+public let errSecInvalidAttributeMode: OSStatus = -67776
+/// The mode is missing.
+public let errSecMissingAttributeMode: OSStatus = -67777
+/// The number of effective bits is not valid.
+public let errSecInvalidAttributeEffectiveBits: OSStatus = -67778
+/// The number of effective bits is missing.
+public let errSecMissingAttributeEffectiveBits: OSStatus = -67779
+/// The start date is not valid.
+public let errSecInvalidAttributeStartDate: OSStatus = -67780
+/// The start date is missing.
+public let errSecMissingAttributeStartDate: OSStatus = -67781
+/// The end date is not valid.
+public let errSecInvalidAttributeEndDate: OSStatus = -67782
+/// The end date is missing.
+public let errSecMissingAttributeEndDate: OSStatus = -67783
+/// The version is not valid.
+public let errSecInvalidAttributeVersion: OSStatus = -67784
+/// The version is missing.
+public let errSecMissingAttributeVersion: OSStatus = -67785
+/// The prime is not valid.
+public let errSecInvalidAttributePrime: OSStatus = -67786
+/// The prime is missing.
+public let errSecMissingAttributePrime: OSStatus = -67787
+/// The base is not valid.
+public let errSecInvalidAttributeBase: OSStatus = -67788
+/// The base is missing.
+public let errSecMissingAttributeBase: OSStatus = -67789
+/// The subprime is not valid.
+public let errSecInvalidAttributeSubprime: OSStatus = -67790
+/// The subprime is missing.
+public let errSecMissingAttributeSubprime: OSStatus = -67791
+/// The number of iterations is not valid.
+public let errSecInvalidAttributeIterationCount: OSStatus = -67792
+/// The number of iterations is missing.
+public let errSecMissingAttributeIterationCount: OSStatus = -67793
+/// The database handle is not valid.
+public let errSecInvalidAttributeDLDBHandle: OSStatus = -67794
+/// The database handle is missing.
+public let errSecMissingAttributeDLDBHandle: OSStatus = -67795
+/// The credential is not valid.
+public let errSecInvalidAttributeAccessCredentials: OSStatus = -67796
+/// The credential is missing.
+public let errSecMissingAttributeAccessCredentials: OSStatus = -67797
+/// The format of the public key is not valid.
+public let errSecInvalidAttributePublicKeyFormat: OSStatus = -67798
+/// The format of the public key is missing.
+public let errSecMissingAttributePublicKeyFormat: OSStatus = -67799
+/// The format of the private key is not valid.
+public let errSecInvalidAttributePrivateKeyFormat: OSStatus = -67800
+/// The format of the private key is missing.
+public let errSecMissingAttributePrivateKeyFormat: OSStatus = -67801
+/// The format of the symmetric key is not valid.
+public let errSecInvalidAttributeSymmetricKeyFormat: OSStatus = -67802
+/// The format of the symmetric key is missing.
+public let errSecMissingAttributeSymmetricKeyFormat: OSStatus = -67803
+/// The format of the wrapped key is not valid.
+public let errSecInvalidAttributeWrappedKeyFormat: OSStatus = -67804
+/// The format of the wrapped key is missing.
+public let errSecMissingAttributeWrappedKeyFormat: OSStatus = -67805
+/// A staged operation is in progress.
+public let errSecStagedOperationInProgress: OSStatus = -67806
+/// A staged operation was not started.
+public let errSecStagedOperationNotStarted: OSStatus = -67807
+/// A cryptographic check failed.
+public let errSecVerifyFailed: OSStatus = -67808
+/// The size of the query is not known.
+public let errSecQuerySizeUnknown: OSStatus = -67809
+/// The block sizes do not fit.
+public let errSecBlockSizeMismatch: OSStatus = -67810
+/// The public key contradicts itself.
+public let errSecPublicKeyInconsistent: OSStatus = -67811
+/// The device could not be verified.
+public let errSecDeviceVerifyFailed: OSStatus = -67812
+/// The login name is not valid.
+public let errSecInvalidLoginName: OSStatus = -67813
+/// The user is logged in already.
+public let errSecAlreadyLoggedIn: OSStatus = -67814
+/// The digest algorithm is not valid.
+public let errSecInvalidDigestAlgorithm: OSStatus = -67815
+/// The group of revocation lists is not valid.
+public let errSecInvalidCRLGroup: OSStatus = -67816
+/// The certificate cannot be used so.
+public let errSecCertificateCannotOperate: OSStatus = -67817
+/// The certificate has expired.
+public let errSecCertificateExpired: OSStatus = -67818
+/// The certificate is not valid yet.
+public let errSecCertificateNotValidYet: OSStatus = -67819
+/// The certificate is revoked.
+public let errSecCertificateRevoked: OSStatus = -67820
+/// The certificate is suspended.
+public let errSecCertificateSuspended: OSStatus = -67821
+/// The credentials do not suffice.
+public let errSecInsufficientCredentials: OSStatus = -67822
+/// The action is not valid.
+public let errSecInvalidAction: OSStatus = -67823
+/// The authority is not valid.
+public let errSecInvalidAuthority: OSStatus = -67824
+/// The action could not be verified.
+public let errSecVerifyActionFailed: OSStatus = -67825
+/// The certificate authority is not valid.
+public let errSecInvalidCertAuthority: OSStatus = -67826
+/// The revocation list's authority is not valid.
+public let errSecInvalidCRLAuthority: OSStatus = -67827
+/// Another spelling of `errSecInvalidCRLAuthority`.
+public let errSecInvaldCRLAuthority: OSStatus = -67827
+/// The revocation list's encoding is not valid.
+public let errSecInvalidCRLEncoding: OSStatus = -67828
+/// The revocation list's type is not valid.
+public let errSecInvalidCRLType: OSStatus = -67829
+/// The revocation list is not valid.
+public let errSecInvalidCRL: OSStatus = -67830
+/// The form's type is not valid.
+public let errSecInvalidFormType: OSStatus = -67831
+/// The id is not valid.
+public let errSecInvalidID: OSStatus = -67832
+/// The identifier is not valid.
+public let errSecInvalidIdentifier: OSStatus = -67833
+/// The index is not valid.
+public let errSecInvalidIndex: OSStatus = -67834
+/// The policy's identifiers are not valid.
+public let errSecInvalidPolicyIdentifiers: OSStatus = -67835
+/// The time is not valid.
+public let errSecInvalidTimeString: OSStatus = -67836
+/// The reason is not valid.
+public let errSecInvalidReason: OSStatus = -67837
+/// The request's inputs are not valid.
+public let errSecInvalidRequestInputs: OSStatus = -67838
+/// The response vector is not valid.
+public let errSecInvalidResponseVector: OSStatus = -67839
+/// The policy on when to stop is not valid.
+public let errSecInvalidStopOnPolicy: OSStatus = -67840
+/// The tuple is not valid.
+public let errSecInvalidTuple: OSStatus = -67841
+/// Several values are not supported.
+public let errSecMultipleValuesUnsupported: OSStatus = -67842
+/// It is not trusted.
+public let errSecNotTrusted: OSStatus = -67843
+/// There is no default authority.
+public let errSecNoDefaultAuthority: OSStatus = -67844
+/// The form was rejected.
+public let errSecRejectedForm: OSStatus = -67845
+/// The request was lost.
+public let errSecRequestLost: OSStatus = -67846
+/// The request was rejected.
+public let errSecRequestRejected: OSStatus = -67847
+/// The type of address is not supported.
+public let errSecUnsupportedAddressType: OSStatus = -67848
+/// The service is not supported.
+public let errSecUnsupportedService: OSStatus = -67849
+/// The group of tuples is not valid.
+public let errSecInvalidTupleGroup: OSStatus = -67850
+/// The base access control lists are not valid.
+public let errSecInvalidBaseACLs: OSStatus = -67851
+/// The tuple's credentials are not valid.
+public let errSecInvalidTupleCredentials: OSStatus = -67852
+/// Another spelling of `errSecInvalidTupleCredentials`.
+public let errSecInvalidTupleCredendtials: OSStatus = -67852
+/// The encoding is not valid.
+public let errSecInvalidEncoding: OSStatus = -67853
+/// The period of validity is not valid.
+public let errSecInvalidValidityPeriod: OSStatus = -67854
+/// The requestor is not valid.
+public let errSecInvalidRequestor: OSStatus = -67855
+/// The request's descriptor is not valid.
+public let errSecRequestDescriptor: OSStatus = -67856
+/// The bundle's information is not valid.
+public let errSecInvalidBundleInfo: OSStatus = -67857
+/// The revocation list's index is not valid.
+public let errSecInvalidCRLIndex: OSStatus = -67858
+/// There are no values of fields.
+public let errSecNoFieldValues: OSStatus = -67859
+/// The field's format is not supported.
+public let errSecUnsupportedFieldFormat: OSStatus = -67860
+/// The index information is not supported.
+public let errSecUnsupportedIndexInfo: OSStatus = -67861
+/// The locality is not supported.
+public let errSecUnsupportedLocality: OSStatus = -67862
+/// The number of attributes is not supported.
+public let errSecUnsupportedNumAttributes: OSStatus = -67863
+/// The number of indexes is not supported.
+public let errSecUnsupportedNumIndexes: OSStatus = -67864
+/// The number of record types is not supported.
+public let errSecUnsupportedNumRecordTypes: OSStatus = -67865
+/// A field is given more than once.
+public let errSecFieldSpecifiedMultiple: OSStatus = -67866
+/// The field's format is not compatible.
+public let errSecIncompatibleFieldFormat: OSStatus = -67867
+/// The parsing module is not valid.
+public let errSecInvalidParsingModule: OSStatus = -67868
+/// The database is locked.
+public let errSecDatabaseLocked: OSStatus = -67869
+/// The data store is open.
+public let errSecDatastoreIsOpen: OSStatus = -67870
+/// A value is missing.
+public let errSecMissingValue: OSStatus = -67871
+/// The query's limits are not supported.
+public let errSecUnsupportedQueryLimits: OSStatus = -67872
+/// The number of predicates is not supported.
+public let errSecUnsupportedNumSelectionPreds: OSStatus = -67873
+/// The operator is not supported.
+public let errSecUnsupportedOperator: OSStatus = -67874
+/// The database's location is not valid.
+public let errSecInvalidDBLocation: OSStatus = -67875
+/// The access request is not valid.
+public let errSecInvalidAccessRequest: OSStatus = -67876
+/// The index information is not valid.
+public let errSecInvalidIndexInfo: OSStatus = -67877
+/// The new owner is not valid.
+public let errSecInvalidNewOwner: OSStatus = -67878
+/// The mode of modification is not valid.
+public let errSecInvalidModifyMode: OSStatus = -67879
+/// A required extension is missing.
+public let errSecMissingRequiredExtension: OSStatus = -67880
+/// The extended key usage is not marked critical.
+public let errSecExtendedKeyUsageNotCritical: OSStatus = -67881
+/// The timestamp is missing.
+public let errSecTimestampMissing: OSStatus = -67882
+/// The timestamp is not valid.
+public let errSecTimestampInvalid: OSStatus = -67883
+/// The timestamp is not trusted.
+public let errSecTimestampNotTrusted: OSStatus = -67884
+/// The timestamp service is not available.
+public let errSecTimestampServiceNotAvailable: OSStatus = -67885
+/// The timestamp's algorithm is not supported.
+public let errSecTimestampBadAlg: OSStatus = -67886
+/// The timestamp request is not supported.
+public let errSecTimestampBadRequest: OSStatus = -67887
+/// The timestamp request is malformed.
+public let errSecTimestampBadDataFormat: OSStatus = -67888
+/// The timestamp service has no time.
+public let errSecTimestampTimeNotAvailable: OSStatus = -67889
+/// The timestamp service does not support the policy.
+public let errSecTimestampUnacceptedPolicy: OSStatus = -67890
+/// The timestamp service does not support the extension.
+public let errSecTimestampUnacceptedExtension: OSStatus = -67891
+/// The timestamp's further information is not available.
+public let errSecTimestampAddInfoNotAvailable: OSStatus = -67892
+/// The timestamp service failed.
+public let errSecTimestampSystemFailure: OSStatus = -67893
+/// The time of signing is missing.
+public let errSecSigningTimeMissing: OSStatus = -67894
+/// The timestamp was refused.
+public let errSecTimestampRejection: OSStatus = -67895
+/// The timestamp is waiting.
+public let errSecTimestampWaiting: OSStatus = -67896
+/// The timestamp service warns of revocation.
+public let errSecTimestampRevocationWarning: OSStatus = -67897
+/// The timestamp service was revoked.
+public let errSecTimestampRevocationNotification: OSStatus = -67898
+/// A name in the certificate is not allowed.
+public let errSecCertificateNameNotAllowed: OSStatus = -67900
+/// The certificate is valid for too long.
+public let errSecCertificateValidityPeriodTooLong: OSStatus = -67901
+/// The certificate is an authority's where a leaf is needed.
+public let errSecCertificateIsCA: OSStatus = -67902
+/// The certificate has an extension twice.
+public let errSecCertificateDuplicateExtension: OSStatus = -67903
