@@ -114,10 +114,13 @@ let package = Package(
         // They share one vault in use a process, so they are one suite; what needs a process of its own is in the program.
         .executableTarget(
             name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem"], path: "Tests/KeychainProgram", swiftSettings: settings),
+        // Wrappers in the style of well-known ones, in the Swift that such code is in; KeychainTests uses them.
+        .target(name: "Wrappers", dependencies: ["SecItem"], path: "Tests/Wrappers", exclude: ["README.md"], swiftSettings: swift5),
         .testTarget(
             name: "KeychainTests",
             dependencies: [
-                "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes",
+                "Wrappers", "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultFmt", "VaultStore", "VaultCrypto",
+                "VaultBytes",
                 "CSodium", "KeychainProgram",
                 .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
             ],

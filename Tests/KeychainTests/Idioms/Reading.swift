@@ -1,3 +1,6 @@
+// Public code unwraps by force, and so does this.
+// swift-format-ignore-file: NeverForceUnwrap
+
 import Foundation
 import KeychainAccess
 import SecItem
