@@ -47,6 +47,11 @@ int vault_open(const char *path, int flags, uint32_t mode) {
     return fd >= 0 ? fd : -errno;
 }
 
+int vault_duplicate(int fd, int least) {
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, least);
+    return copy >= 0 ? copy : -errno;
+}
+
 int vault_is_in_memory(int fd) {
     struct statfs info;
     if (fstatfs(fd, &info) != 0) return -errno;
@@ -68,14 +73,20 @@ int vault_set_attribute(int fd, const char *name, const void *value, size_t size
 }
 
 int vault_harden_process(void) {
-    const struct rlimit none = {0, 0};
-    if (setrlimit(RLIMIT_CORE, &none) != 0) return -errno;
+    /* 1, not 0: where core_pattern names a program, Linux starts it whatever the limit is, but for a limit of 1. It is inherited; what
+       prctl sets ends with exec. A limit that somebody set to 0 cannot be raised. */
+    const struct rlimit one = {1, 1}, none = {0, 0};
+    if (setrlimit(RLIMIT_CORE, &one) != 0 && setrlimit(RLIMIT_CORE, &none) != 0) return -errno;
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -errno;
 }
 
 int vault_execute(char *const arguments[], char *const environment[]) {
     execvpe(arguments[0], arguments, environment);
     return -errno;
+}
+
+int vault_spawn_in_new_session(posix_spawnattr_t *attributes) {
+    return -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
 }
 
 int vault_look_at(int fd, const char *path, struct vault_file *file) {

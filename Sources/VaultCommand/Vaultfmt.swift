@@ -7,6 +7,7 @@ package enum Main {
     /// Does what the process's arguments say, and ends it.
     package static func run() {
         ProcessGuard.start()
+        if CommandLine.arguments.dropFirst().first == TerminalGuardian.command { TerminalGuardian.watch() }
         let arguments = ArgumentSpelling.normalized(ProgramNames.arguments(CommandLine.arguments))
         guard ArgumentSpelling.areText else {
             exit(
@@ -15,6 +16,7 @@ package enum Main {
         do {
             if let help = try Help.answer(to: arguments) { exit(FailureReport.answer(help).rawValue) }
             var command = try Vaultfmt.parseAsRoot(arguments)
+            defer { ControllingTerminal.end() }
             try command.run()
         } catch {
             exit(FailureReport.conclude(error, arguments: arguments).rawValue)

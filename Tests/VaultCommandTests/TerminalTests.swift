@@ -33,15 +33,113 @@ struct TerminalTests {
         #expect(try sandbox.read("out") == Array("the secret".utf8))
     }
 
-    @Test("a wrong passphrase is exit 77, in one line")
+    @Test("U8: a wrong passphrase may be typed again, twice; then it is exit 77, with what the vault's own slots take")
     func wrongPassphrase() throws {
         let sandbox = try asking()
         let terminal = try PseudoTerminal(sandbox, "get", "svc")
-        try terminal.expect("Passphrase for")
-        try terminal.answerHidden("wrong")
+        for _ in 0..<3 {
+            try terminal.expect("Passphrase for")
+            try terminal.answerHidden("wrong")
+        }
         #expect(try terminal.finish() == 77)
-        #expect(terminal.screen.contains("wrong passphrase"))
+        #expect(terminal.screen.components(separatedBy: "wrong passphrase; try again").count == 3)
+        #expect(terminal.screen.contains("wrong passphrase; it opens with a passphrase\r\n"))
         #expect(!terminal.screen.contains("the secret"))
+        let second = try PseudoTerminal(sandbox, "get", "svc")
+        try second.expect("Passphrase for")
+        try second.answerHidden("wrong")
+        try second.expect("try again")
+        try second.expect("Passphrase for")
+        try second.answerHidden(Sandbox.passphrase)
+        #expect(try second.finish() == 0)
+        #expect(second.screen.hasSuffix("the secret\r\n"))
+    }
+
+    @Test("D4: keys typed while the vault opens answer no later question, and are not shown")
+    func typedAhead() throws {
+        let sandbox = try asking()
+        let remove = try PseudoTerminal(sandbox, "remove", "svc")
+        try remove.expect("Passphrase for")
+        try remove.typeHidden(Sandbox.passphrase + "\ry\r")
+        try remove.expect("[y/N] ")
+        usleep(200_000)
+        try remove.type("n\r")
+        #expect(try remove.finish() == 0)
+        #expect(remove.screen.contains("[y/N] n\r\nvaultfmt: nothing was removed"))
+        let set = try PseudoTerminal(sandbox, "set", "svc")
+        try set.expect("Passphrase for")
+        try set.typeHidden(Sandbox.passphrase + "\rtyped ahead\r")
+        for question in ["Secret for", "again: "] {
+            try set.expect(question)
+            try set.answerHidden("typed at the question")
+        }
+        #expect(try set.finish() == 0)
+        #expect(!set.screen.contains("typed"))
+        #expect(set.echoes)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = Sandbox.passphrase
+        #expect(try sandbox.ok("get", "svc").output == "typed at the question")
+    }
+
+    @Test("E1: of two processes on one terminal one asks after the other")
+    func oneAtATime() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, shell: #""$0" get svc & "$0" get svc; wait"#, hasJobs: false)
+        try terminal.expect("Passphrase for")
+        usleep(300_000)
+        try terminal.answerHidden(Sandbox.passphrase)
+        try terminal.expect("Passphrase for")
+        #expect(terminal.screen.components(separatedBy: "Passphrase for").count == 3)
+        try terminal.answerHidden(Sandbox.passphrase)
+        #expect(try terminal.finish() == 0)
+        #expect(terminal.screen.components(separatedBy: "the secret").count == 3)
+        #expect(!terminal.screen.contains(Sandbox.passphrase))
+        #expect(terminal.echoes)
+    }
+
+    @Test(
+        "E1: who waited for a question finds that the vault was unlocked meanwhile",
+        .enabled(if: Machine.hasKeyring, "no kernel keyring here"))
+    func unlockedMeanwhile() throws {
+        let sandbox = try asking()
+        let script = #"{ sleep 0.5; "$0" get svc; } & "$0" unlock --for 1m; wait"#
+        let terminal = try PseudoTerminal(sandbox, shell: script, hasJobs: false)
+        try terminal.expect("Passphrase for")
+        usleep(1_500_000)
+        try terminal.answerHidden(Sandbox.passphrase)
+        try terminal.expect("the secret")
+        #expect(try terminal.finish() == 0)
+        #expect(terminal.screen.components(separatedBy: "Passphrase for").count == 2)
+        try sandbox.ok("lock")
+    }
+
+    @Test("E1: killed at a question, with a signal that no process can catch, it leaves echo on")
+    func killed() throws {
+        let sandbox = try asking()
+        let terminal = try PseudoTerminal(sandbox, "get", "svc")
+        try terminal.expect("Passphrase for")
+        #expect(!terminal.echoes)
+        kill(terminal.pid, SIGKILL)
+        #expect(try terminal.finish() == 128 + SIGKILL)
+        for _ in 0..<400 where !terminal.echoes { usleep(5000) }
+        #expect(terminal.echoes)
+    }
+
+    @Test("E10: a signal between two questions restores the echo too", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+    func terminatedBetween(_ signal: Int32) throws {
+        let sandbox = try Sandbox()
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = "p"
+        try sandbox.ok("create", "--kdf-memory", "256MiB", "--kdf-passes", "4")
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        let terminal = try PseudoTerminal(sandbox, "set", "svc")
+        try terminal.expect("Passphrase for")
+        try terminal.typeHidden("p\r")
+        try terminal.expect("\r\n")
+        usleep(50_000)
+        #expect(!terminal.echoes)
+        kill(terminal.pid, signal)
+        #expect(try terminal.finish() == 128 + signal)
+        #expect(terminal.echoes)
+        #expect(!terminal.screen.contains("Secret for"))
     }
 
     @Test("a new passphrase is asked for twice, again if the two differ")

@@ -3,6 +3,7 @@
 #ifndef VAULT_SHIM_H
 #define VAULT_SHIM_H
 #include <dirent.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_
 
 /* open(2) with O_CLOEXEC; the mode is used with O_CREAT only. */
 int vault_open(const char *path, int flags, uint32_t mode);
+
+/* Another descriptor of an open file, closed by exec, with the first free number from `least` on. */
+int vault_duplicate(int fd, int least);
 
 /* Which file it is, how many names it has, and its size. */
 struct vault_file {
@@ -49,6 +53,9 @@ int vault_harden_process(void);
 /* Lets a program take this one's place, found in PATH, with this environment; returns only where it fails. */
 int vault_execute(char *const arguments[], char *const environment[]);
 
+/* Has what is spawned lead a session of its own, and start with the signal mask that the attributes hold. */
+int vault_spawn_in_new_session(posix_spawnattr_t *attributes);
+
 /* The user's keyring in the kernel. A key has a description, and is wiped after its timeout; one of the same description is replaced.
    -ENOKEY, -EKEYEXPIRED and -EKEYREVOKED: there is none. -ENOSYS, -EPERM, -EACCES: the system has, or lends, no keyring. */
 int64_t vault_key_keep(const char *description, const void *payload, size_t size, uint32_t seconds);
@@ -57,4 +64,43 @@ int64_t vault_key_find(const char *description, void *payload, size_t size);
 int64_t vault_key_drop(const char *description);
 /* Drops all keys whose descriptions begin so; returns how many. */
 int64_t vault_key_drop_all(const char *prefix);
+
+/* A process's turn at its terminal, in terminal.c. There is one at a time; its calls are of one thread. */
+
+/* Whether this process may read from the terminal now: 0 where another job of the session has it. */
+int vault_terminal_is_foreground(int terminal);
+/* Opens the device of a terminal that was opened as /dev/tty, whose own inode all terminals share. -ENOENT: it cannot be opened by a name. */
+int vault_terminal_open_itself(int terminal);
+/* Waits for the lock (flock) of an open file, interruptible by what ends the process; 1 if another process held it first. */
+int vault_wait_for_lock(int fd);
+/* 1 if another description holds that lock. */
+int vault_is_locked_elsewhere(int fd);
+
+enum vault_turn_state {
+    VAULT_TURN_NONE,
+    /* Echo is off. Signals that end or stop the process put the terminal back first. */
+    VAULT_TURN_WORKING,
+    /* A line is being read. Signals are written to the pipe, a byte each. */
+    VAULT_TURN_ASKING,
+    /* The process was stopped while it worked: terminal and lock were given up. */
+    VAULT_TURN_LOST,
+};
+int vault_turn_state(void);
+/* Notes how the terminal is and catches signals. `lock` may be -1; `note` is the writing end of a pipe that does not block. */
+int vault_turn_begin(int terminal, int lock, int note);
+/* Drops what was typed so far, and sets the echo for a question. */
+int vault_turn_ask(int is_hidden);
+/* Echo off, until the next question. */
+int vault_turn_work(void);
+/* Puts back the terminal and the signals, and gives up the lock. */
+void vault_turn_end(void);
+
+/* How a terminal was before a turn, and how it is while nothing typed is shown. */
+struct vault_terminal_modes {
+    unsigned char before[128];
+    unsigned char hidden[128];
+};
+void vault_turn_modes(struct vault_terminal_modes *modes);
+/* Puts a terminal back that still is as a turn has set it. */
+void vault_terminal_restore(int terminal, const struct vault_terminal_modes *modes);
 #endif

@@ -22,9 +22,11 @@ struct Add: ParsableCommand {
         let key = try name.key()
         let values = try attributes.values()
         try source.check(vault.access)
+        if source.asks { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         guard try attempt({ () throws(VaultError) in try opened.item(key) }) == nil else { throw Self.duplicate(key) }
         let secret = try source.read(for: ItemText.summary(key))
+        ControllingTerminal.end()
         let progress = Progress("writing")
         defer { progress.finish() }
         do throws(VaultError) {

@@ -33,19 +33,20 @@ struct Rekey: ParsableCommand {
 
     func run() throws {
         let path = try vault.path
-        var given = try vault.access.openingFactors(path)
-        let opened = try vault.access.open(path, with: given, writable: true)
+        ControllingTerminal.beginSeries()
+        var opening = try vault.access.openWithFactors(path, writable: true)
+        let opened = opening.vault
         let slots = try attempt { () throws(VaultError) in try opened.slots() }
         guard let current = slots.first(where: \.openedThis) else {
             throw CommandFailure(.bug, "the slot that opened the vault is not listed; this is a bug in vaultfmt: please report it")
         }
         if newFactors.sources.isAnyGiven || !(rotate || cost.isGiven) {
-            given = try changeFactors(opened, current, given)
+            opening.factors = try changeFactors(opened, current, opening.factors)
         } else {
-            given = GivenFactors(given, only: current.factors)
-            if cost.isGiven { try changeCost(opened, current, given) }
+            opening.factors = GivenFactors(opening.factors, only: current.factors)
+            if cost.isGiven { try changeCost(opened, current, opening.factors) }
         }
-        if rotate { try rotateKeys(opened, given) }
+        if rotate { try rotateKeys(opened, opening.factors) }
         Self.endKeeping(path)
     }
 
@@ -106,6 +107,7 @@ struct Rekey: ParsableCommand {
         let dropped = rotation.dropped
         for slot in dropped { Terminal.note("drops slot \(SlotText.short(slot))") }
         guard try mayDrop(dropped.count) else { return Terminal.note("nothing was rotated") }
+        ControllingTerminal.endSeries()
         let report = try Self.run(rotation)
         AnchorMemory.supersede(opened, oldFingerprint: oldFingerprint)
         for key in report.copiedDeviceBound { Terminal.note("kept as it was, bound to another device: \(ItemText.summary(key))") }

@@ -29,11 +29,13 @@ struct Remove: ParsableCommand {
         let isNamed = name.isGiven || filters.label != nil || filters.accessible != nil
         guard isNamed || all else { throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options") }
         try requireConsent()
+        if !yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)
         let items = try items(in: opened)
         let what = items.count == 1 ? items.map { ItemText.summary($0.key, label: $0.attributes.label) }.joined() : "\(items.count) items"
         if all { Terminal.note("\(items.count) \(items.count == 1 ? "item matches" : "items match")") }
         guard try isConfirmed("Remove \(what)?") else { return Terminal.note("nothing was removed") }
+        ControllingTerminal.end()
         let progress = Progress("writing")
         defer { progress.finish() }
         let removed = try attempt { () throws(VaultError) in

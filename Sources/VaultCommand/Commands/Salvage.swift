@@ -30,13 +30,10 @@ struct Salvage: ParsableCommand {
         guard !StateFolder.exists(output) else {
             throw CommandFailure(.outputExists, "\(TerminalText.quoted(output)) exists already; choose another name or move it away")
         }
-        let given = try access.openingFactors(file)
-        let report: SalvageReport
-        if newFactors.sources.isAnyGiven {
+        let report = try access.withFactors(file) { given throws(CommandFailure) in
+            guard newFactors.sources.isAnyGiven else { return try salvage(given, to: given) }
             let new = try newFactors.sources.creating("New passphrase for \(TerminalText.escaped(output))", mayAsk: !access.noInput)
-            report = try salvage(given, to: new)
-        } else {
-            report = try salvage(given, to: given)
+            return try salvage(given, to: new)
         }
         for note in report.notes { Terminal.note(note) }
         for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }

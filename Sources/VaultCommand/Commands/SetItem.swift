@@ -26,9 +26,11 @@ struct SetItem: ParsableCommand {
         let changes = AttributeChanges(set: try attributes.values(), remove: removal.removeAttribute)
         let named = try name.key()
         try source.check(vault.access)
+        if source.asks { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let key = try name.target(named, in: opened)
         let secret = try source.read(for: ItemText.summary(key))
+        ControllingTerminal.end()
         let progress = Progress("writing")
         defer { progress.finish() }
         try attempt { () throws(VaultError) in

@@ -28,8 +28,10 @@ struct SlotAdd: ParsableCommand {
     var grantGroup: [String] = []
 
     func run() throws {
+        ControllingTerminal.beginSeries()
         let opened = try vault.openVault(writable: true)
         let factors = try newFactors.sources.creating("New passphrase for the slot", mayAsk: !vault.access.noInput).together()
+        ControllingTerminal.endSeries()
         let figures = try cost.cost()
         let progress = Progress("adding a slot")
         defer { progress.finish() }

@@ -27,9 +27,11 @@ struct Unlock: ParsableCommand {
 
     func run() throws {
         let path = try vault.path
-        let given = try vault.access.openingFactors(path)
-        let opened = try vault.access.open(path, with: given, writable: false)
+        // Others that wait to ask find it kept.
+        ControllingTerminal.beginSeries()
+        let opened = try vault.access.openWithFactors(path, writable: false).vault
         try attempt { () throws(VaultError) in try opened.keepOpen(seconds: time.seconds) }
+        ControllingTerminal.endSeries()
         Terminal.note(
             "\(TerminalText.quoted(opened.path)) opens to every process of this user for \(time.text), or until 'vaultfmt lock'")
     }

@@ -57,19 +57,47 @@ enum Subprocess {
         return try spawn(path, arguments, &actions)
     }
 
+    /// Starts a program in a session of its own, with every signal blocked that can be.
+    /// - Parameter keepsOutput: Whether it gets this process's standard output too, as descriptor 3.
+    static func startApart(
+        _ path: String, _ arguments: [String], input: Int32, output: Int32, error: Int32, keepsOutput: Bool
+    ) throws(CommandFailure) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        let copy = keepsOutput ? vault_duplicate(STDOUT_FILENO, TerminalGuardian.keptOutput + 1) : -1
+        defer { if copy >= 0 { close(copy) } }
+        for (descriptor, target) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (error, STDERR_FILENO)] {
+            posix_spawn_file_actions_adddup2(&actions, descriptor, target)
+        }
+        // Last: the program's own standard descriptors are in place, so it does not matter what this number was.
+        if copy >= 0 { posix_spawn_file_actions_adddup2(&actions, copy, TerminalGuardian.keptOutput) }
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &all)
+        vault_spawn_in_new_session(&attributes)
+        return try spawn(path, arguments, &actions, &attributes)
+    }
+
     /// Starts a program that takes over the terminal, with the standard descriptors that this one has.
     static func startInForeground(_ path: String, _ arguments: [String]) throws(CommandFailure) -> pid_t {
         try spawn(path, arguments, nil)
     }
 
     private static func spawn(
-        _ path: String, _ arguments: [String], _ actions: UnsafePointer<posix_spawn_file_actions_t>?
+        _ path: String, _ arguments: [String], _ actions: UnsafePointer<posix_spawn_file_actions_t>?,
+        _ attributes: UnsafePointer<posix_spawnattr_t>? = nil
     ) throws(CommandFailure) -> pid_t {
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
         words.append(nil)
         defer { words.forEach { free($0) } }
         var process: pid_t = 0
-        let failure = posix_spawn(&process, path, actions, nil, words, environ)
+        let failure = posix_spawn(&process, path, actions, attributes, words, ChildEnvironment.inherited() + [nil])
         guard failure == 0 else {
             throw CommandFailure(.io, "cannot start \(TerminalText.quoted(path)): \(Descriptor.message(failure))")
         }

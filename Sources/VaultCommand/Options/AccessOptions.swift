@@ -41,23 +41,54 @@ struct AccessOptions: ParsableArguments {
         return limits
     }
 
-    /// The factors to open a vault with; asks for what is not given.
-    func openingFactors(_ path: String) throws(CommandFailure) -> GivenFactors {
-        guard StateFolder.exists(path) else {
-            throw CommandFailure(VaultError(.noSuchFile, "there is no vault \(TerminalText.quoted(path))"))
-        }
-        return try factors.sources.opening(path, mayAsk: !noInput)
-    }
-
     /// Opens a vault, and compares it with what this machine remembers of it. Factors that are given come first, then what `unlock` keeps, then
     /// the prompt.
     /// - Parameter device: What to do about this machine's device.
     func open(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault {
-        if let vault = try openKept(path, writable: writable, device: device, anchors: anchors) { return vault }
-        let factors = try openingFactors(path)
-        return try open(path, with: factors, writable: writable, device: device, anchors: anchors)
+        let kept = { () throws(CommandFailure) -> Vault? in try openKept(path, writable: writable, device: device, anchors: anchors) }
+        if let vault = try kept() { return vault }
+        return try withFactors(path, unlessKept: kept) { given throws(CommandFailure) in
+            try open(path, with: given, writable: writable, device: device, anchors: anchors)
+        }
+    }
+
+    /// Calls `body` with the factors for a vault. What is not given is asked for; of a passphrase that opens nothing, three times.
+    /// - Parameter unlessKept: What to return instead where it was unlocked while this process waited for its turn to ask.
+    func withFactors<R: ~Copyable>(
+        _ path: String, unlessKept: () throws(CommandFailure) -> R? = { () throws(CommandFailure) in nil },
+        _ body: (borrowing GivenFactors) throws(CommandFailure) -> R
+    ) throws(CommandFailure) -> R {
+        guard StateFolder.exists(path) else {
+            throw CommandFailure(VaultError(.noSuchFile, "there is no vault \(TerminalText.quoted(path))"))
+        }
+        let sources = factors.sources
+        var given = try sources.read()
+        guard try sources.wantsPassphrase(path, beside: given) else {
+            do throws(CommandFailure) { return try body(given) } catch { throw SlotAdvice.added(to: error, path) }
+        }
+        ControllingTerminal.beginSeries()
+        defer { ControllingTerminal.endSeries() }
+        if !noInput, try ControllingTerminal.waitForTurn() == true, let kept = try unlessKept() { return kept }
+        var tries = 1
+        while true {
+            given.passphrase = try sources.ask(path, mayAsk: !noInput)
+            do throws(CommandFailure) { return try body(given) } catch {
+                guard error.code == .noSlotOpens, tries < Self.mostTries else { throw SlotAdvice.added(to: error, path) }
+            }
+            tries += 1
+            Terminal.note("wrong passphrase; try again")
+        }
+    }
+
+    private static let mostTries = 3
+
+    /// As `open`, with factors only, and with them.
+    func openWithFactors(_ path: String, writable: Bool) throws(CommandFailure) -> OpenedWithFactors {
+        try withFactors(path) { given throws(CommandFailure) in
+            OpenedWithFactors(vault: try open(path, with: given, writable: writable), factors: given.copy())
+        }
     }
 
     /// As `open`, with factors that were read already.
@@ -111,6 +142,12 @@ struct AccessOptions: ParsableArguments {
         options.device = try device == .create ? DeviceFile.loadOrCreate() : DeviceFile.load()
         return options
     }
+}
+
+/// A vault, and the factors that opened it.
+struct OpenedWithFactors: ~Copyable {
+    let vault: Vault
+    var factors: GivenFactors
 }
 
 /// What to do about this machine's device.

@@ -25,10 +25,13 @@ enum ExitStatus: Int32, CaseIterable {
 struct CommandFailure: Error {
     let status: ExitStatus
     let message: String
+    /// The library's reason, where it is one of the library.
+    let code: VaultError.Code?
 
-    init(_ status: ExitStatus, _ message: String) {
+    init(_ status: ExitStatus, _ message: String, code: VaultError.Code? = nil) {
         self.status = status
         self.message = message
+        self.code = code
     }
 }
 
@@ -59,7 +62,7 @@ extension CommandFailure {
     /// An error of the library, with what to do about it.
     init(_ error: VaultError) {
         let status = ExitStatus(error)
-        self.init(status, "\(error.description); \(Self.advice(error, status))")
+        self.init(status, "\(error.description); \(Self.advice(error, status))", code: error.code)
     }
 
     private static func advice(_ error: VaultError, _ status: ExitStatus) -> String {

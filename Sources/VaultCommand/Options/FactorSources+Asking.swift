@@ -1,24 +1,16 @@
 import VaultFmt
 
 extension FactorSources {
-    /// The factors to open the vault at `path` with. What the options and the environment do not give is asked for, if a slot wants it.
-    /// - Parameter mayAsk: False with `--no-input`.
-    func opening(_ path: String, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
-        var given = try read()
-        if given.rawKey != nil || given.passphrase != nil { return given }
+    /// Whether a passphrase is to be asked for, because a slot wants one and neither the options nor the environment give it.
+    /// - Parameter given: What they give.
+    func wantsPassphrase(_ path: String, beside given: borrowing GivenFactors) throws(CommandFailure) -> Bool {
+        if given.rawKey != nil || given.passphrase != nil { return false }
         let slots = try attempt { () throws(VaultError) in try Vault.slots(at: path).map(\.factors) }
-        if let kind = try given.keyFileKind() {
-            // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
-            if slots.contains(kind) || !slots.contains([kind, .passphrase]) { return given }
-        } else if !slots.contains(.passphrase) {
-            let wanted = slots.map(\.description).joined(separator: "; ")
-            throw CommandFailure(
-                .noAccess,
-                "\(TerminalText.quoted(path)) does not open with a passphrase alone, but with: \(wanted); give --key-file or --raw-key-file"
-            )
-        }
-        given.passphrase = try ask(path, mayAsk: mayAsk)
-        return given
+        // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
+        if let kind = try given.keyFileKind() { return !slots.contains(kind) && slots.contains([kind, .passphrase]) }
+        guard !slots.contains(.passphrase) else { return true }
+        throw CommandFailure(
+            .noAccess, "\(TerminalText.quoted(path)) does not open with a passphrase alone; \(SlotAdvice.text(slots))")
     }
 
     /// The factors for a slot that is made or changed. Without any given, a passphrase is asked for, twice.
@@ -48,7 +40,9 @@ extension FactorSources {
         return passphrase
     }
 
-    private func ask(_ path: String, mayAsk: Bool) throws(CommandFailure) -> Secret {
+    /// Asks for the passphrase of the vault at `path`.
+    /// - Parameter mayAsk: False with `--no-input`.
+    func ask(_ path: String, mayAsk: Bool) throws(CommandFailure) -> Secret {
         let instead = "give --passphrase-file, VAULTFMT_PASSPHRASE or --key-file"
         guard mayAsk else { throw CommandFailure(.noAccess, "no passphrase is given and --no-input forbids asking; \(instead)") }
         let passphrase = try Prompt.secret("Passphrase for \(TerminalText.escaped(path))", instead: instead)

@@ -13,6 +13,11 @@ struct GivenFactors: ~Copyable {
         self.rawKey = rawKey
     }
 
+    /// A second holder of the same factors.
+    borrowing func copy() -> GivenFactors {
+        GivenFactors(passphrase: passphrase?.copy(), keyFile: keyFile?.copy(), rawKey: rawKey?.copy())
+    }
+
     /// Of the factors given, those that a slot takes.
     init(_ given: borrowing GivenFactors, only kinds: FactorKinds) {
         passphrase = kinds.contains(.passphrase) ? given.passphrase?.copy() : nil

@@ -34,12 +34,15 @@ struct SecretSource: ParsableArguments {
         }
     }
 
+    /// Whether the secret is asked for on the terminal.
+    var asks: Bool { generate == nil && secretFile == nil && Terminal.inputIsTerminal }
+
     /// Reads or makes the secret.
     /// - Parameter item: What it is for, as a person knows it.
     func read(for item: String) throws(CommandFailure) -> Secret {
         if let generate { return PasswordGenerator.password(length: generate) }
         if let secretFile { return try Descriptor.readFile(secretFile, what: "secret file", limit: Self.longest) }
-        if Terminal.inputIsTerminal { return try Prompt.newSecret("Secret for \(item)", instead: Self.instead) }
+        if asks { return try Prompt.newSecret("Secret for \(item)", instead: Self.instead) }
         let secret = try Descriptor.readAll(STDIN_FILENO, name: "the secret on standard input", limit: Self.longest)
         return exact ? secret : FactorSources.withoutNewline(secret)
     }

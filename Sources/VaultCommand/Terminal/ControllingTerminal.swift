@@ -4,98 +4,80 @@ import VaultFmt
 
 /// The terminal a person sits at, opened by itself: prompts never touch standard input, which may be a pipe.
 ///
-/// While a line is being typed, signals that would end or stop the process are noted instead, so that the terminal can be put
-/// back first: Ctrl-C then ends with 130; Ctrl-Z stops, and the prompt comes again on return.
-struct ControllingTerminal: ~Copyable {
+/// Ctrl-C at a question ends with 130; Ctrl-Z stops, and the question comes again on return.
+enum ControllingTerminal {
     /// The longest line that the kernel's line editing hands over; what is typed beyond is lost without notice.
     static let longestLine = 4094
 
-    private let descriptor: Int32
+    /// Prompts are of the main thread alone.
+    nonisolated(unsafe) private static var turn: TerminalTurn?
+    nonisolated(unsafe) private static var seriesDepth = 0
+    /// Whether anything was asked.
+    nonisolated(unsafe) private(set) static var hasAsked = false
 
-    /// Opens the process's terminal, or returns nil where it has none.
-    init?() {
+    /// Whether the process has a terminal.
+    static var isThere: Bool {
+        if turn != nil { return true }
         let opened = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
-        guard opened >= 0 else { return nil }
-        descriptor = opened
+        guard opened >= 0 else { return false }
+        close(opened)
+        return true
     }
 
-    deinit { close(descriptor) }
+    /// Keeps the turn, once it has begun, until the matching `endSeries`: more questions may follow, and what is typed between them is nobody's
+    /// answer.
+    static func beginSeries() { seriesDepth += 1 }
+
+    /// The last question was answered.
+    static func endSeries() {
+        seriesDepth = max(0, seriesDepth - 1)
+        if seriesDepth == 0 { end() }
+    }
+
+    /// Puts the terminal back; nothing is asked any more.
+    static func end() {
+        turn?.end()
+        turn = nil
+    }
+
+    /// Waits for the turn at the terminal, and keeps it until the next line was read.
+    /// - Returns: Whether another process had its turn first; nil where there is no terminal.
+    static func waitForTurn() throws(CommandFailure) -> Bool? { try current()?.hadToWait }
 
     /// Shows a prompt and reads a line.
     /// - Parameter hidden: Whether what is typed is kept off the screen.
     /// - Returns: The line without its end, or nil at the end of input (Ctrl-D).
-    borrowing func readLine(prompt: String, hidden: Bool) throws(CommandFailure) -> Secret? {
-        var buffer = Secret(count: Self.longestLine + 2)
+    static func readLine(prompt: String, hidden: Bool) throws(CommandFailure) -> Secret? {
+        var buffer = Secret(count: longestLine + 2)
+        defer { if seriesDepth == 0 { end() } }
         while true {
-            let outcome = attempt(prompt: prompt, hidden: hidden, into: &buffer)
-            switch outcome {
+            guard let turn = try current() else { throw CommandFailure(.noAccess, "there is no terminal to ask on") }
+            hasAsked = true
+            switch turn.ask(prompt, isHidden: hidden, into: &buffer) {
             case .line(let count):
-                guard count <= Self.longestLine else {
+                guard count <= longestLine else {
                     throw CommandFailure(.usage, "the line is longer than a terminal can hand over; give it from a file")
                 }
                 return buffer.prefix(count)
             case .end: return nil
             case .failed(let number): throw CommandFailure(system: number, "cannot read from the terminal")
-            case .signal(let signal): Self.actOn(signal)
+            case .signal(let signal):
+                end()
+                actOn(signal)
             }
         }
     }
 
-    /// How an attempt to read a line ended.
-    enum Outcome {
-        case line(Int)
-        case end
-        case failed(Int32)
-        case signal(Int32)
-    }
-
-    /// One try at reading a line; the terminal and the signals are as before when it returns.
-    private borrowing func attempt(prompt: String, hidden: Bool, into buffer: inout Secret) -> Outcome {
-        let signals = CaughtSignals()
-        defer { signals.release() }
-        var before = termios()
-        let isTerminal = tcgetattr(descriptor, &before) == 0
-        if hidden && isTerminal {
-            var quiet = before
-            quiet.c_lflag &= ~tcflag_t(ECHO | ECHONL)
-            tcsetattr(descriptor, TCSAFLUSH, &quiet)
-        }
-        defer {
-            if hidden && isTerminal { tcsetattr(descriptor, TCSAFLUSH, &before) }
-        }
-        show(prompt)
-        let outcome = readBytes(into: &buffer, signals)
-        if case .line = outcome, !hidden { return outcome }
-        show("\n")
-        return outcome
-    }
-
-    private borrowing func readBytes(into buffer: inout Secret, _ signals: borrowing CaughtSignals) -> Outcome {
-        var count = 0
-        while true {
-            if let failure = signals.waitForInput(descriptor) { return failure }
-            let position = min(count, buffer.count - 1)
-            let got = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress?.advanced(by: position), 1) }
-            if got < 0 {
-                if errno == EINTR || errno == EAGAIN { continue }
-                return .failed(errno)
-            }
-            if got == 0 { return count == 0 ? .end : .line(count) }
-            if buffer.withUnsafeBytes({ $0[position] }) == 0x0A { return .line(count) }
-            count += 1
-        }
-    }
-
-    private borrowing func show(_ text: String) {
-        var text = text
-        text.withUTF8 { utf8 in
-            // A prompt that cannot be shown leaves reading to report what is wrong with the terminal.
-            _ = Descriptor.writeAll(descriptor, UnsafeRawBufferPointer(utf8))
-        }
+    private static func current() throws(CommandFailure) -> TerminalTurn? {
+        if let turn, !turn.isLost { return turn }
+        end()
+        turn = try TerminalTurn.begin()
+        return turn
     }
 
     /// Does what the signal would have done, now that the terminal is as it was.
     private static func actOn(_ signal: Int32) {
+        if signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU { TerminalGuardian.sayLastWords(on: STDOUT_FILENO) }
         if signal == SIGINT { exit(ExitStatus.interrupted.rawValue) }
         raise(signal)
     }

@@ -43,6 +43,8 @@ final class Progress: Sendable {
     private func show() -> Bool {
         state.withLock { state in
             guard !state.isFinished else { return false }
+            // The line of another process's question is not ours to draw on.
+            if TerminalTurn.isAnothers() { return true }
             state.isShown = true
             let percent = state.fraction.map { " \(Int($0 * 100)) %" } ?? ""
             write("\r\u{1B}[Kvaultfmt: \(title)\(percent) …")

@@ -7,16 +7,18 @@ enum Prompt {
     ///   - question: Without the colon; what it holds is escaped.
     ///   - instead: What to do where there is no terminal, for the error message.
     static func secret(_ question: String, instead: String) throws(CommandFailure) -> Secret {
-        let terminal = try open(for: question, instead: instead)
-        return try ask(terminal, question)
+        try requireTerminal(for: question, instead: instead)
+        return try ask(question)
     }
 
     /// Asks twice for something secret that is to be stored, until both answers agree; gives up after three rounds.
     static func newSecret(_ question: String, instead: String) throws(CommandFailure) -> Secret {
-        let terminal = try open(for: question, instead: instead)
+        try requireTerminal(for: question, instead: instead)
+        ControllingTerminal.beginSeries()
+        defer { ControllingTerminal.endSeries() }
         for _ in 0..<3 {
-            let first = try ask(terminal, question)
-            let second = try ask(terminal, "\(question), again")
+            let first = try ask(question)
+            let second = try ask("\(question), again")
             if first.equals(second) { return first }
             Terminal.note("the two do not match; try again")
         }
@@ -25,25 +27,24 @@ enum Prompt {
 
     /// Asks a question that is answered with yes or no; anything but yes is no.
     static func confirm(_ question: String, instead: String) throws(CommandFailure) -> Bool {
-        let terminal = try open(for: question, instead: instead)
+        try requireTerminal(for: question, instead: instead)
         let text = TerminalText.singleLine(question)
-        guard let answer = try terminal.readLine(prompt: "\(text) [y/N] ", hidden: false) else { return false }
+        guard let answer = try ControllingTerminal.readLine(prompt: "\(text) [y/N] ", hidden: false) else { return false }
         return ["y", "Y", "yes", "Yes", "YES"].contains { answer.equals(Secret(text: $0)) }
     }
 
     /// Whether there is a terminal to ask on.
-    static var isPossible: Bool { ControllingTerminal() != nil }
+    static var isPossible: Bool { ControllingTerminal.isThere }
 
-    private static func open(for question: String, instead: String) throws(CommandFailure) -> ControllingTerminal {
-        guard let terminal = ControllingTerminal() else {
+    private static func requireTerminal(for question: String, instead: String) throws(CommandFailure) {
+        guard ControllingTerminal.isThere else {
             throw CommandFailure(.noAccess, "there is no terminal to ask on (\(question)); \(instead)")
         }
-        return terminal
     }
 
-    private static func ask(_ terminal: borrowing ControllingTerminal, _ question: String) throws(CommandFailure) -> Secret {
+    private static func ask(_ question: String) throws(CommandFailure) -> Secret {
         let text = TerminalText.singleLine(question)
-        guard let answer = try terminal.readLine(prompt: "\(text): ", hidden: true) else {
+        guard let answer = try ControllingTerminal.readLine(prompt: "\(text): ", hidden: true) else {
             throw CommandFailure(.noAccess, "no answer was given (\(question)); nothing was changed")
         }
         return answer

@@ -17,9 +17,11 @@ final class PseudoTerminal {
         try self.init(sandbox, program: Child.binary, arguments, output: output, columns: columns)
     }
 
-    /// Starts a shell with job control on a new terminal; in the script `$0` is the binary.
-    convenience init(_ sandbox: Sandbox, shell script: String) throws {
-        try self.init(sandbox, program: "/bin/bash", ["-c", "set -m; " + script, Child.binary], output: nil, columns: 200)
+    /// Starts a shell on a new terminal; in the script `$0` is the binary.
+    /// - Parameter hasJobs: Whether each of its commands is a job of its own, as at a prompt.
+    convenience init(_ sandbox: Sandbox, shell script: String, hasJobs: Bool = true) throws {
+        let script = (hasJobs ? "set -m; " : "") + script
+        try self.init(sandbox, program: "/bin/bash", ["-c", script, Child.binary], output: nil, columns: 200)
     }
 
     private init(_ sandbox: Sandbox, program: String, _ arguments: [String], output: String?, columns: UInt16) throws {

@@ -27,9 +27,10 @@ struct GitCredential: ParsableCommand {
         // Git's own way to say that nobody is there to answer.
         if Environment.value("GIT_TERMINAL_PROMPT") == "0" { vault.access.noInput = true }
         let request = try GitRequest(Descriptor.readAll(STDIN_FILENO, name: "git's request", limit: 1 << 20))
+        if let flaw = request.flaw { return Terminal.note("git's request has \(flaw), so it names nothing in a vault") }
         guard let place = GitPlace(request) else { return }
         switch operation {
-        case "get": try get(request, place)
+        case "get": try getOrQuit(request, place)
         case "store": try store(request, place)
         default: try erase(request, place)
         }
@@ -40,6 +41,18 @@ struct GitCredential: ParsableCommand {
     private static let refreshAttribute = "sealed:git-oauth-refresh-token"
 
     // MARK: get
+
+    /// Where a person was asked and the vault stays closed, git is told to stop: its next question would be for a user name, with echo, and who
+    /// is still typing a passphrase would hand it to the server.
+    private func getOrQuit(_ request: borrowing GitRequest, _ place: GitPlace) throws(CommandFailure) {
+        TerminalGuardian.lastWords = Self.quit
+        do throws(CommandFailure) { try get(request, place) } catch {
+            if ControllingTerminal.hasAsked { TerminalGuardian.sayLastWords(on: STDOUT_FILENO) }
+            throw error
+        }
+    }
+
+    private static let quit = "quit=1\n"
 
     private func get(_ request: borrowing GitRequest, _ place: GitPlace) throws(CommandFailure) {
         let opened = try vault.openVault()

@@ -1,0 +1,35 @@
+import VaultFmt
+
+/// What to say where factors open nothing: what the vault's own slots take, and how to give that.
+enum SlotAdvice {
+    /// A failure that says what to give, if it is that no slot opens.
+    static func added(to failure: CommandFailure, _ path: String) -> CommandFailure {
+        guard failure.code == .noSlotOpens else { return failure }
+        let reason = failure.message.prefix { $0 != ";" }
+        do throws(VaultError) {
+            return CommandFailure(failure.status, "\(reason); \(text(try Vault.slots(at: path).map(\.factors)))", code: failure.code)
+        } catch {
+            return failure
+        }
+    }
+
+    /// "it opens with a passphrase, or with a passphrase and a key file (--key-file)".
+    static func text(_ slots: [FactorKinds]) -> String {
+        var ways: [String] = []
+        for slot in slots {
+            let way = Self.way(slot)
+            if !ways.contains(way) { ways.append(way) }
+        }
+        guard let last = ways.popLast() else { return "it has no slot" }
+        return "it opens with " + (ways.isEmpty ? last : ways.joined(separator: ", with ") + ", or with " + last)
+    }
+
+    private static func way(_ slot: FactorKinds) -> String {
+        if slot.contains(.rawKey) { return "a raw key (--raw-key-file)" }
+        var parts: [String] = []
+        if slot.contains(.passphrase) { parts.append("a passphrase") }
+        if slot.contains(.generatedKeyFile) { parts.append("a generated key file (--key-file)") }
+        if slot.contains(.otherKeyFile) { parts.append("a key file (--key-file)") }
+        return parts.joined(separator: " and ")
+    }
+}

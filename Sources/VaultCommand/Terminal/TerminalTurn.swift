@@ -1,0 +1,143 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+
+/// This process's turn at its terminal: from its first question to its last, no other process of this program asks there, and nothing typed
+/// is shown but the answer to a question that shows it. However the process ends, the terminal is put back.
+final class TerminalTurn {
+    /// Whether another process had its turn first, so that what is to be asked may be known by now.
+    let hadToWait: Bool
+    private let terminal: Int32
+    private let lock: Int32
+    private let notes: Pipe
+    private var guardian: TerminalGuardian?
+
+    /// How an attempt to read a line ended.
+    enum Outcome {
+        case line(Int)
+        case end
+        case failed(Int32)
+        case signal(Int32)
+    }
+
+    /// Waits for the turn; nil where the process has no terminal. A job in the background stops, as one that reads does.
+    static func begin() throws(CommandFailure) -> TerminalTurn? {
+        let terminal = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
+        guard terminal >= 0 else { return nil }
+        let lock = openLock(terminal)
+        let guardian = TerminalGuardian.start(terminal: terminal, lock: lock >= 0 ? lock : terminal)
+        var hadToWait = false
+        // A job whose shell has gone cannot be stopped.
+        for _ in 0..<100 {
+            if vault_terminal_is_foreground(terminal) == 1 {
+                if lock >= 0, vault_wait_for_lock(lock) == 1 { hadToWait = true }
+                if vault_terminal_is_foreground(terminal) == 1 { return try TerminalTurn(terminal, lock, guardian, hadToWait) }
+                if lock >= 0 { flock(lock, LOCK_UN) }
+            }
+            kill(0, SIGTTIN)
+        }
+        guardian?.dismiss()
+        close(terminal)
+        if lock >= 0 { close(lock) }
+        throw CommandFailure(.noAccess, "the terminal is another job's, so nothing can be asked; run this in the foreground")
+    }
+
+    /// Whether another process has its turn at the terminal, so that nothing should be drawn there.
+    static func isAnothers() -> Bool {
+        guard vault_turn_state() == Int32(VAULT_TURN_NONE.rawValue) else { return false }
+        let terminal = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
+        guard terminal >= 0 else { return false }
+        defer { close(terminal) }
+        let lock = openLock(terminal)
+        guard lock >= 0 else { return false }
+        defer { close(lock) }
+        return vault_is_locked_elsewhere(lock) == 1
+    }
+
+    /// What is locked: the terminal's device; where that cannot be opened by a name, as after su, the folder of what this user's machine remembers.
+    private static func openLock(_ terminal: Int32) -> Int32 {
+        let itself = vault_terminal_open_itself(terminal)
+        if itself >= 0 { return itself }
+        do throws(CommandFailure) {
+            return vault_open(try VaultPath.state(), O_RDONLY | O_DIRECTORY, 0)
+        } catch { return -1 }
+    }
+
+    private init(_ terminal: Int32, _ lock: Int32, _ guardian: TerminalGuardian?, _ hadToWait: Bool) throws(CommandFailure) {
+        self.hadToWait = hadToWait
+        self.terminal = terminal
+        self.lock = lock
+        self.guardian = guardian
+        notes = try Pipe()
+        for end in [notes.reading, notes.writing] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        let failure = vault_turn_begin(terminal, lock, notes.writing)
+        guard failure == 0 else { throw CommandFailure(system: -failure, "cannot ask on the terminal") }
+        guardian?.tellModes()
+    }
+
+    deinit {
+        close(terminal)
+        if lock >= 0 { close(lock) }
+    }
+
+    /// Puts the terminal back and lets others have their turn; nothing is asked afterwards.
+    func end() {
+        vault_turn_end()
+        guardian?.dismiss()
+        guardian = nil
+    }
+
+    /// Whether the turn was given up, because the process was stopped.
+    var isLost: Bool { vault_turn_state() == Int32(VAULT_TURN_LOST.rawValue) }
+
+    /// Shows a prompt and reads a line. What was typed before the prompt is dropped.
+    /// - Parameters:
+    ///   - isHidden: Whether what is typed is kept off the screen.
+    ///   - buffer: Where the line goes. Of one that is longer, the last byte holds what came last.
+    func ask(_ prompt: String, isHidden: Bool, into buffer: inout Secret) -> Outcome {
+        let failure = vault_turn_ask(isHidden ? 1 : 0)
+        guard failure == 0 else { return .failed(-failure) }
+        show(prompt)
+        let outcome = readLine(into: &buffer)
+        vault_turn_work()
+        if case .line = outcome, !isHidden { return notedSignal() ?? outcome }
+        show("\n")
+        return notedSignal() ?? outcome
+    }
+
+    private func readLine(into buffer: inout Secret) -> Outcome {
+        var count = 0
+        while true {
+            var ready = [
+                pollfd(fd: terminal, events: Int16(POLLIN), revents: 0), pollfd(fd: notes.reading, events: Int16(POLLIN), revents: 0),
+            ]
+            if poll(&ready, 2, -1) < 0 {
+                if errno == EINTR { continue }
+                return .failed(errno)
+            }
+            if let signal = notedSignal() { return signal }
+            let position = min(count, buffer.count - 1)
+            let got = buffer.withUnsafeMutableBytes { read(terminal, $0.baseAddress?.advanced(by: position), 1) }
+            if got < 0 {
+                if errno == EINTR || errno == EAGAIN { continue }
+                return .failed(errno)
+            }
+            if got == 0 { return count == 0 ? .end : .line(count) }
+            if buffer.withUnsafeBytes({ $0[position] }) == 0x0A { return .line(count) }
+            count += 1
+        }
+    }
+
+    private func notedSignal() -> Outcome? {
+        var signal: UInt8 = 0
+        return read(notes.reading, &signal, 1) == 1 ? .signal(Int32(signal)) : nil
+    }
+
+    private func show(_ text: String) {
+        var text = text
+        text.withUTF8 { utf8 in
+            // A prompt that cannot be shown leaves reading to report what is wrong with the terminal.
+            _ = Descriptor.writeAll(terminal, UnsafeRawBufferPointer(utf8))
+        }
+    }
+}
