@@ -32,7 +32,7 @@ enum HelpTopics {
           XDG_DATA_HOME                  the default vault is vaultfmt/default.vault in it (else in ~/.local/share)
           XDG_STATE_HOME                 vaultfmt/ in it (else in ~/.local/state) holds what this machine remembers of
                                          each vault, and the device file
-          VAULTFMT_ASKPASS               the reference whose secret 'askpass' answers with
+          VAULTFMT_ASKPASS               what 'askpass' may answer with: a reference, or 'ssh' for OpenSSH's own questions
           EDITOR, VISUAL                 the editor of 'edit'
           NO_COLOR                       if set and not empty, no colour
 

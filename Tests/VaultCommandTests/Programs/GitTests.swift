@@ -236,6 +236,81 @@ struct GitProtocolTests {
         #expect(try helper("get", "protocol=http\nhost=example.org\n\n") == "")
     }
 
+    /// The class of H1: each field of a request in each of these forms.
+    private static let fields = [
+        "protocol", "host", "path", "username", "password", "password_expiry_utc", "oauth_refresh_token", "authtype", "credential",
+        "ephemeral", "url",
+    ]
+
+    @Test("H1: a field that cannot be understood names nothing: no password is given, stored or erased", arguments: fields)
+    func flawedFields(_ field: String) throws {
+        for (path, user) in [("one", "ann"), ("two", "bob")] {
+            _ = try helper("store", "protocol=https\nhost=h\npath=\(path)\nusername=\(user)\npassword=of \(path)\n\n")
+        }
+        let before = try sandbox.read("test.vault")
+        for form in Self.forms(of: field) {
+            let line = Array(field.utf8) + form.bytes + [0x0A]
+            for operation in ["get", "erase", "store"] {
+                let others = ["protocol=https\n", "host=h\n"] + (operation == "store" ? ["username=eve\n", "password=p\n"] : [])
+                let request = others.filter { !$0.hasPrefix(field + "=") }.flatMap { Array($0.utf8) } + line + [0x0A]
+                let run = try sandbox.run("git-credential", operation, input: request)
+                #expect(run.output == "", "\(operation), \(form.name): \(run.output)")
+                #expect(run.status == 0 || form.name == "too long", "\(operation), \(form.name): \(run.error)")
+                #expect(try sandbox.read("test.vault") == before, "\(operation), \(form.name): the vault was changed: \(run.error)")
+            }
+        }
+    }
+
+    private static func forms(of field: String) -> [(name: String, bytes: [UInt8])] {
+        var forms: [(name: String, bytes: [UInt8])] = [
+            ("twice", Array("=x\n\(field)=y".utf8)), ("twice the same", Array("=https\n\(field)=https".utf8)),
+            ("zero byte", Array("=o\u{0}e".utf8)), ("no value", []),
+        ]
+        // Any bytes are a password; and what is only long is understood.
+        if !["password", "oauth_refresh_token", "credential"].contains(field) {
+            forms += [("not UTF-8", [0x3D, 0x6F, 0xFF, 0x65]), ("lone continuation", [0x3D, 0x80])]
+        }
+        if ["protocol", "host", "path", "username"].contains(field) {
+            forms.append(("too long", [0x3D] + [UInt8](repeating: 0x78, count: 70_000)))
+        }
+        return forms
+    }
+
+    @Test("H1: schemes that are not UTF-8 are not none, so that a token of another scheme is not given")
+    func flawedSchemes() throws {
+        let place = "capability[]=authtype\nprotocol=https\nhost=h\n"
+        _ = try helper("store", place + "authtype=Bearer\ncredential=aGVsbG8=\n\n")
+        let request = Array((place + "wwwauth[]=").utf8) + [0xFF, 0xFE, 0x0A, 0x0A]
+        #expect(try sandbox.ok("git-credential", "get", input: request).output == "")
+    }
+
+    @Test(
+        "E2: a mistyped passphrase is asked for again; after three, and killed at the question, git is told to stop",
+        arguments: [0, SIGTERM, SIGKILL])
+    func quits(_ signal: Int32) throws {
+        _ = try helper("store", "protocol=https\nhost=h\nusername=u\npassword=p\n\n")
+        sandbox.forgetPassphrase()
+        let script = #"printf 'protocol=https\nhost=h\n\n' | "$0" git-credential get >answer & echo "pid=$!;"; wait $!; echo "status=$?;""#
+        let terminal = try PseudoTerminal(sandbox, shell: script, hasJobs: false)
+        try terminal.expect("Passphrase for")
+        if signal != 0 {
+            let pid = terminal.screen.components(separatedBy: "pid=").last?.prefix { $0 != ";" } ?? ""
+            kill(try #require(pid_t(pid)), signal)
+            try terminal.expect("status=\(128 + signal);")
+        } else {
+            try terminal.answerHidden("wrong")
+            for _ in 0..<2 {
+                try terminal.expect("try again")
+                try terminal.expect("Passphrase for")
+                try terminal.answerHidden("wrong")
+            }
+            try terminal.expect("status=77;")
+        }
+        #expect(try terminal.finish() == 0)
+        for _ in 0..<400 where try sandbox.read("answer").isEmpty { usleep(5000) }
+        #expect(try sandbox.read("answer") == Array("quit=1\n".utf8))
+    }
+
     @Test("a certificate's passphrase has a path and no host")
     func certificate() throws {
         _ = try helper("store", "protocol=cert\npath=/etc/client.pem\nusername=\npassword=p\n\n")

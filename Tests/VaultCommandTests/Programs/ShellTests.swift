@@ -75,6 +75,15 @@ struct RunTests {
         #expect(try sandbox.ok("run", "--", "cat", input: "standard input".utf8).output == "standard input")
     }
 
+    @Test("H9: its core dumps are limited to one byte, which keeps off those to a program too")
+    func coreDumps() throws {
+        let sandbox = try Sandbox.withVault()
+        let line = try #require(try sandbox.ok("run", "--", "grep", "Max core", "/proc/self/limits").lines.first)
+        let limits = line.split(separator: " ")
+        // 0 where this machine's own limit is.
+        #expect(limits.dropLast().suffix(2) == ["1", "1"] || limits.dropLast().suffix(2) == ["0", "0"])
+    }
+
     @Test("its exit code and its signal are the program's; 127 and 126 are for what cannot be started")
     func exitCodes() throws {
         let sandbox = try Sandbox.withVault()
@@ -124,6 +133,21 @@ struct InjectTests {
         #expect(try sandbox.ok("inject", input: "no secrets, no passphrase".utf8).output == "no secrets, no passphrase")
     }
 
+    @Test("E10: what would command a terminal is not shown on one")
+    func onTerminal() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "a\u{1B}]0;title\u{7}".utf8)
+        try sandbox.ok("set", "plain", input: "harmless".utf8)
+        let bad = try sandbox.write("bad", "{{ vaultfmt:svc }}".utf8)
+        let refused = try PseudoTerminal(sandbox, "inject", bad)
+        #expect(try refused.finish() == 64)
+        #expect(refused.screen.contains("not plain text") && !refused.screen.contains("\u{1B}]0"))
+        #expect(try sandbox.ok("inject", bad).output == "a\u{1B}]0;title\u{7}")
+        let good = try PseudoTerminal(sandbox, "inject", try sandbox.write("good", "é:\t{{ vaultfmt:plain }}\n".utf8))
+        #expect(try good.finish() == 0)
+        #expect(good.screen == "é:\tharmless\r\n")
+    }
+
     @Test("the output file is for its owner alone, replaces nothing unless told to, and is whole or not there")
     func output() throws {
         let sandbox = try Sandbox.withVault()
@@ -151,9 +175,10 @@ struct InjectTests {
 
 @Suite("askpass: answers to other programs' questions")
 struct AskpassTests {
-    @Test("OpenSSH's questions are answered from the items they are about, all others are not")
+    @Test("H4: OpenSSH's questions are answered from the items they are about, if told so; all others are not")
     func questions() throws {
         let sandbox = try Sandbox.withVault()
+        sandbox.environment["VAULTFMT_ASKPASS"] = "ssh"
         try sandbox.ok("set", "ssh", "/home/ann/my keys/id_ed25519", input: "of the key".utf8)
         try sandbox.ok("set", "--server", "host.example.org", "--protocol", "ssh", "--account", "ann", input: "of the host".utf8)
         for (question, answer) in [
@@ -165,14 +190,31 @@ struct AskpassTests {
             #expect(try sandbox.ok("askpass", question).output == answer, "\(question)")
         }
         for question in [
-            "Bad passphrase, try again for /home/ann/my keys/id_ed25519: ", "Are you sure you want to continue connecting (yes/no)? ",
-            "Password: ", "'s password: ", "",
+            "Bad passphrase, try again for /home/ann/my keys/id_ed25519: ", "Password: ", "'s password: ", "",
+            // As OpenSSH 8.5 and later show what a server words.
+            "(eve@evil.example.org) ann@host.example.org's password: ",
+            "(eve@evil.example.org) Enter passphrase for key '/home/ann/my keys/id_ed25519': ",
         ] {
-            try sandbox.fails(64, "no question that is known", "askpass", question)
+            try sandbox.fails(64, "not one of OpenSSH's questions", "askpass", question)
         }
+        for bound in ["ssh", "vaultfmt:ssh"] {
+            sandbox.environment["VAULTFMT_ASKPASS"] = bound
+            try sandbox.fails(64, "for a person", "askpass", "Are you sure you want to continue connecting (yes/no/[fingerprint])? ")
+        }
+        sandbox.environment["VAULTFMT_ASKPASS"] = "ssh"
         try sandbox.fails(1, "no internet-password", "askpass", "bob@host.example.org's password: ")
         sandbox.environment["SSH_ASKPASS_PROMPT"] = "confirm"
         try sandbox.fails(64, "for a person", "askpass", "Allow use of key ann@host.example.org's password: ")
+    }
+
+    @Test("H4: what nobody has bound is not answered, however the question is worded")
+    func unbound() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "ssh", "/key", input: "of the key".utf8)
+        try sandbox.ok("set", "--server", "h", "--protocol", "ssh", "--account", "ann", input: "of the host".utf8)
+        for question in ["Enter passphrase for key '/key': ", "ann@h's password: ", "(ann@h) Password: "] {
+            #expect(try sandbox.fails(64, "nothing says what may be answered", "askpass", question).output == "")
+        }
     }
 
     @Test("VAULTFMT_ASKPASS names the answer")
@@ -193,6 +235,7 @@ struct AskpassTests {
         try sandbox.linkPrograms()
         sandbox.environment["SSH_ASKPASS"] = sandbox.path("bin/vaultfmt-askpass")
         sandbox.environment["SSH_ASKPASS_REQUIRE"] = "force"
+        sandbox.environment["VAULTFMT_ASKPASS"] = "ssh"
         let run = try sandbox.okShell(
             """
             ssh-keygen -q -t ed25519 -N 'of the key' -f key

@@ -9,26 +9,45 @@ enum Clipboard {
         let board = try ClipboardTool.find()
         try board.put(secret)
         try ClipboardClearing.start(board, secret, after: seconds)
-        Terminal.note("copied to the clipboard; cleared in \(seconds) s\(board.canRead ? " if unchanged" : "")")
+        Terminal.note(board.message(seconds))
     }
 }
 
-/// The way to the clipboard.
+/// The way to the clipboard: the first that is there.
 enum ClipboardTool: String {
     case wayland = "wl-copy"
     case x11 = "xclip"
+    /// Tmux's own buffer, which tmux may send on to its terminal's clipboard. What a program within tmux sends itself is dropped or kept in a
+    /// buffer that it cannot name, as tmux is set up.
+    case tmux
     /// The terminal's escape sequence OSC 52. It can only be written: most terminals do not say what their clipboard holds.
     case terminal
 
     /// What xterm takes in one sequence; in base 64.
     private static let longestSequence = 100_000
 
+    /// The name of tmux's buffer.
+    private static let buffer = "vaultfmt"
+
     var canRead: Bool { self != .terminal }
 
-    /// The first that works here: Wayland, X11, the terminal.
+    /// What is known of a secret that was put there.
+    func message(_ seconds: Int) -> String {
+        switch self {
+        case .wayland, .x11: "copied to the clipboard; cleared in \(seconds) s if unchanged"
+        case .tmux:
+            "copied to tmux's buffer '\(Self.buffer)', and tmux was asked to set the terminal's clipboard, which it does not report; "
+                + "the buffer is deleted and the clipboard overwritten in \(seconds) s"
+        case .terminal:
+            "sent to the terminal as OSC 52; whether it is in the clipboard, the terminal does not say; it is told to clear it in \(seconds) s"
+        }
+    }
+
+    /// The first that works here: Wayland, X11, tmux, the terminal.
     static func find() throws(CommandFailure) -> ClipboardTool {
         if Environment.nonEmpty("WAYLAND_DISPLAY") != nil, Subprocess.find("wl-copy") != nil { return .wayland }
         if Environment.nonEmpty("DISPLAY") != nil, Subprocess.find("xclip") != nil { return .x11 }
+        if Environment.nonEmpty("TMUX") != nil, Subprocess.find("tmux") != nil { return .tmux }
         let descriptor = vault_open("/dev/tty", O_WRONLY | O_NOCTTY, 0)
         guard descriptor >= 0 else {
             throw CommandFailure(
@@ -41,8 +60,9 @@ enum ClipboardTool: String {
     /// Replaces what the clipboard holds.
     func put(_ secret: borrowing Secret) throws(CommandFailure) {
         switch self {
-        case .wayland: try run([], secret)
+        case .wayland: try run(Self.canMarkSensitive() ? ["--sensitive"] : [], secret)
         case .x11: try run(["-selection", "clipboard", "-in"], secret)
+        case .tmux: try loadBuffer(secret)
         case .terminal:
             guard secret.count <= Self.longestSequence / 4 * 3 else {
                 throw CommandFailure(.usage, "\(secret.count) bytes are more than a terminal's clipboard takes; use a file or a pipe")
@@ -59,6 +79,10 @@ enum ClipboardTool: String {
         switch self {
         case .wayland: try run(["--clear"], Secret(count: 0))
         case .x11: try run(["-selection", "clipboard", "-in"], Secret(count: 0))
+        case .tmux:
+            // Tmux sends nothing for an empty buffer.
+            try loadBuffer(Secret(text: " "))
+            try run(["delete-buffer", "-b", Self.buffer], Secret(count: 0))
         case .terminal: try Self.write(Secret(count: 0), to: STDOUT_FILENO)
         }
     }
@@ -69,10 +93,27 @@ enum ClipboardTool: String {
         switch self {
         case .wayland: (program, arguments) = ("wl-paste", ["--no-newline"])
         case .x11: (program, arguments) = ("xclip", ["-selection", "clipboard", "-out"])
+        case .tmux: (program, arguments) = ("tmux", ["save-buffer", "-b", Self.buffer, "-"])
         case .terminal: return nil
         }
         guard let path = Subprocess.find(program) else { return nil }
         return try Subprocess.read(path, arguments, limit: limit)
+    }
+
+    /// Whether this wl-copy (2.3.0 and later) can mark what it offers, so that histories of clipboards leave it out (x-kde-passwordManagerHint).
+    /// Xclip offers one form of a selection, so it cannot.
+    private static func canMarkSensitive() throws(CommandFailure) -> Bool {
+        guard let path = Subprocess.find("wl-copy"), let help = try Subprocess.read(path, ["--help"], limit: 65_536) else { return false }
+        return help.withUnsafeBytes { String(decoding: $0, as: UTF8.self).contains("--sensitive") }
+    }
+
+    /// Before tmux 3.2 there is no `-w`, and the terminal's clipboard is not set.
+    private func loadBuffer(_ secret: borrowing Secret) throws(CommandFailure) {
+        do throws(CommandFailure) {
+            try run(["load-buffer", "-w", "-b", Self.buffer, "-"], secret)
+        } catch {
+            try run(["load-buffer", "-b", Self.buffer, "-"], secret)
+        }
     }
 
     private func run(_ arguments: [String], _ secret: borrowing Secret) throws(CommandFailure) {

@@ -53,6 +53,7 @@ struct PEMBlocks: ~Copyable {
         var remarks = 0
         try text.withUnsafeBytes { bytes throws(CommandFailure) in
             var number = 0
+            // Changed in place: a copy of its lines for each line would take time that grows with their square.
             var open: OpenBlock?
             for var line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
                 number += 1
@@ -60,17 +61,13 @@ struct PEMBlocks: ~Copyable {
                 if let label = Self.label(line, Self.begin) {
                     if let open { throw .damaged("line \(open.line)", "the block that starts here has no end") }
                     open = OpenBlock(label: label, line: number)
-                } else if var block = open {
-                    if let label = Self.label(line, Self.end) {
-                        guard label == block.label else {
-                            throw .damaged("line \(number)", "this ends another block than line \(block.line) began")
-                        }
-                        open = nil
-                        try body(Self.closed(block))
-                    } else {
-                        block.lines.append(line)
-                        open = block
+                } else if let label = Self.label(line, Self.end), let block = open.take() {
+                    guard label == block.label else {
+                        throw .damaged("line \(number)", "this ends another block than line \(block.line) began")
                     }
+                    try body(Self.closed(block))
+                } else if open != nil {
+                    open?.lines.append(line)
                 } else if !line.isEmpty {
                     remarks += 1
                 }

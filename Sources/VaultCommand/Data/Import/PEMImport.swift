@@ -3,7 +3,8 @@ import SwiftASN1
 import VaultFmt
 import X509
 
-/// Reads certificates and private keys in PEM. Where a key matches a certificate of the same source, both together are an identity as well.
+/// Reads certificates and private keys in PEM. A key is called what its certificate of the same source is
+/// called, and both together are an identity as well.
 struct PEMImport: ~Copyable, ImportSource {
     private var blocks: PEMBlocks
 
@@ -16,11 +17,15 @@ struct PEMImport: ~Copyable, ImportSource {
         try blocks.forEach { block throws(CommandFailure) in try contents.sort(block) }
         if blocks.remarks > 0 { contents.losses.append("text outside the PEM blocks (\(blocks.remarks) lines)") }
         for certificate in contents.certificates { try take(certificate.record()) }
-        for key in contents.keys { try take(key.record(label: contents.label(of: key))) }
-        for key in contents.keys {
-            for certificate in contents.certificates where certificate.fields.publicKey == key.fields.publicKey {
-                try take(certificate.identity(with: key))
-            }
+        // By their public keys: there may be a hundred thousand of each.
+        var labels: [[UInt8]: String] = [:]
+        for certificate in contents.certificates where labels[certificate.fields.publicKey] == nil {
+            labels[certificate.fields.publicKey] = certificate.fields.label
+        }
+        for key in contents.keys { try take(key.record(label: labels[key.fields.publicKey] ?? key.fields.label)) }
+        let keys = Dictionary(contents.keys.map { ($0.fields.publicKey, $0) }) { first, _ in first }
+        for certificate in contents.certificates {
+            if let key = keys[certificate.fields.publicKey] { try take(certificate.identity(with: key)) }
         }
         return contents.losses
     }
@@ -65,11 +70,6 @@ private struct PEMContents {
 
     private static func encrypted(_ place: String) -> CommandFailure {
         .damaged(place, "the private key is encrypted; decrypt it first, for instance with 'openssl pkey -in FILE'")
-    }
-
-    /// A key is called what its certificate is called.
-    func label(of key: KeyBlock) -> String {
-        certificates.first { $0.fields.publicKey == key.fields.publicKey }?.fields.label ?? key.fields.label
     }
 }
 

@@ -55,6 +55,9 @@ struct DockerCredential: ParsableCommand {
         let request: DockerRequest = try readRequest()
         guard !request.server.isEmpty else { throw Self.noServer }
         guard !request.user.isEmpty else { throw Self.noUser }
+        guard !request.server.utf8.contains(0), !request.user.utf8.contains(0) else {
+            throw CommandFailure(.usage, "docker's request has a zero byte in an address or a name; nothing was stored")
+        }
         let key = try DockerServer(request.server).key(account: request.user)
         let changes = AttributeChanges(set: [Self.serverAttribute: request.server])
         let opened = try vault.openVault(writable: true)
@@ -141,17 +144,34 @@ struct DockerCredential: ParsableCommand {
     private func readRequest<Request: Decodable>() throws -> Request {
         let input = try Descriptor.readAll(STDIN_FILENO, name: "docker's request", limit: Self.longestRequest)
         let data = input.withUnsafeBytes { Data($0) }
+        let refusal = CommandFailure(.usage, "docker's request is not the JSON that it should be; this is for docker, not for people")
+        // The decoder takes one of two members of one name, and does not say which.
+        guard Self.hasEachNameOnce(input) else { throw refusal }
         do {
             return try JSONDecoder().decode(Request.self, from: data)
         } catch {
-            throw CommandFailure(.usage, "docker's request is not the JSON that it should be; this is for docker, not for people")
+            throw refusal
         }
+    }
+
+    private static func hasEachNameOnce(_ input: borrowing Secret) -> Bool {
+        var text = SecretBuffer(capacity: input.count)
+        text.append(input)
+        var splitter = JSONSplitter(SourceReader(text, at: 0))
+        var names: Set<String> = []
+        do throws(CommandFailure) {
+            while let piece = try splitter.next() {
+                if case .member(let name) = piece, !names.insert(name).inserted { return false }
+            }
+            return true
+        } catch { return false }
     }
 
     private func readServer() throws(CommandFailure) -> String {
         let input = try Descriptor.readAll(STDIN_FILENO, name: "docker's request", limit: 65_536)
         guard let text = input.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else { throw Self.notFound }
         let server = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !server.utf8.contains(0) else { throw Self.notFound }
         guard !server.isEmpty else { throw Self.noServer }
         return server
     }

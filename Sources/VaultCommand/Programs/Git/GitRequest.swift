@@ -20,6 +20,10 @@ struct GitRequest: ~Copyable {
     /// The schemes that the server offers, in lower case.
     private(set) var offeredSchemes: [String] = []
     private var capabilities: [String] = []
+    /// Why the request names nothing, or nil. A field that is there and cannot be understood is not one that is left out: what is left out may
+    /// have any value, and another's password would be handed out, or erased.
+    private(set) var flaw: String?
+    private var seen: Set<String> = []
 
     /// Whether git understands `authtype` and `credential`.
     var knowsAuthenticationTypes: Bool { capabilities.contains("authtype") }
@@ -27,15 +31,43 @@ struct GitRequest: ~Copyable {
     init(_ input: borrowing Secret) throws(CommandFailure) {
         let lines = input.withUnsafeBytes { bytes in Self.lines(bytes) }
         for line in lines {
-            let name = input.withUnsafeBytes { String(validating: $0[line.name], as: UTF8.self) }
-            guard let name else { continue }
+            guard let name = input.withUnsafeBytes({ String(validating: $0[line.name], as: UTF8.self) }) else { continue }
+            guard let range = line.value else {
+                if Self.fields.contains(name) { flaw = flaw ?? "'\(name)' without a value" }
+                continue
+            }
+            note(name, input, range)
+            let line = (name: line.name, value: range)
             switch name {
             case "password": password = Self.secret(input, line.value)
             case "oauth_refresh_token": refreshToken = Self.secret(input, line.value)
             case "credential": credential = Self.secret(input, line.value)
             default:
-                if let value = input.withUnsafeBytes({ String(validating: $0[line.value], as: UTF8.self) }) { take(name, value) }
+                // What is no list was found to be UTF-8, or nothing is done with it.
+                take(name, input.withUnsafeBytes { String(decoding: $0[line.value], as: UTF8.self) })
             }
+        }
+    }
+
+    /// The fields that say which password is meant and what becomes of it; each may stand once. `url` is for git's own commands: its parts are not
+    /// understood here.
+    private static let fields: Set = [
+        "protocol", "host", "path", "username", "password", "password_expiry_utc", "oauth_refresh_token", "authtype", "credential",
+        "ephemeral", "url",
+    ]
+    private static let binary: Set = ["password", "oauth_refresh_token", "credential"]
+
+    private mutating func note(_ name: String, _ input: borrowing Secret, _ range: Range<Int>) {
+        guard Self.fields.contains(name), flaw == nil else { return }
+        let isText = input.withUnsafeBytes { String(validating: $0[range], as: UTF8.self) != nil }
+        if name == "url" {
+            flaw = "'url'"
+        } else if !seen.insert(name).inserted {
+            flaw = "'\(name)' twice"
+        } else if !isText && !Self.binary.contains(name) {
+            flaw = "'\(name)' that is not UTF-8"
+        } else if input.withUnsafeBytes({ $0[range].contains(0) }) {
+            flaw = "'\(name)' with a zero byte"
         }
     }
 
@@ -63,7 +95,8 @@ struct GitRequest: ~Copyable {
         input.withUnsafeBytes { Secret(copying: UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    private typealias Line = (name: Range<Int>, value: Range<Int>)
+    /// A line without "=" has no value.
+    private typealias Line = (name: Range<Int>, value: Range<Int>?)
 
     private static func lines(_ bytes: UnsafeRawBufferPointer) -> [Line] {
         var lines: [Line] = []
@@ -71,7 +104,8 @@ struct GitRequest: ~Copyable {
         while start < bytes.count {
             let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
             if end == start { break }
-            if let sign = bytes[start..<end].firstIndex(of: UInt8(ascii: "=")) { lines.append((start..<sign, sign + 1..<end)) }
+            let sign = bytes[start..<end].firstIndex(of: UInt8(ascii: "="))
+            lines.append((start..<(sign ?? end), sign.map { $0 + 1..<end }))
             start = end + 1
         }
         return lines

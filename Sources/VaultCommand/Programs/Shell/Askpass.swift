@@ -6,14 +6,15 @@ struct Askpass: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Answer a password prompt: for SSH_ASKPASS, SUDO_ASKPASS and their like.",
         discussion: """
-            The answer is what the reference in VAULTFMT_ASKPASS names. Without that variable, OpenSSH's own questions are understood: the \
-            passphrase of a key file is the item 'ssh' with the file's path as its account, a password is the internet password of protocol \
-            ssh for that user and host. Every other question fails, so that nothing is said yes to.
+            VAULTFMT_ASKPASS says what may be answered; without it nothing is. A reference is the answer to every question of the program that \
+            it is set for. 'ssh' is for OpenSSH 8.5 and newer: the passphrase of a key file is the item 'ssh' with the file's path as its \
+            account, a password is the internet password of protocol ssh for that user and host. Before 8.5, and in dropbear, a server can word \
+            these questions, and would be sent the answer: give those a reference. Questions for a yes or a no are never answered.
 
             Examples:
               vaultfmt set ssh ~/.ssh/id_ed25519
               vaultfmt set --server host.example.org --protocol ssh --account alice
-              SSH_ASKPASS=vaultfmt-askpass SSH_ASKPASS_REQUIRE=force ssh-add ~/.ssh/id_ed25519
+              VAULTFMT_ASKPASS=ssh SSH_ASKPASS=vaultfmt-askpass SSH_ASKPASS_REQUIRE=force ssh-add ~/.ssh/id_ed25519
               VAULTFMT_ASKPASS=vaultfmt:sudo SUDO_ASKPASS=/usr/bin/vaultfmt-askpass sudo -A true
             """)
 
@@ -37,17 +38,21 @@ struct Askpass: ParsableCommand {
         guard Environment.value("SSH_ASKPASS_PROMPT") != "confirm" else {
             throw CommandFailure(.usage, "this question is for a person to answer")
         }
-        if let text = Environment.nonEmpty("VAULTFMT_ASKPASS") {
-            return try Reference(text).value(in: vault.openVault())
-        }
         let question = prompt.joined(separator: " ")
+        guard !question.contains("(yes/no") else { throw CommandFailure(.usage, "this question is for a person to answer") }
+        guard let bound = try Environment.text("VAULTFMT_ASKPASS") else {
+            throw CommandFailure(
+                .usage, "nothing says what may be answered; set VAULTFMT_ASKPASS to a reference, or to 'ssh' for OpenSSH 8.5 or newer")
+        }
+        guard bound == "ssh" else { return try Reference(bound).value(in: vault.openVault()) }
         if let path = SSHQuestion.keyFile(question) {
             return try named("ssh", path, .genericPassword)
         }
         if let (user, host) = SSHQuestion.password(question) {
             return try named(host, user, .internetPassword)
         }
-        throw CommandFailure(.usage, "\(TerminalText.quoted(question)) is no question that is known; name an item with VAULTFMT_ASKPASS")
+        throw CommandFailure(
+            .usage, "\(TerminalText.quoted(question)) is not one of OpenSSH's questions; set VAULTFMT_ASKPASS to a reference")
     }
 
     private func named(_ service: String, _ account: String, _ itemClass: ItemClass) throws(CommandFailure) -> Secret {
@@ -85,7 +90,9 @@ enum SSHQuestion {
         return split(text[..<end].dropFirst())
     }
 
+    /// A user and a host; not what begins with "(user@host) ", as OpenSSH shows what a server words.
     private static func split(_ text: Substring) -> (user: String, host: String)? {
+        guard !text.contains(where: { $0 == " " || $0 == "(" || $0 == ")" }) else { return nil }
         guard let sign = text.lastIndex(of: "@"), sign != text.startIndex, text.index(after: sign) != text.endIndex else { return nil }
         return (String(text[..<sign]), text[text.index(after: sign)...].lowercased())
     }

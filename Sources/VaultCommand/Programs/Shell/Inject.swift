@@ -39,6 +39,10 @@ struct Inject: ParsableCommand {
         let pieces = try Template.pieces(source)
         let filled = try fill(source, pieces)
         guard let output else {
+            guard !Terminal.outputIsTerminal || SecretText.isPlain(filled) else {
+                throw CommandFailure(
+                    .usage, "the result is not plain text, so it is not shown on a terminal; send it to a pipe, or give --output")
+            }
             let stream = Output.standard()
             try stream.write(filled)
             return try stream.flush()

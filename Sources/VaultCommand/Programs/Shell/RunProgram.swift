@@ -10,8 +10,9 @@ struct RunProgram: ParsableCommand {
         abstract: "Run a program with secrets in its environment.",
         discussion: """
             The program takes this one's place: its exit code and signals are its own; 127 if there is no such program, 126 if it cannot be \
-            started. VAULTFMT_PASSPHRASE, VAULTFMT_KEY_FILE and their kin are taken out of its environment, and core dumps stay off, for they \
-            would hold the secrets. Whoever may look at the program's environment sees them: every process of the same user.
+            started. VAULTFMT_PASSPHRASE, VAULTFMT_KEY_FILE and the like are taken out of its environment. Every process of the same user can read \
+            the program's environment and memory. Its core dumps, which would hold the secrets, are limited to 1 byte: Linux then writes none to \
+            a file and starts no program that collects them, unless the program itself raises the limit, which only root can.
 
             Examples:
               vaultfmt run --env PGPASSWORD=vaultfmt:db.example.org/app -- psql -h db.example.org
@@ -89,7 +90,8 @@ struct ChildEnvironment: ~Copyable {
         }
     }
 
-    private static func inherited(without names: Set<String>) -> [UnsafeMutablePointer<CChar>?] {
+    /// This process's environment without what opens vaults, as every other program gets it; its strings stay this process's.
+    static func inherited(without names: Set<String> = []) -> [UnsafeMutablePointer<CChar>?] {
         var kept: [UnsafeMutablePointer<CChar>?] = []
         var next = environ
         while let entry = next.pointee {
