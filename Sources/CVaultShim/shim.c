@@ -32,20 +32,54 @@ const char *vault_next_name(DIR *directory) {
     return entry == NULL ? NULL : entry->d_name;
 }
 
+/* Where the file system knows hard links: the second name is made only if it is free. */
+static int rename_by_link(const char *from, const char *to) {
+    if (link(from, to) != 0) return -errno;
+    if (unlink(from) == 0) return 0;
+    /* The file must not keep two names: a vault that has two is never replaced. */
+    int error = errno;
+    unlink(to);
+    return -error;
+}
+
+/* Where it knows nothing of this: an empty file takes the name, if it is free, and is replaced. */
+static int rename_over_own(const char *from, const char *to) {
+    int fd = vault_open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd < 0) return fd;
+    close(fd);
+    if (rename(from, to) == 0) return 0;
+    int error = errno;
+    unlink(to);
+    return -error;
+}
+
 int vault_rename_noreplace(const char *from, const char *to) {
-    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? 0 : -errno;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+    /* The kernel or the file system does not know the flag: FUSE, NFS, 9p. */
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -errno;
+    int result = rename_by_link(from, to);
+    switch (-result) {
+    case EPERM: case ENOSYS: case EOPNOTSUPP: case EINVAL: case EMLINK: return rename_over_own(from, to);
+    default: return result;
+    }
+}
+
+int64_t vault_write_at(int fd, const void *bytes, size_t size, int64_t offset) {
+    struct rlimit limit;
+    /* Beyond the limit, the kernel would end the process with SIGXFSZ, which is the program's to catch and not a library's. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)offset >= limit.rlim_cur) return -EFBIG;
+    ssize_t written = pwrite(fd, bytes, size, offset);
+    return written >= 0 ? written : -errno;
 }
 
 int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)to_offset >= limit.rlim_cur) return -EFBIG;
     off_t in = from_offset, out = to_offset;
     ssize_t copied = copy_file_range(from, &in, to, &out, count, 0);
     return copied >= 0 ? copied : -errno;
 }
 
-int vault_open(const char *path, int flags, uint32_t mode) {
-    int fd = open(path, flags | O_CLOEXEC, (mode_t)mode);
-    return fd >= 0 ? fd : -errno;
-}
 
 int vault_duplicate(int fd, int least) {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, least);

@@ -113,6 +113,7 @@ enum Output {
         case .clean: (UInt32(VAULTFMT_TAIL_CLEAN), 0)
         case .writeInProgress: (UInt32(VAULTFMT_TAIL_WRITE_IN_PROGRESS), 0)
         case .damaged(let bytes): (UInt32(VAULTFMT_TAIL_DAMAGED), bytes)
+        case .damagedCommit(let bytes): (UInt32(VAULTFMT_TAIL_DAMAGED_COMMIT), bytes)
         case .incomplete: (UInt32(VAULTFMT_TAIL_INCOMPLETE), 0)
         }
     }

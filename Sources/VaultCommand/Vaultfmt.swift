@@ -7,9 +7,9 @@ package enum Main {
     /// Does what the process's arguments say, and ends it.
     package static func run() {
         ProcessGuard.start()
-        if CommandLine.arguments.dropFirst().first == TerminalGuardian.command { TerminalGuardian.watch() }
-        let arguments = ArgumentSpelling.normalized(ProgramNames.arguments(CommandLine.arguments))
-        guard ArgumentSpelling.areText else {
+        if ProcessArguments.all.dropFirst().first == TerminalGuardian.command { TerminalGuardian.watch() }
+        let arguments = ArgumentSpelling.normalized(ProgramNames.arguments(ProcessArguments.all))
+        guard ProcessArguments.areText else {
             exit(
                 FailureReport.conclude(CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8"), arguments: []).rawValue)
         }
@@ -45,6 +45,8 @@ struct Vaultfmt: ParsableCommand {
             CommandGroup(name: "Program", subcommands: programCommands),
             CommandGroup(name: "Other", subcommands: otherCommands),
         ])
+
+    func run() throws { throw MissingCommand() }
 
     static let itemCommands: [any ParsableCommand.Type] = [
         SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self,

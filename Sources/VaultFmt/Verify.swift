@@ -92,6 +92,8 @@ struct Verifier: ~Copyable {
         switch store.tail {
         case .clean, .writeInProgress: break
         case .damaged(let bytes): report.add("\(bytes) bytes after the newest commit belong to none", at: end)
+        case .damagedCommit(let bytes):
+            report.add("a commit that does not open is in the \(bytes) bytes after the newest one: the one before it is served", at: end)
         case .incomplete(let generation): report.add("generation \(generation) is incomplete: the one before is served", at: end)
         }
     }

@@ -14,12 +14,11 @@ enum ExtendedAttributes {
     }
 
     private static func names(_ descriptor: Int32, _ path: String) throws(VaultError) -> [String] {
-        let size = vault_list_attributes(descriptor, nil, 0)
-        if size == Int64(-ENOTSUP) { return [] }
-        guard size >= 0 else { throw SystemCall.error(Int32(-size), "read the attributes of", path) }
-        var list = [CChar](repeating: 0, count: Int(size))
+        // As large as the kernel lets a list be: asking for the size first would race with who adds one.
+        var list = [CChar](repeating: 0, count: 65_536)
         let used = vault_list_attributes(descriptor, &list, list.count)
-        guard used >= 0 else { throw SystemCall.error(Int32(-used), "read the attributes of", path) }
+        if used == Int64(-ENOTSUP) { return [] }
+        guard used >= 0, used <= list.count else { throw SystemCall.error(used < 0 ? Int32(-used) : E2BIG, "read the attributes of", path) }
         return list[..<Int(used)].split(separator: 0).map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
     }
 

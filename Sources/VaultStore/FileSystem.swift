@@ -2,6 +2,8 @@
 package protocol FileSystem: Sendable {
     /// Opens an existing file; a directory or device is refused.
     func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle
+    /// As `open`, of a file with a name of our own making: a symbolic link is refused.
+    func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle
     /// Creates a new file with mode 0600 for reading and writing; one that exists is an error.
     func create(_ path: String) throws(VaultError) -> any FileHandle
     /// The path with all symbolic links followed; of a file that need not exist, but whose directory does.
@@ -17,6 +19,11 @@ package protocol FileSystem: Sendable {
     func siblings(of path: String) throws(VaultError) -> [String]
     /// Milliseconds since 1970.
     func now() -> Int64
+}
+
+extension FileSystem {
+    /// Where there are no symbolic links.
+    package func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle { try open(path, writable: writable) }
 }
 
 /// One open file. Reads and writes are at offsets, whole or failing.

@@ -3,23 +3,26 @@ internal import Glibc
 
 /// Guesses who holds a lock: open-file-description locks have no process, but `/proc` lists them for each descriptor.
 enum LockHolder {
-    /// "name (pid)" of the first process seen with a write lock on the inode.
+    /// "name (pid)" of the first process seen with a lock on the inode that keeps a writer out. A lock for reading does too, and any program
+    /// that may read the file can take one: then the text says so.
     static func find(inode: UInt64) -> String? {
+        var reader: String?
         for process in names(in: "/proc") where process.utf8.allSatisfy({ (48...57).contains($0) }) {
             for descriptor in names(in: "/proc/\(process)/fdinfo") {
                 guard let info = content(of: "/proc/\(process)/fdinfo/\(descriptor)") else { continue }
-                for line in info.split(separator: "\n") where line.hasPrefix("lock:") && line.contains("WRITE") {
+                for line in info.split(separator: "\n") where line.hasPrefix("lock:") && !line.contains("FLOCK") {
                     guard line.contains(":\(inode) ") else { continue }
                     let name = content(of: "/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init) ?? "process"
-                    return "\(name) (\(process))"
+                    if line.contains(" WRITE ") { return "\(name) (\(process))" }
+                    if line.contains(" READ ") { reader = reader ?? "\(name) (\(process)), which holds a lock for reading" }
                 }
             }
         }
-        return nil
+        return reader
     }
 
     private static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
+        guard let stream = vault_open_directory(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []
         while let name = vault_next_name(stream).map({ String(cString: $0) }) {

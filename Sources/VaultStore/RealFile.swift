@@ -49,11 +49,12 @@ final class RealFile: FileHandle {
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
         var done = 0
         while done < bytes.count {
-            let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset) + off_t(done))
+            let count = vault_write_at(
+                descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, Int64(offset) + Int64(done))
             if count >= 0 {
-                done += count
-            } else if errno != EINTR {
-                throw SystemCall.error(errno, "write", path)
+                done += Int(count)
+            } else if count != Int64(-EINTR) {
+                throw SystemCall.error(Int32(-count), "write", path)
             }
         }
     }

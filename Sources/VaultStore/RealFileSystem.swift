@@ -6,9 +6,15 @@ internal import VaultBytes
 package struct RealFileSystem: FileSystem {
     package init() {}
 
-    package func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
+    package func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle { try open(path, writable ? O_RDWR : O_RDONLY) }
+
+    package func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
+        try open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW)
+    }
+
+    private func open(_ path: String, _ flags: Int32) throws(VaultError) -> any FileHandle {
         // Not blocking: a FIFO named by mistake must not hang.
-        let descriptor = vault_open(path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY, 0)
+        let descriptor = vault_open(path, flags | O_NONBLOCK | O_NOCTTY, 0)
         guard descriptor >= 0 else { throw SystemCall.error(-descriptor, "open", path) }
         let file = RealFile(descriptor: descriptor, path: path)
         try file.requireRegular()
@@ -68,7 +74,7 @@ package struct RealFileSystem: FileSystem {
 
     package func siblings(of path: String) throws(VaultError) -> [String] {
         let directory = Self.split(path).directory
-        guard let stream = opendir(directory) else { throw SystemCall.error(errno, "list the folder", directory) }
+        guard let stream = vault_open_directory(directory) else { throw SystemCall.error(errno, "list the folder", directory) }
         defer { closedir(stream) }
         var names: [String] = []
         while let name = vault_next_name(stream) {
@@ -106,6 +112,7 @@ enum SystemCall {
         case ENOENT: VaultError(.noSuchFile, "cannot \(action) \(path): no such file")
         case EEXIST: VaultError(.fileExists, "\(path) exists already")
         case ENOSPC, EDQUOT: VaultError(.noSpace, "no space left for \(path)")
+        case EFBIG: VaultError(.noSpace, "\(path) would be larger than this process may make files (ulimit -f), or its file system can")
         default: VaultError(.io, "cannot \(action) \(path): \(text(number))")
         }
     }

@@ -21,6 +21,9 @@ public enum TailState: Sendable, Equatable {
     case clean
     /// So many bytes that belong to no commit; the next writer cuts them off.
     case damaged(bytes: UInt64)
+    /// So many bytes with a whole commit that does not open: the newest generation was damaged, or somebody else wrote them. The state before is served; the next
+    /// writer keeps them aside, in `FILE.damaged-G`, and cuts them off.
+    case damagedCommit(bytes: UInt64)
     /// A commit whose contents did not all reach the disk; the state before it is served.
     case incomplete(generation: UInt64)
     /// Another process is writing just now.
@@ -76,12 +79,13 @@ package struct StateFinder {
     private func look(_ size: UInt64) throws(VaultError) -> Found {
         guard size <= Format.Limit.fileSize else { throw VaultError(.limitExceeded, "the file is larger than 2^48 bytes") }
         let end = try Reserve.contentEnd(of: file, size: size, after: headerLength)
-        guard let (frame, last) = try scan(end) else {
+        guard let (frame, last, hasUnopened) = try scan(end) else {
             throw VaultError(.authenticationFailed, "no commit of this vault is left in the file: damaged or altered", at: headerLength)
         }
         try checkServed(frame, last.commit)
         if try isComplete(last.commit) {
-            let tail: TailState = last.commit.end == end ? .clean : .damaged(bytes: size - last.commit.end)
+            let bytes = size - last.commit.end
+            let tail: TailState = last.commit.end == end ? .clean : hasUnopened ? .damagedCommit(bytes: bytes) : .damaged(bytes: bytes)
             return Found(state: last, frame: frame, tail: tail, incomplete: nil)
         }
         guard last.commit.previous != 0, let (frame, before) = try read(at: last.commit.previous), precedes(before, last),
@@ -146,19 +150,24 @@ package struct StateFinder {
 
     // MARK: looking backward
 
-    /// The last commit that opens: at the end as a rule, else backward over aligned offsets, in pieces.
-    private func scan(_ size: UInt64) throws(VaultError) -> (frame: [UInt8], state: CommittedState)? {
+    /// The last commit that opens: at the end as a rule, else backward over aligned offsets, in pieces. And whether a whole one that does not open is after it.
+    private func scan(_ size: UInt64) throws(VaultError) -> (frame: [UInt8], state: CommittedState, hasUnopened: Bool)? {
         let commitSize = UInt64(Format.commitSize)
         guard size >= headerLength + commitSize else { return nil }
         let alignment = UInt64(Format.commitAlignment)
         var stop = (size - commitSize) / alignment * alignment
-        if let found = try read(at: stop) { return found }
+        if let found = try read(at: stop) { return (found.frame, found.state, false) }
+        var hasUnopened = isWholeCommit(try file.bytes(Format.commitSize, at: stop), 0, at: stop)
         let piece: UInt64 = 1 << 20
         while stop > headerLength {
             let from = max(headerLength, stop > piece ? stop - piece : 0) / alignment * alignment
             let bytes = try file.bytes(Int(stop - from), at: from)
-            for at in stride(from: bytes.count - Int(alignment), through: 0, by: -Int(alignment)) where isHead(bytes, at) {
-                if let found = try read(at: from + UInt64(at)) { return found }
+            for at in stride(from: bytes.count - Int(alignment), through: 0, by: -Int(alignment)) {
+                let offset = from + UInt64(at)
+                if isHead(bytes, at), let found = try read(at: offset) { return (found.frame, found.state, hasUnopened) }
+                if !hasUnopened, isLikeHead(bytes, at) {
+                    hasUnopened = isWholeCommit(try file.bytes(Format.commitSize, at: offset), 0, at: offset)
+                }
             }
             stop = from
         }
@@ -168,6 +177,20 @@ package struct StateFinder {
     private func isHead(_ bytes: [UInt8], _ at: Int) -> Bool {
         for index in 0..<8 where bytes[at + index] != Self.head[index] { return false }
         return true
+    }
+
+    /// Whether some bits at most keep the bytes from being the head of a commit: a damaged commit is not less of one if the damage is there.
+    private func isLikeHead(_ bytes: [UInt8], _ at: Int) -> Bool {
+        var different = 0
+        for index in 0..<8 { different += (bytes[at + index] ^ Self.head[index]).nonzeroBitCount }
+        return different <= 4
+    }
+
+    /// Whether these bytes are a commit, opening or not. One that was torn when the power went lacks a sector: that is a commit that never was.
+    private func isWholeCommit(_ bytes: [UInt8], _ at: Int, at offset: UInt64) -> Bool {
+        guard isLikeHead(bytes, at) else { return false }
+        let sector = 512 - Int(offset % 512)
+        return sector == 512 || !bytes[(at + sector)..<(at + Format.commitSize)].allSatisfy { $0 == 0 }
     }
 
     // MARK: what a commit appended

@@ -31,6 +31,8 @@ package final class Store {
     var isPoisoned = false
     /// Whether this handle has changed the vault before, and so is likely to do so again.
     var hasCommitted = false
+    /// Whether what a killed writer left beside the vault was removed.
+    var hasSwept = false
 
     /// What is known of a file once its header and newest commit are.
     struct Loaded: ~Copyable {

@@ -1,9 +1,16 @@
 internal import VaultBytes
 
 extension Store {
-    /// Copies an incomplete generation to `FILE.incomplete-G` before it is cut off (section 7.3). The copy has that name only once it is whole and
-    /// synced: after a crash in between, the next writer copies again.
-    func keepAside(_ incomplete: CommittedState) throws(VaultError) {
+    /// Copies what follows the newest state to `FILE.incomplete-G` or `FILE.damaged-G` before it is cut off (section 7.3). The copy has that name only once it is
+    /// whole and synced: after a crash in between, the next writer copies again.
+    func keepAside(_ name: String) throws(VaultError) {
+        let bytes = try file.size() - state.commit.end
+        // As much as the vault has itself, or what a small one may get in one change: whoever can make the file longer must not fill the disk.
+        let most = max(state.commit.end, Self.longestAside)
+        guard bytes <= most else {
+            let what = "\(bytes) bytes follow generation \(state.commit.generation), more than are kept aside"
+            throw VaultError(.limitExceeded, "\(what): copy the file, and salvage that", at: state.commit.end)
+        }
         try Temporary.removeStale(beside: path, fileSystem)
         let temporary = Temporary.name(beside: path, random)
         let copy = try fileSystem.create(temporary)
@@ -11,13 +18,16 @@ extension Store {
             guard try copy.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
             try copyTail(to: copy)
             try copy.sync()
-            try nameAside(copy, temporary, incomplete.commit.generation)
+            try nameAside(copy, temporary, name)
         } catch {
             do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
-            throw error.code == .outcomeUnknown ? VaultError(.io, "an incomplete generation could not be kept: \(error.detail)") : error
+            guard error.code == .outcomeUnknown else { throw error }
+            throw VaultError(.io, "what follows the newest state could not be kept: \(error.detail)")
         }
         try fileSystem.syncDirectory(of: path)
     }
+
+    private static let longestAside: UInt64 = 64 << 20
 
     private func copyTail(to copy: any FileHandle) throws(VaultError) {
         let size = try file.size()
@@ -30,10 +40,10 @@ extension Store {
     }
 
     /// The first name that is free, or that a copy of the same bytes has.
-    private func nameAside(_ copy: any FileHandle, _ temporary: String, _ generation: UInt64) throws(VaultError) {
+    private func nameAside(_ copy: any FileHandle, _ temporary: String, _ name: String) throws(VaultError) {
         var number = 1
         while true {
-            let aside = "\(path).incomplete-\(generation)" + (number == 1 ? "" : "-\(number)")
+            let aside = "\(path).\(name)" + (number == 1 ? "" : "-\(number)")
             do throws(VaultError) {
                 guard try fileSystem.identity(of: aside) != nil else {
                     return try fileSystem.rename(temporary, to: aside, replacing: false)
@@ -47,7 +57,7 @@ extension Store {
     }
 
     private func isCopy(_ path: String, of other: any FileHandle) throws(VaultError) -> Bool {
-        let file = try fileSystem.open(path, writable: false)
+        let file = try fileSystem.openOwn(path, writable: false)
         let size = try file.size()
         guard try other.size() == size else { return false }
         var offset: UInt64 = 0

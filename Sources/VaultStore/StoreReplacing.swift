@@ -140,8 +140,12 @@ enum Temporary {
         for sibling in try fileSystem.siblings(of: path) where sibling.hasPrefix(prefix) && sibling.utf8.count == prefix.utf8.count + 8 {
             let stale = directory == "/" ? "/" + sibling : directory + "/" + sibling
             do throws(VaultError) {
-                let file = try fileSystem.open(stale, writable: true)
-                if try file.lock() { try fileSystem.remove(stale) }
+                let file = try fileSystem.openOwn(stale, writable: true)
+                // A second name of the vault itself, where one was made without RENAME_NOREPLACE: its lock says nothing.
+                let (own, vault) = (try file.identity(), try fileSystem.identity(of: path))
+                let isSecondName = vault.map(own.isSameFile) ?? false
+                let isAbandoned = try isSecondName ? true : file.lock()
+                if isAbandoned { try fileSystem.remove(stale) }
             } catch {
                 // Another process may have removed it just now; one that cannot be removed harms nobody.
             }

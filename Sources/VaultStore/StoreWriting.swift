@@ -48,7 +48,7 @@ extension Store {
             } else {
                 guard waited < seconds else {
                     let holder = file.lockHolder().map { " by \($0)" } ?? ""
-                    throw VaultError(.busy, "the vault is being written\(holder); waited \(Int(waited)) s")
+                    throw VaultError(.busy, "the vault is locked\(holder); waited \(Int(waited)) s")
                 }
                 usleep(10_000)
                 waited += 0.01
@@ -60,18 +60,29 @@ extension Store {
 
     /// Under the lock: newest state, and no tail.
     private func prepare() throws(VaultError) {
+        sweep()
         _ = try refresh()
-        switch tail {
-        case .clean: break
-        case .damaged: try cutTail()
-        case .incomplete, .writeInProgress:
-            // Nobody else can be writing now: look again at what there is.
+        if tail == .writeInProgress {
+            // Nobody else can be writing now: find out what there is.
             let found = try finder.newest()
             tail = found.tail
             incomplete = found.incomplete
-            if let incomplete { try keepAside(incomplete) }
-            if tail != .clean { try cutTail() }
         }
+        switch tail {
+        case .clean, .writeInProgress: return
+        case .damaged: break
+        case .incomplete(let generation): try keepAside("incomplete-\(generation)")
+        case .damagedCommit: try keepAside("damaged-\(state.commit.generation + 1)")
+        }
+        try cutTail()
+    }
+
+    /// Removes what a killed writer left beside the vault, once for each opening.
+    private func sweep() {
+        guard !hasSwept else { return }
+        hasSwept = true
+        // A folder that cannot be listed is no reason not to write.
+        do throws(VaultError) { try Temporary.removeStale(beside: path, fileSystem) } catch {}
     }
 
     private func cutTail() throws(VaultError) {

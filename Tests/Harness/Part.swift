@@ -7,7 +7,7 @@ struct Part: Sendable {
 
     /// In the order in which they run. Each stands in a file of its own.
     static let all: [Part] = [
-        .crash, .faults, .disk, .kill, .power, .files, .mutation, .concurrency, .memory, .terminal, .sanitizers, .clients,
+        .crash, .faults, .disk, .kill, .power, .files, .mutation, .concurrency, .memory, .terminal, .descriptors, .sanitizers, .clients,
     ]
 }
 
@@ -18,6 +18,6 @@ enum Role {
         ContestedVault.reader: ContestedVault.read,
         LibraryMemory.role: LibraryMemory.run,
         "writer": KillRoles.writer, "reader": KillRoles.reader, "files": FileCases.role,
-        "change": ChangedVault.role,
+        "change": ChangedVault.role, LibraryDescriptors.role: LibraryDescriptors.run,
     ]
 }

@@ -54,6 +54,43 @@ struct ReplacingTests {
         fails(.noSuchFile) { _ = try Fast.open(folder.file("new.vault")) }
     }
 
+    @Test("H9: what has the name of a temporary is not opened through a symbolic link, nor removed")
+    func temporaryLink() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "x")
+        // Opening it would take the lock of another vault, and waiting writers with it; a FIFO would be opened, a device perhaps act.
+        try write([1, 2, 3], folder.file("other"))
+        try FileManager.default.createSymbolicLink(atPath: folder.file(".a.vault.vaultfmt-00000000"), withDestinationPath: "other")
+        try vault.compact()
+        #expect(folder.names == [".a.vault.vaultfmt-00000000", "a.vault", "other"])
+        #expect(try vault.text(key) == "x")
+    }
+
+    @Test("H12: what a killed writer left beside the vault is removed by the next change, whatever it is")
+    func swept() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        try Fast.create(path).put(key, "x")
+        try write([1, 2, 3], folder.file(".a.vault.vaultfmt-0123abcd"))
+        let reader = try Fast.open(path, writable: false)
+        #expect(try reader.text(key) == "x" && folder.names.count == 2)
+        try Fast.open(path).put(key, "y")
+        #expect(folder.names == ["a.vault"])
+    }
+
+    @Test("E3: a second name, left where a vault got its own by link and unlink, is removed, and the vault can be replaced")
+    func secondName() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        try Fast.create(path).put(key, "x")
+        try FileManager.default.linkItem(atPath: path, toPath: folder.file(".a.vault.vaultfmt-0123abcd"))
+        try Fast.open(path).compact()
+        #expect(folder.names == ["a.vault"])
+        #expect(try Fast.open(path).text(key) == "x")
+    }
+
     @Test("keeps the file's mode", arguments: [0o600, 0o640, 0o644, 0o660])
     func modes(mode: Int) throws {
         let folder = try Folder()

@@ -215,7 +215,8 @@ enum {
     VAULTFMT_TAIL_CLEAN = 0,
     VAULTFMT_TAIL_WRITE_IN_PROGRESS = 1, /* another process is writing */
     VAULTFMT_TAIL_DAMAGED = 2,           /* tail_size bytes after the newest commit belong to none */
-    VAULTFMT_TAIL_INCOMPLETE = 3         /* the newest commit is incomplete: the one before is read */
+    VAULTFMT_TAIL_INCOMPLETE = 3,        /* the newest commit is incomplete: the one before is read */
+    VAULTFMT_TAIL_DAMAGED_COMMIT = 4     /* tail_size bytes after the newest commit hold another that does not open; the next writer keeps them aside */
 };
 
 #define VAULTFMT_ANCHOR_SIZE 128

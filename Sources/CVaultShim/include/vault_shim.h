@@ -16,14 +16,28 @@ int vault_lock_is_held(int fd);
 /* The name of the next entry of a directory, NULL after the last. Reading it as Swift sees it, as an array of 256 bytes, would read past it. */
 const char *vault_next_name(DIR *directory);
 
-/* rename(2) that fails if the target exists. */
+/* pwrite(2) that fails with EFBIG at the limit for files (RLIMIT_FSIZE), without the signal. */
+int64_t vault_write_at(int fd, const void *bytes, size_t size, int64_t offset);
+
+/* rename(2) that fails if the target exists, on every file system: where it lacks RENAME_NOREPLACE, by link(2) and unlink(2), and where it lacks hard links too, over
+   an empty file of its own. */
 int vault_rename_noreplace(const char *from, const char *to);
 
 /* Copies at the descriptors' own offsets; returns the bytes copied, 0 at the end of the source. */
 int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
 
-/* open(2) with O_CLOEXEC; the mode is used with O_CREAT only. */
+/* open(2) with O_CLOEXEC, never on a descriptor below 3. The mode is used with O_CREAT; with O_EXCL too, the file has at least this mode whatever the umask. */
 int vault_open(const char *path, int flags, uint32_t mode);
+/* opendir(3), never on a descriptor below 3; NULL and errno where it fails. */
+DIR *vault_open_directory(const char *path);
+/* For programs, before anything else: opens the null device on each closed one of the descriptors 0, 1 and 2. Reading from it or writing to it fails with EBADF,
+   as it would on the closed descriptor. */
+int vault_fill_standard_descriptors(void);
+
+/* The arguments that the process was started with, from the loader. The Swift runtime looks for them next to the environment, and loses them where a
+   preloaded library has replaced that. */
+int vault_argument_count(void);
+const char *vault_argument(int index);
 
 /* Another descriptor of an open file, closed by exec, with the first free number from `least` on. */
 int vault_duplicate(int fd, int least);

@@ -10,4 +10,6 @@ struct Slot: ParsableCommand {
               vaultfmt slot add work.vault --new-key-file backup.key --name backup
             """,
         subcommands: [SlotList.self, SlotAdd.self, SlotRemove.self])
+
+    func run() throws { throw MissingCommand() }
 }

@@ -4,14 +4,6 @@ enum ArgumentSpelling {
     static let generatedLength = 20
     static let clipSeconds = 45
 
-    /// Whether all arguments are UTF-8; `CommandLine` repairs what is not, and an item of another name would be meant.
-    static var areText: Bool {
-        (0..<Int(CommandLine.argc)).allSatisfy { index in
-            guard let argument = CommandLine.unsafeArgv[index] else { return false }
-            return String(validatingCString: argument) != nil
-        }
-    }
-
     /// The arguments with both options in the form `--option=value`.
     static func normalized(_ arguments: [String]) -> [String] {
         guard arguments.contains("--generate") || arguments.contains("--clip") else { return arguments }

@@ -16,6 +16,8 @@ struct FactorOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "A file of exactly 32 random bytes, in place of passphrase and key file.", completion: .file())
     var rawKeyFile: String?
 
+    func validate() throws { try requireOpen(passphraseFd, option: "--passphrase-fd") }
+
     var sources: FactorSources {
         FactorSources(
             passphraseFile: passphraseFile, passphraseDescriptor: passphraseFd, keyFile: keyFile, rawKeyFile: rawKeyFile, twin: .current)
@@ -36,9 +38,17 @@ struct NewFactorOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "A file of exactly 32 random bytes, the new raw key.", completion: .file())
     var newRawKeyFile: String?
 
+    func validate() throws { try requireOpen(newPassphraseFd, option: "--new-passphrase-fd") }
+
     var sources: FactorSources {
         FactorSources(
             passphraseFile: newPassphraseFile, passphraseDescriptor: newPassphraseFd, keyFile: newKeyFile, rawKeyFile: newRawKeyFile,
             twin: .new)
     }
+}
+
+/// Refuses a descriptor that is not open for reading, before any file is opened: one of ours would get its number.
+private func requireOpen(_ descriptor: Int32?, option: String) throws {
+    guard let descriptor, !Descriptor.isReadable(descriptor) else { return }
+    throw ValidationError("\(option) \(descriptor): this descriptor is not open for reading; open it, or give a file")
 }

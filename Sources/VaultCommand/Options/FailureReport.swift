@@ -2,6 +2,9 @@ import ArgumentParser
 import Glibc
 import VaultFmt
 
+/// A command that only holds others was called without one of them.
+struct MissingCommand: Error {}
+
 /// How a failed command ends: one line on standard error that says what and what to do, and the exit code.
 enum FailureReport {
     /// Reports an error and returns the exit code; requests for help are answered on standard output.
@@ -9,6 +12,7 @@ enum FailureReport {
         switch error {
         case let failure as CommandFailure: return report(failure)
         case let error as VaultError: return report(CommandFailure(error))
+        case is MissingCommand: return reportMissingCommand(arguments)
         default: break
         }
         switch Vaultfmt.exitCode(for: error) {
@@ -21,6 +25,16 @@ enum FailureReport {
     private static func report(_ failure: CommandFailure) -> ExitStatus {
         Terminal.failure(failure.message)
         return failure.status
+    }
+
+    /// Nothing was asked for, so nothing was done: the usage, but on standard error, and no success.
+    private static func reportMissingCommand(_ arguments: [String]) -> ExitStatus {
+        for line in Vaultfmt.helpMessage(for: CommandNames.command(in: arguments)).split(separator: "\n", omittingEmptySubsequences: false)
+        {
+            Terminal.errorLine(String(line))
+        }
+        let command = CommandNames.path(in: arguments).joined(separator: " ")
+        return report(CommandFailure(.usage, "no command is given; '\(command) --help' lists them"))
     }
 
     /// Writes help to standard output.

@@ -113,6 +113,9 @@ extension JSONWriter {
             case .damaged(let bytes):
                 try writer.member("state", "damaged")
                 try writer.member("bytes", bytes)
+            case .damagedCommit(let bytes):
+                try writer.member("state", "damagedCommit")
+                try writer.member("bytes", bytes)
             case .incomplete(let generation):
                 try writer.member("state", "incomplete")
                 try writer.member("generation", generation)

@@ -48,6 +48,8 @@ enum InspectionText {
         switch tail {
         case .clean: "clean"
         case .damaged(let bytes): "damaged or unfinished, \(bytes) bytes after the newest commit; the next change cuts it off"
+        case .damagedCommit(let bytes):
+            "damaged, \(bytes) bytes with a commit that does not open; the next change keeps them aside; 'vaultfmt salvage' can read what is there"
         case .incomplete(let generation): "generation \(generation) is incomplete; 'vaultfmt salvage' can read what is there"
         case .writeInProgress: "another process is writing"
         }

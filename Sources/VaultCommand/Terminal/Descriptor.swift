@@ -24,6 +24,12 @@ enum Descriptor {
         return 0
     }
 
+    /// Whether a descriptor is open for reading.
+    static func isReadable(_ descriptor: Int32) -> Bool {
+        let flags = fcntl(descriptor, F_GETFL)
+        return flags >= 0 && flags & O_ACCMODE != O_WRONLY
+    }
+
     /// Reads to the end into wiped memory.
     /// - Parameter limit: Bytes; more than that is `ExitStatus.usage`.
     static func readAll(_ descriptor: Int32, name: String, limit: Int) throws(CommandFailure) -> Secret {

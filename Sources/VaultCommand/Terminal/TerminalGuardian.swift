@@ -46,7 +46,8 @@ struct TerminalGuardian {
         let isDismissed = count == 1 || withUnsafeMutableBytes(of: &word) { readAll(into: $0) } == 1
         guard !isDismissed else { exit(0) }
         if count == MemoryLayout.size(ofValue: modes) { vault_terminal_restore(STDOUT_FILENO, &modes) }
-        lastWords = CommandLine.arguments.count == 3 ? CommandLine.arguments[2] : ""
+        let arguments = ProcessArguments.all
+        lastWords = arguments.count == 3 ? arguments[2] : ""
         sayLastWords(on: keptOutput)
         exit(0)
     }

@@ -99,9 +99,14 @@ struct CrashChecker {
 
     /// What an incomplete generation had is kept.
     private func checkAside(_ workload: Workload, _ tail: TailState) throws {
-        guard case .incomplete(let generation) = tail else { return }
-        let aside = workload.disk.content.filter { $0.key.hasPrefix("\(Workload.name).incomplete-\(generation)") }
-        guard aside.contains(where: { !$0.value.isEmpty }) else { throw Wrong("incomplete generation \(generation) was not kept aside") }
+        let name: String
+        switch tail {
+        case .incomplete(let generation): name = "\(Workload.name).incomplete-\(generation)"
+        case .damagedCommit: name = "\(Workload.name).damaged-"
+        default: return
+        }
+        let aside = workload.disk.content.filter { $0.key.hasPrefix(name) }
+        guard aside.contains(where: { !$0.value.isEmpty }) else { throw Wrong("what follows the newest state was not kept as \(name)") }
     }
 
     /// A writer goes on from what was left; its own crash is looked at too; then nothing is wrong with the vault, and nothing lies about.
@@ -122,7 +127,10 @@ struct CrashChecker {
                 throw Wrong("not sound after a change: \(try program.vault.verify().problems)")
             }
             guard try again.run(.compact, program) else { throw Wrong("a compaction cannot go on") }
-            let left = again.disk.names.keys.filter { $0 != Workload.name && !$0.hasPrefix("\(Workload.name).incomplete-") }
+            let left = again.disk.names.keys.filter { name in
+                let isAside = ["incomplete", "damaged"].contains { name.hasPrefix("\(Workload.name).\($0)-") }
+                return name != Workload.name && !isAside
+            }
             guard left.isEmpty else { throw Wrong("left behind: \(left.sorted())") }
         } catch { wrong("\(moment), then a change: \(error)") }
     }

@@ -10,8 +10,11 @@ final class Child {
         try Child("/proc/self/exe", ["harness", "--role", name] + arguments)
     }
 
-    /// Starts a program; its output goes to a file, if one is given.
-    init(_ program: String, _ arguments: [String], environment: [String: String] = [:], output: String? = nil) throws {
+    /// Starts a program; its output goes to a file, and it inherits an opening of the harness under a number, if these are given.
+    init(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:], output: String? = nil,
+        inherited: (descriptor: Int32, number: Int32)? = nil
+    ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -20,6 +23,7 @@ final class Child {
             posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
             posix_spawn_file_actions_adddup2(&actions, 1, 2)
         }
+        if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited.descriptor, inherited.number) }
         let variables = Child.environment.merging(environment) { _, new in new }.map { "\($0.key)=\($0.value)" }
         var argv = arguments.map { strdup($0) } + [nil]
         var envp = variables.map { strdup($0) } + [nil]

@@ -29,7 +29,7 @@ struct MemoryFolder: ~Copyable {
     /// Overwrites and removes everything in the folder, what an editor left there included, and the folder.
     /// - Returns: What stayed behind, if anything.
     consuming func wipe() -> String? {
-        if let folder = opendir(path) {
+        if let folder = vault_open_directory(path) {
             while let entry = vault_next_name(folder) {
                 let name = String(cString: entry)
                 if name != "." && name != ".." { Self.wipe("\(path)/\(name)") }

@@ -42,7 +42,7 @@ struct WordList {
 
     /// The names of the package's lists.
     private static func names() -> [String] {
-        guard let folder = opendir(folder) else { return [] }
+        guard let folder = vault_open_directory(folder) else { return [] }
         defer { closedir(folder) }
         var names: [String] = []
         while let entry = vault_next_name(folder) {

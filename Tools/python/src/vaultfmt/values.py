@@ -41,6 +41,7 @@ class Tail(enum.IntEnum):
     WRITE_IN_PROGRESS = 1
     DAMAGED = 2
     INCOMPLETE = 3
+    DAMAGED_COMMIT = 4
 
 
 @dataclasses.dataclass(frozen=True)

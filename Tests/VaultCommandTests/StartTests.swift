@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+/// What the program makes of how it was started.
+@Suite struct StartTests {
+    @Test("D16: the arguments are found where a preloaded library has moved the environment")
+    func movedEnvironment() throws {
+        let sandbox = try Sandbox.withVault()
+        let source = "#include <stdlib.h>\n__attribute__((constructor)) static void move(void) { setenv(\"MOVED\", \"1\", 1); }\n"
+        try sandbox.write("move.c", source.utf8)
+        try sandbox.okShell("gcc -shared -fPIC -o move.so move.c")
+        sandbox.environment["LD_PRELOAD"] = sandbox.path("move.so")
+        try sandbox.ok("set", "service", "account", input: "secret".utf8)
+        #expect(try sandbox.ok("get", "service", "account").bytes == Array("secret".utf8))
+    }
+
+    @Test("D16: no command is exit 64, and the usage is on standard error", arguments: [[], ["slot"], ["--"]])
+    func noCommand(_ arguments: [String]) throws {
+        let run = try Sandbox().run(arguments)
+        #expect(run.status == 64 && run.bytes.isEmpty)
+        #expect(run.error.contains("USAGE: vaultfmt") && run.error.contains("no command is given"))
+    }
+
+    @Test("D2: a descriptor that is not open is refused before a file of ours gets its number")
+    func descriptorNotOpen() throws {
+        let sandbox = try Sandbox.withVault()
+        let before = try sandbox.read("test.vault")
+        for option in ["--passphrase-fd", "--new-passphrase-fd"] {
+            for number in 3...9 {
+                let run = try sandbox.run("rekey", option, "\(number)", "--kdf", "testing")
+                #expect(run.status == 64 && run.error.contains("is not open for reading"), "\(run.error)")
+            }
+        }
+        #expect(try sandbox.read("test.vault") == before)
+    }
+
+    @Test("D2: a closed standard input is an error where a secret is read, and no file is taken for it")
+    func closedInput() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "tok", "ci", input: "before".utf8)
+        let run = try sandbox.shell("'\(Child.binary)' set tok ci <&-")
+        #expect(run.status == 74, "\(run.error)")
+        #expect(try sandbox.ok("get", "tok", "ci").bytes == Array("before".utf8))
+    }
+
+    @Test("D1: a message on a closed standard error does not get into the vault")
+    func closedError() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "a", "u", input: "secret".utf8)
+        try sandbox.okShell("'\(Child.binary)' rm a u -y 2>&-")
+        try sandbox.ok("verify")
+    }
+}
