@@ -37,13 +37,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/swiftcsv/SwiftCSV", from: "0.10.0"),
     ],
     targets: [
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         // Without pkg-config: Debian's file for it names a macro that SwiftPM refuses with a warning, and no path.
         .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
+        .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"])]),
         .target(name: "CVaultShim", cSettings: strictC),
 
         .target(name: "VaultBytes", swiftSettings: settings),
@@ -67,7 +67,7 @@ let package = Package(
         .target(
             name: "VaultCommand",
             dependencies: [
-                "VaultFmt", "CVaultShim", "SwiftCSV",
+                "VaultFmt", "CCSV", "CVaultShim",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),

@@ -117,4 +117,8 @@ struct vault_terminal_modes {
 void vault_turn_modes(struct vault_terminal_modes *modes);
 /* Puts a terminal back that still is as a turn has set it. */
 void vault_terminal_restore(int terminal, const struct vault_terminal_modes *modes);
+
+/* realloc and free for libraries that hold secrets: what is released is overwritten first. */
+void *vault_wiping_realloc(void *block, size_t size);
+void vault_wiping_free(void *block);
 #endif

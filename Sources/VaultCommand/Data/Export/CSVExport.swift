@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import VaultFmt
 
 /// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. Not lossless: of the attributes, only label, comment,

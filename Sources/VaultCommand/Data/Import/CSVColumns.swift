@@ -47,10 +47,8 @@ struct CSVColumns {
     }
 
     private static func normalized(_ header: String) -> String {
-        var header = header[...]
-        while let first = header.first, first.isWhitespace || first == "\u{FEFF}" { header.removeFirst() }
-        while let last = header.last, last.isWhitespace { header.removeLast() }
-        return header.lowercased()
+        let isMark = { (character: Character) in character == "\u{FEFF}" || character.isWhitespace }
+        return header.drop(while: isMark).trimmed.lowercased()
     }
 
     private static let meanings: [String: Meaning] = [

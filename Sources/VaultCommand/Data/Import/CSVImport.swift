@@ -1,4 +1,3 @@
-import SwiftCSV
 import VaultFmt
 
 /// Reads a CSV list of passwords: as `CSVColumns` finds its columns.
@@ -15,7 +14,7 @@ struct CSVImport: ~Copyable, ImportSource {
     /// Whether a text begins with the header of such a list.
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         let line = start.prefix { $0 != 0x0A }
-        return Self.delimiters.contains { delimiter in
+        return CSVDelimiter.allCases.contains { delimiter in
             do throws(CommandFailure) {
                 return CSVColumns(header: try CSVTable(UnsafeRawBufferPointer(rebasing: line), delimiter: delimiter).header).isPasswordList
             } catch {
@@ -42,11 +41,9 @@ struct CSVImport: ~Copyable, ImportSource {
         }
     }
 
-    private static var delimiters: [CSVDelimiter] { [.comma, .semicolon, .tab] }
-
     /// The table with the delimiter that makes its header a list of passwords: spreadsheets write semicolons in much of the world.
     private static func table(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) -> CSVTable {
-        for delimiter in delimiters {
+        for delimiter in CSVDelimiter.allCases {
             let table = try CSVTable(bytes, delimiter: delimiter)
             guard table.header != CSVExport.columns else {
                 throw .damaged("line 1", "this is the CSV export of vaultfmt, which leaves things out; import its JSON export instead")

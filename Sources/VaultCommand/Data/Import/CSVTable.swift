@@ -1,109 +1,149 @@
-import SwiftCSV
+import CCSV
+import CVaultShim
 import VaultFmt
 
-/// A table as RFC 4180 has it, read by SwiftCSV.
+/// What separates the fields of a row.
+enum CSVDelimiter: UInt8, CaseIterable {
+    case comma = 0x2C
+    case semicolon = 0x3B
+    case tab = 0x09
+}
+
+/// A table in the form of RFC 4180, read by libcsv; its buffers are wiped.
 ///
-/// SwiftCSV sees characters, not bytes: it drops blanks before a field, takes form feeds and U+2028 for line ends, and does not recognise a
-/// quote that a combining mark follows. Chrome quotes none of these. So each byte that is not plain ASCII goes through it as
-/// one private-use character, and comes out as the byte it was.
+/// Blanks around a field belong to it, blank lines are passed over, and a quote within an unquoted field is an error.
 struct CSVTable {
     /// The first row.
     let header: [String]
-    private let parser: EnumeratedCSV
-    /// An odd number of quotes: SwiftCSV takes a quote that is never closed as closed by the end.
-    private let isUnclosed: Bool
+    private let delimiter: CSVDelimiter
+    private let rest: UnsafeRawBufferPointer
+    private let firstLine: Int
 
-    /// Reads the header. The text is held in memory that is not wiped, since SwiftCSV works on `String`.
+    /// Reads the header. `bytes` must outlive the table.
     init(_ bytes: UnsafeRawBufferPointer, delimiter: CSVDelimiter) throws(CommandFailure) {
-        let text = Self.disguised(bytes, delimiter)
-        do {
-            parser = try EnumeratedCSV(string: text, delimiter: delimiter, loadColumns: false, rowLimit: 0)
-        } catch {
-            throw Self.malformed(line: 1)
-        }
-        isUnclosed = !bytes.count { $0 == UInt8(ascii: "\"") }.isMultiple(of: 2)
-        header = parser.header.map { String(decoding: Self.bytes(of: $0), as: UTF8.self) }
+        var lines = CSVLines(bytes)
+        let parser = CSVParser(delimiter)
+        let row = try parser.next(&lines)
+        header = row.map { row in (0..<row.count).map { row[$0] } } ?? []
+        self.delimiter = delimiter
+        rest = lines.rest
+        firstLine = lines.number
     }
 
-    /// Hands over each row after the header, with the line that it starts on.
+    /// Passes each row after the header to `body`, with the number of the line on which it starts. A row is valid during the call.
     func rows(_ body: (_ line: Int, _ row: CSVRow) throws(CommandFailure) -> Void) throws(CommandFailure) {
-        var line = Self.firstLine + Self.lines(in: parser.header)
-        var last = 1
-        var failure: CommandFailure?
-        do {
-            try withoutActuallyEscaping(body) { body in
-                try parser.enumerateAsArray(startAt: 1, rowLimit: nil) { fields in
-                    last = line
-                    line += Self.lines(in: fields)
-                    guard failure == nil, fields != [""] else { return }
-                    do throws(CommandFailure) {
-                        try body(last, CSVRow(fields: fields))
-                    } catch {
-                        failure = error
-                    }
-                }
-            }
-        } catch {
-            throw failure ?? Self.malformed(line: line)
-        }
-        if let failure { throw failure }
-        if isUnclosed { throw Self.malformed(line: last) }
-    }
-
-    private static let firstLine = 1
-
-    /// How many lines a row takes: its fields may hold line ends.
-    private static func lines(in fields: [String]) -> Int {
-        1 + fields.reduce(0) { $0 + $1.count(where: \.isNewline) }
-    }
-
-    private static func malformed(line: Int) -> CommandFailure {
-        .damaged("line \(line)", "the quotes of the row that starts here do not fit together")
-    }
-
-    /// Each byte that is not plain ASCII, as the character U+E000 + byte.
-    private static func disguised(_ bytes: UnsafeRawBufferPointer, _ delimiter: CSVDelimiter) -> String {
-        let isPlain = (0...255).map { byte in
-            byte == 0x0A || byte == 0x0D || (0x21..<0x7F).contains(byte) || delimiter.rawValue.asciiValue.map(Int.init) == byte
-        }
-        return String(unsafeUninitializedCapacity: bytes.count * 3) { text in
-            var end = 0
-            for byte in bytes {
-                if isPlain[Int(byte)] {
-                    text[end] = byte
-                    end += 1
-                } else {
-                    text[end] = 0xEE
-                    text[end + 1] = 0x80 | byte >> 6
-                    text[end + 2] = 0x80 | byte & 0x3F
-                    end += 3
-                }
-            }
-            return end
-        }
-    }
-
-    /// The bytes that went into a field.
-    fileprivate static func bytes(of field: String) -> [UInt8] {
-        field.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+        var lines = CSVLines(rest, number: firstLine)
+        let parser = CSVParser(delimiter)
+        while let row = try parser.next(&lines) { try body(parser.rowLine, row) }
     }
 }
 
-/// A row; columns that it lacks at its end are empty.
-struct CSVRow {
-    fileprivate let fields: [String]
+/// The fields of a row, in wiped memory; columns missing at its end are empty.
+final class CSVRow {
+    private var bytes = SecretBuffer()
+    private var ends: [Int] = []
 
-    var count: Int { fields.count }
+    /// The number of fields.
+    var count: Int { ends.count }
 
-    /// The text of a column. The table was checked to be UTF-8 as a whole, and was cut at ASCII.
-    subscript(column: Int?) -> String {
-        guard let column, column < fields.count else { return "" }
-        return String(decoding: CSVTable.bytes(of: fields[column]), as: UTF8.self)
-    }
+    /// The text of a column. The table was checked to be UTF-8 as a whole, and is cut at ASCII only.
+    subscript(column: Int?) -> String { withField(column) { String(decoding: $0, as: UTF8.self) } }
 
     /// The bytes of a column, as a secret.
-    func secret(_ column: Int?) -> Secret {
-        guard let column, column < fields.count else { return Secret(count: 0) }
-        return Secret(copying: CSVTable.bytes(of: fields[column]))
+    func secret(_ column: Int?) -> Secret { withField(column) { Secret(copying: $0) } }
+
+    private func withField<R: ~Copyable>(_ column: Int?, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+        guard let column, column < ends.count else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        let range = (column == 0 ? 0 : ends[column - 1])..<ends[column]
+        return bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    fileprivate func append(_ field: UnsafeRawBufferPointer) {
+        bytes.append(field)
+        ends.append(bytes.count)
+    }
+
+    fileprivate func removeAll() {
+        bytes.removeAll()
+        ends.removeAll(keepingCapacity: true)
+    }
+}
+
+/// A text, line by line with the line ends: LF, CR LF, or CR alone.
+private struct CSVLines {
+    private(set) var rest: UnsafeRawBufferPointer
+    /// The number of the next line, from 1.
+    private(set) var number: Int
+
+    init(_ bytes: UnsafeRawBufferPointer, number: Int = 1) {
+        rest = bytes
+        self.number = number
+    }
+
+    mutating func next() -> UnsafeRawBufferPointer? {
+        guard !rest.isEmpty else { return nil }
+        var end = 0
+        while end < rest.count, rest[end] != 0x0A, rest[end] != 0x0D { end += 1 }
+        if end < rest.count { end += rest[end] == 0x0D && end + 1 < rest.count && rest[end + 1] == 0x0A ? 2 : 1 }
+        defer {
+            rest = UnsafeRawBufferPointer(rebasing: rest[end...])
+            number += 1
+        }
+        return UnsafeRawBufferPointer(rebasing: rest[..<end])
+    }
+}
+
+/// libcsv's parser, fed with one line at a time, so that at most one row is complete after each.
+private final class CSVParser {
+    private var parser = csv_parser()
+    private let row = CSVRow()
+    private var isComplete = false
+    private var isStarted = false
+    /// The line on which the last row starts.
+    private(set) var rowLine = 0
+
+    init(_ delimiter: CSVDelimiter) {
+        // Fails for a null pointer only.
+        csv_init(&parser, UInt8(CSV_STRICT | CSV_STRICT_FINI))
+        csv_set_delim(&parser, delimiter.rawValue)
+        csv_set_space_func(&parser) { _ in 0 }
+        csv_set_realloc_func(&parser, vault_wiping_realloc)
+        csv_set_free_func(&parser, vault_wiping_free)
+    }
+
+    deinit { csv_free(&parser) }
+
+    /// The next row, which is valid until the next call; nil at the end. Throws `damaged` for quotes that do not match.
+    func next(_ lines: inout CSVLines) throws(CommandFailure) -> CSVRow? {
+        row.removeAll()
+        isComplete = false
+        isStarted = false
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        while !isComplete {
+            let line = lines.number
+            guard let text = lines.next() else {
+                if csv_fini(&parser, Self.takeField, Self.takeRow, context) != 0 { throw malformed }
+                return isComplete ? row : nil
+            }
+            if !isStarted { rowLine = line }
+            isStarted = isStarted || !text.allSatisfy { $0 == 0x0A || $0 == 0x0D }
+            if csv_parse(&parser, text.baseAddress, text.count, Self.takeField, Self.takeRow, context) != text.count { throw malformed }
+        }
+        return row
+    }
+
+    private var malformed: CommandFailure { .damaged("line \(rowLine)", "the quotes of the row that starts here do not match") }
+
+    private typealias TakeField = @convention(c) (UnsafeMutableRawPointer?, Int, UnsafeMutableRawPointer?) -> Void
+
+    private static let takeField: TakeField = { field, count, context in
+        guard let context else { return }
+        let parser = Unmanaged<CSVParser>.fromOpaque(context).takeUnretainedValue()
+        parser.row.append(UnsafeRawBufferPointer(start: field, count: count))
+    }
+
+    private static let takeRow: @convention(c) (Int32, UnsafeMutableRawPointer?) -> Void = { _, context in
+        guard let context else { return }
+        Unmanaged<CSVParser>.fromOpaque(context).takeUnretainedValue().isComplete = true
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Times as other programs write them, in the vault's milliseconds since 1970.
 enum ImportedTime {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import VaultFmt
 
 /// An item of an export, as Foundation decodes it (`Spec/export-json.md`). The secret is in memory that is not wiped, as the decoder

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import VaultFmt
 
 /// Takes a JSON object apart as it is read: its members, and the elements of its member `items` one by one, so that a text of any length

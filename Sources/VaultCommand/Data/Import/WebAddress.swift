@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A URL, as the fields of an internet password have it.
 struct WebAddress {
@@ -33,6 +33,7 @@ struct WebAddress {
         guard hasScheme || !text.contains("@"), let parts = URLComponents(string: hasScheme ? text : "//" + text) else { return nil }
         guard let host = parts.host, !host.isEmpty, !host.contains(",") else { return nil }
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        guard isBracketed || host.unicodeScalars.allSatisfy(Self.mayBeInHost) else { return nil }
         server = (isBracketed ? String(host.dropFirst().dropLast()) : host).lowercased()
         `protocol` = (parts.scheme ?? "").lowercased()
         guard let port = UInt32(exactly: parts.port ?? 0), port <= 65_535 else { return nil }
@@ -41,5 +42,11 @@ struct WebAddress {
         let scheme = hasScheme ? `protocol` + "://" : ""
         let rebuilt = scheme + (isBracketed ? "[\(server)]" : server) + (port == 0 ? "" : ":\(port)") + path
         isExact = rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
+    }
+
+    /// Whether a host's name may have the character (WHATWG URL, "forbidden domain code point").
+    private static func mayBeInHost(_ scalar: Unicode.Scalar) -> Bool {
+        guard scalar.value > 0x20, scalar.value != 0x7F, !scalar.properties.isWhitespace else { return false }
+        return !"\"#%/:<>?@[\\]^`{|}".unicodeScalars.contains(scalar)
     }
 }

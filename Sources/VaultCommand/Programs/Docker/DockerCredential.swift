@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Glibc
 import VaultFmt
 
@@ -170,7 +170,7 @@ struct DockerCredential: ParsableCommand {
     private func readServer() throws(CommandFailure) -> String {
         let input = try Descriptor.readAll(STDIN_FILENO, name: "docker's request", limit: 65_536)
         guard let text = input.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else { throw Self.notFound }
-        let server = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let server = String(text.trimmed)
         guard !server.utf8.contains(0) else { throw Self.notFound }
         guard !server.isEmpty else { throw Self.noServer }
         return server

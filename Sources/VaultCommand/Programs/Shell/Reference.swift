@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import VaultFmt
 
 /// A reference to a secret in configuration files and environments: `vaultfmt:SERVICE`, `vaultfmt:SERVICE/ACCOUNT`, with `?field=…`,
@@ -71,10 +70,29 @@ struct Reference {
     }
 
     private static func decoded(_ part: Substring, _ whole: String) throws(CommandFailure) -> String {
-        guard let decoded = part.removingPercentEncoding else {
-            throw CommandFailure(
-                .usage, "\(TerminalText.quoted(whole)) is not percent-encoded; write %25 for a percent sign that stands for itself")
+        guard let decoded = percentDecoded(part) else {
+            throw CommandFailure(.usage, "\(TerminalText.quoted(whole)) is not percent-encoded; write %25 for a percent sign")
         }
         return decoded
     }
+
+    /// The text behind a percent-encoded one (RFC 3986, section 2.1); nil if an escape is incomplete or the result is not UTF-8.
+    private static func percentDecoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// The value of an ASCII hexadecimal digit; nil for another byte.
+    fileprivate var hexDigit: UInt8? { Character(UnicodeScalar(self)).hexDigitValue.map { UInt8($0) } }
 }
