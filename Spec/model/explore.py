@@ -51,6 +51,7 @@ OPERATIONS = {
 class Explorer:
     def __init__(self, rules, operations=tuple(OPERATIONS), machines=3):
         self.rules, self.operations, self.machines = rules, operations, machines
+        self.settled = rules._replace(agreed_slot="agreed")
         self.states = {}  # chain value -> state: each is kept once
         self.done, self.joined, self.pairs = {}, {}, set()
         self.named = 0
@@ -72,11 +73,11 @@ class Explorer:
             self.done[at] = after and self.keep(after)
         return self.done[at]
 
-    def merged(self, a, b, d):
-        at = (a.chain, b.chain, d)
+    def merged(self, a, b, d, settle=False):
+        at = (a.chain, b.chain, d, settle)
         if at not in self.joined:
             try:
-                self.joined[at] = self.keep(merge(a, b, d, self.rules))
+                self.joined[at] = self.keep(merge(a, b, d, self.settled if settle else self.rules))
             except Refused:
                 self.joined[at] = None
         return self.joined[at]

@@ -11,12 +11,20 @@ class Bases:
     """What both sides have in common: the base in each file, and the clock of the newest common ancestor."""
 
     def __init__(self, a, b, rules):
-        self.known = [s.contents for s in bases(a, b, rules)]
+        held = bases(a, b, rules)
+        self.known = [s.contents for s in held]
+        self.files = [[s] + list(reversed(s.past)) for s in held]
         common = a.ancestors().keys() & b.ancestors().keys()
         self.clock = max((a.ancestors()[c][1] for c in common), default=0)
+        covered = {s.chain for s in held}.union(*(s.ancestors().keys() for s in held))
+        self.complete = common <= covered  # no common ancestor tells more than the bases
 
     def items(self, id):
-        return [i for i in (c.find(id) for c in self.known) if i]
+        """The item in each base; where it was absent then, in the newest state before that in the same file."""
+        found = []
+        for file in self.files:
+            found += [i for i in (s.contents.find(id) for s in file) if i][:1]
+        return found
 
 
 def bases(a, b, rules):
@@ -48,10 +56,15 @@ def merge(ours, theirs, dev, rules=Rules(), accept_old_keys=True):
             raise Refused("keys")
         return commit(on, other, dev, under_old_keys(on, other, rules), rules)
     if ours.contents == theirs.contents:  # R-8.4
-        if ours.chain > theirs.chain:
+        if head_order(ours, rules) > head_order(theirs, rules):
             return ours
         return commit(theirs, ours, dev, (theirs.contents, frozenset()), rules)
     return commit(ours, theirs, dev, merge_contents(ours, theirs, dev, rules), rules)
+
+
+def head_order(s, rules):
+    """R-8.4: of two heads with equal contents the greater stays; a commit after it is greater than both."""
+    return (s.generation, s.chain) if rules.generation_orders_heads else s.chain
 
 
 def whose_keys_hold(a, b):
@@ -101,8 +114,8 @@ class Stamps:
     def __init__(self, a, b, dev, rules):
         self.fresh = None if rules.same_revision else (max(a.clock, b.clock) + 1, dev)
 
-    def after(self, *stamps):
-        return self.fresh or (max(stamps)[0] + 1, NOBODY)
+    def of(self, *stamps):
+        return self.fresh or max(stamps)
 
 
 # Items
@@ -123,7 +136,7 @@ def merge_items(a, b, known, stamp, rules):
         if fate == "stays":
             items.append(present)
         else:
-            tombs.setdefault(id, (id, stamp.after(present.stamp), present.stamp))
+            tombs.setdefault(id, (id, stamp.of(present.stamp)))
             if fate == "named":
                 named.add(id)
     live = {i.id for i in items}
@@ -141,19 +154,23 @@ def one_side_only(item, absent_on, known, rules):
             return "stays" if changed else "deleted"
         return "named" if below else "stays"
     old = item.stamp[0] <= known.clock
-    if tomb is None and not was:
-        return "named" if below and old else "stays"
-    if any(same(item, w) for w in was):
+    if not (tomb or was or below and old):
+        return "stays"
+    if was and unchanged(item, was):
         return "deleted"
-    if tomb and rules.tombstone_names_revision and tomb[2] == item.stamp:
-        return "deleted"
-    if not was and old:
-        return "named"
-    return "stays"
+    return "named" if old and not known.complete else "stays"
 
 
-def same(x, y):
-    return x.stamp == y.stamp and x.face() == y.face()
+def unchanged(x, was):
+    """Every value of x is in a base: the other side has seen them all."""
+    values = {f: {getattr(w, f) for w in was} for f in FIELDS}
+    settled = {c for w in was for c in w.conflicts} | {(f, v) for f in FIELDS for v in values[f]}
+    return all(getattr(x, f) in values[f] for f in FIELDS) and x.conflicts <= settled
+
+
+def replaced(x, other):
+    """The other side has x's revision among its earlier values, and nothing else of x differs."""
+    return (x.stamp, x.secret) in other.versions and x.stamp < other.stamp and (x.key, x.attr) == (other.key, other.attr)
 
 
 def merge_item(x, y, known, stamp, rules):
@@ -161,19 +178,13 @@ def merge_item(x, y, known, stamp, rules):
     was = known.items(x.id)
     if x.face() == y.face() or (x.stamp == y.stamp and not rules.value_counts_for_equal):
         merged = max(x, y, key=Item.rank)
-    elif unchanged(x, was, y) and not unchanged(y, was, x):
+    elif was and unchanged(x, was) and not unchanged(y, was) or replaced(x, y):
         merged = y
-    elif unchanged(y, was, x) and not unchanged(x, was, y):
+    elif was and unchanged(y, was) and not unchanged(x, was) or replaced(y, x):
         merged = x
     else:
         merged = field_by_field(x, y, was, stamp, rules)
     return merged._replace(versions=unite_versions(x, y, merged, rules))
-
-
-def unchanged(x, was, other):
-    """x is what a base holds, or what the other side replaced: the other side has seen it."""
-    return any(same(x, w) for w in was) or (x.stamp, x.secret) in other.versions and x.stamp < other.stamp and \
-        (x.key, x.attr) == (other.key, other.attr)
 
 
 def field_by_field(x, y, was, stamp, rules):
@@ -196,7 +207,7 @@ def field_by_field(x, y, was, stamp, rules):
     for side in (high, low):
         if merged.face() == side.face():
             return merged._replace(stamp=side.stamp)
-    return merged._replace(stamp=stamp.after(x.stamp, y.stamp))
+    return merged._replace(stamp=stamp.of(x.stamp, y.stamp))
 
 
 def unite_versions(x, y, merged, rules):
@@ -215,7 +226,7 @@ def unite_keys(items, stamp, rules):
         sorted(items, key=Item.rank, reverse=True)
     for item in in_order:
         if item.key in taken:
-            item = item._replace(key=(item.key, "conflict", item.id), stamp=stamp.after(item.stamp),
+            item = item._replace(key=(item.key, "conflict", item.id), stamp=stamp.of(item.stamp),
                                  conflicts=item.conflicts | {("key", item.key)})
         taken.add(item.key)
         result.append(item)
@@ -225,6 +236,15 @@ def unite_keys(items, stamp, rules):
 # Slots and keys
 
 
+def last_slot(slots, rules):
+    """R-8.9: a merge that would leave no slot is refused, until its users agree on a new one."""
+    if slots or not rules.last_slot_stays:
+        return slots
+    if not rules.agreed_slot:
+        raise Refused("slots")
+    return frozenset((rules.agreed_slot,))
+
+
 def merge_slots(a, b, known, rules):
     """R-8.9"""
     removed = a.removed | b.removed
@@ -232,9 +252,7 @@ def merge_slots(a, b, known, rules):
         if any(slot in c.slots for c in known.known) or not known.known:
             removed |= {slot}
     slots = (a.slots | b.slots) - removed
-    if not slots and rules.last_slot_stays:
-        raise Refused("slots")
-    return slots, removed
+    return last_slot(slots, rules), removed
 
 
 def under_old_keys(on, other, rules):
@@ -246,7 +264,7 @@ def under_old_keys(on, other, rules):
     tombs = {t[0]: t for t in c.tombs}
     for theirs in other.contents.items:
         ours, was = items.get(theirs.id), known.items(theirs.id)
-        if any(same(theirs, w) for w in was) or ours and unchanged(theirs, was, ours):
+        if ours and (was and unchanged(theirs, was) or replaced(theirs, ours)):
             continue
         if ours is None:
             fate = one_side_only(theirs, c, known, rules)
@@ -259,12 +277,11 @@ def under_old_keys(on, other, rules):
         lost = {(f, getattr(theirs, f)) for f in FIELDS if getattr(theirs, f) != getattr(ours, f)}
         conflicts = ours.conflicts | lost | {x for x in theirs.conflicts if x[1] != getattr(ours, x[0])}
         if conflicts != ours.conflicts:
-            ours = ours._replace(conflicts=conflicts, stamp=stamp.after(ours.stamp, theirs.stamp))
+            ours = ours._replace(conflicts=conflicts, stamp=stamp.of(ours.stamp, theirs.stamp))
         items[theirs.id] = ours._replace(versions=unite_versions(ours, theirs, ours, rules))
     removed = c.removed | other.contents.removed
     slots = c.slots - removed
-    if not slots and rules.last_slot_stays:
-        raise Refused("slots")
+    slots = last_slot(slots, rules)
     merged = c._replace(items=tuple(items[i] for i in sorted(items)), tombs=tuple(sorted(tombs.values())),
                         slots=slots, removed=removed)
     return merged, frozenset(named)

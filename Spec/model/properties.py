@@ -5,37 +5,37 @@ from vault import FIELDS, verdict
 
 
 class Broken(Exception):
-    def __init__(self, name, *states):
+    def __init__(self, name, *states, lost=None):
         super().__init__(name)
-        self.name, self.states = name, states
+        self.name, self.states, self.lost, self.path = name, states, lost, ()
 
 
-def check_state(s, rules):
+def check_state(s, rules, parents=()):
     """Of one state: what really happened before it, against what it holds."""
     c, t = s.contents, s.truth
     live = {i.id: i for i in c.items}
     if live.keys() & {tomb[0] for tomb in c.tombs}:
-        raise Broken("no id is both live and dead", s)
+        raise Broken("no id is both live and dead", s, *parents)
     if len({i.key for i in c.items}) < len(c.items):
-        raise Broken("one key, one item", s)
+        raise Broken("one key, one item", s, *parents)
     if t.revoked & {str(x).split("/")[0] for x in c.slots}:
-        raise Broken("the removal of a slot survives", s)
+        raise Broken("the removal of a slot survives", s, *parents)
     if not c.slots:
-        raise Broken("a vault keeps a slot", s)
+        raise Broken("a vault keeps a slot", s, *parents)
     alive = t.writes - t.overwritten - t.deleted
     for id, field, value, _ in alive:
         if id not in live:
             if id not in t.named:
-                raise Broken("no acknowledged value is lost", s)
+                raise Broken("no acknowledged value is lost", s, *parents, lost=(id, field, value))
         elif not holds(live[id], field, value):
-            raise Broken("no acknowledged value is lost", s)
+            raise Broken("no acknowledged value is lost", s, *parents, lost=(id, field, value))
     for id, item in live.items():
         if not any(w[0] == id for w in t.writes - t.deleted):
-            raise Broken("a deletion survives", s)
+            raise Broken("a deletion survives", s, *parents)
         for field in FIELDS:
             check_overwritten(s, item, field, alive)
     if s.truth.states - {s.chain} != set(s.ancestors()) and rules.least_ancestors >= 1000:
-        raise Broken("a merge knows all that it contains", s)
+        raise Broken("a merge knows all that it contains", s, *parents)
 
 
 def holds(item, field, value):
@@ -126,26 +126,27 @@ def check_triple(states, merged, rules):
 
 
 def converge_in_turn(states, merged, n):
-    """Machines merge their one neighbour, one machine after the other: equal contents in n rounds, then one head."""
+    """One machine after the other merges all others: equal contents, and one head, in n rounds."""
     s = list(states)
     for _ in range(n):
-        one_round(s, s, merged, (1,))
+        one_round(s, s, merged)
     if len({seen(x.contents) for x in s}) > 1:
         raise Broken("equal contents in as many rounds as machines (in turn)", *states, *s)
-    # R-8.4 lets the side that does not write wait: with one neighbour only, heads of equal contents could stay apart.
-    for _ in range(n):
-        one_round(s, s, merged, range(1, n))
     if len({x.chain for x in s}) > 1:
-        raise Broken("one head in the end (in turn)", *states, *s)
+        raise Broken("one head in as many rounds as machines (in turn)", *states, *s)
 
 
 def converge_at_once(states, merged, n):
-    """All machines merge all others as they were when the round began."""
+    """All machines merge all others as they were when the round began: equal contents in n rounds, then one head."""
     s = list(states)
     for _ in range(n):
-        one_round(s, list(s), merged, range(1, n))
+        one_round(s, list(s), merged)
     if len({seen(x.contents) for x in s}) > 1:
         raise Broken("equal contents in as many rounds as machines (at once)", *states, *s)
+    for _ in range(n + 1):
+        one_round(s, list(s), merged)
+    if len({x.chain for x in s}) > 1:
+        raise Broken("one head in the end (at once)", *states, *s)
 
 
 def seen(c):
@@ -154,7 +155,8 @@ def seen(c):
     return items, tuple(t[0] for t in c.tombs), c.slots, c.removed, c.keys
 
 
-def one_round(s, others, merged, neighbours):
+def one_round(s, others, merged):
+    """The greatest head first: then most of the others need no commit (R-8.4)."""
     for i in range(len(s)):
-        for step in neighbours:
-            s[i] = merged(s[i], others[(i + step) % len(s)], i) or s[i]
+        for other in sorted((t for j, t in enumerate(others) if j != i), key=lambda t: (-t.generation, -t.chain)):
+            s[i] = merged(s[i], other, i, True)

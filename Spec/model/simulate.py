@@ -17,24 +17,25 @@ class Run:
         self.r, self.seed, self.kinds = random.Random(seed), seed, kinds
         self.machines = self.r.randint(2, 6)
         self.rules = rules._replace(versions_kept=self.r.choice((0, 1, 3, 10)))
+        self.settled = self.rules._replace(agreed_slot="agreed")
         # The device of each machine; sometimes two copies lie on one device. Clocks: right, back, ahead, stopped.
         self.devices = [self.r.randrange(self.machines) if self.r.random() < 0.2 else d for d in range(self.machines)]
         self.skew = [self.r.choice((0, 0, 0, -50, 50, 10_000, None)) for _ in range(self.machines)]
         self.memo, self.path = {}, []
         self.unique = 0
 
-    def keep(self, s):
+    def keep(self, s, *parents):
         known = self.memo.get(s.chain)
         if known is None:
-            check_state(s, self.rules)
+            check_state(s, self.rules, parents)
             self.memo[s.chain] = known = s
         return known
 
-    def merged(self, a, b, d):
-        at = (a.chain, b.chain, d)
+    def merged(self, a, b, d, settle=False):
+        at = (a.chain, b.chain, d, settle)
         if at not in self.memo:
             try:
-                self.memo[at] = self.keep(merge(a, b, d, self.rules))
+                self.memo[at] = self.keep(merge(a, b, d, self.settled if settle else self.rules), a, b)
             except Refused:
                 self.memo[at] = None
         return self.memo[at]

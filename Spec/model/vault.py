@@ -18,13 +18,14 @@ class Rules(NamedTuple):
     same_revision: bool = True  # 8.5: both machines make the same revision; before: each its own
     every_loser_kept: bool = True  # 8.5: every value that loses is in `conflict`; before: a secret is a version only
     fields_without_base: bool = True  # 8.5: without a base, too, losing fields are kept; before: the secret only
-    tombstone_names_revision: bool = True  # 6.5: a tombstone names the revision that was removed
     last_slot_stays: bool = True  # 8.9: a merge that would leave no slot is refused
     slot_ids_survive_rotation: bool = True  # 7.17: a slot made anew from the same factors keeps its id
     old_keys_new_items: bool = True  # 8.1: what only the branch under old keys has comes in as an item, all in conflict
     ancestor_suffices: bool = True  # 7.8: an anchor that is an ancestor needs no generation below the hand-over's
     value_counts_for_equal: bool = True  # 8.5: one revision with two values is a conflict (one device, two copies)
     smaller_id_keeps_key: bool = True  # 8.8: before: the greater revision keeps it
+    generation_orders_heads: bool = True  # 8.4: before: the chain value alone
+    agreed_slot: str = ""  # what the users agree on where a merge would leave no slot; "": it is refused
     versions_kept: int = 1  # the setting of earlier values
     least_ancestors: int = 1000  # compaction
     least_merged: int = 126  # merging
@@ -49,7 +50,7 @@ class Item(NamedTuple):
 
 class Contents(NamedTuple):
     items: tuple  # of Item, ascending
-    tombs: tuple = ()  # of (id, stamp of the removal, stamp that was removed)
+    tombs: tuple = ()  # of (id, stamp of the removal)
     slots: frozenset = frozenset()
     removed: frozenset = frozenset()  # ids of removed slots
     keys: tuple = ()  # one for each rotation, the newest last
@@ -185,7 +186,7 @@ def delete(state, dev, id, rules, now=0):
     stamp = (next_revision(state, now), dev)
     c = state.contents
     contents = c._replace(items=tuple(i for i in c.items if i.id != id),
-                          tombs=tuple(sorted(c.tombs + ((id, stamp, old.stamp),))))
+                          tombs=tuple(sorted(c.tombs + ((id, stamp),))))
     t = state.truth
     truth = t._replace(deleted=t.deleted | frozenset(w for w in t.writes if w[0] == id))
     return append(state, dev, stamp[0], contents, truth)
@@ -205,7 +206,7 @@ def compact(state, dev, rules):
     c = state.contents
     if not state.past and not c.tombs:
         return None
-    horizon = max([c.horizon] + [stamp[0] + 1 for _, stamp, _ in c.tombs])
+    horizon = max([c.horizon] + [stamp[0] + 1 for _, stamp in c.tombs])
     return replace_file(state, dev, state.clock, c._replace(tombs=(), horizon=horizon), rules, state.handovers)
 
 
