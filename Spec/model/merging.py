@@ -91,9 +91,11 @@ def unite_truth(on, other, named):
     """For the properties only."""
     t, u = on.truth, other.truth
     old = on.contents.keys != other.contents.keys
-    deleted = u.deleted - t.writes if old else u.deleted  # a removal under old keys is named, and not carried out
+    writes, deleted = u.writes, u.deleted
+    if old:  # a removal under old keys is named, and not carried out
+        writes, deleted = writes - deleted, frozenset()
     return t._replace(
-        states=t.states | u.states, writes=t.writes | u.writes, overwritten=t.overwritten | u.overwritten,
+        states=t.states | u.states, writes=t.writes | writes, overwritten=t.overwritten | u.overwritten,
         deleted=t.deleted | deleted, revoked=t.revoked | u.revoked, named=t.named | u.named | named,
         accepted=t.accepted or u.accepted or old)
 
@@ -103,7 +105,7 @@ def merge_contents(a, b, dev, rules):
     stamp = Stamps(a, b, dev, rules)
     items, tombs, named = merge_items(a.contents, b.contents, known, stamp, rules)
     slots, removed = merge_slots(a.contents, b.contents, known, rules)
-    contents = Contents(unite_keys(items, stamp, rules), tombs, slots, removed, a.contents.keys,
+    contents = Contents(unite_keys(items, rules), tombs, slots, removed, a.contents.keys,
                         max(a.contents.horizon, b.contents.horizon))
     return contents, named
 
@@ -136,7 +138,7 @@ def merge_items(a, b, known, stamp, rules):
         if fate == "stays":
             items.append(present)
         else:
-            tombs.setdefault(id, (id, stamp.of(present.stamp)))
+            tombs.setdefault(id, (id, present.stamp, present.stamp))
             if fate == "named":
                 named.add(id)
     live = {i.id for i in items}
@@ -156,15 +158,21 @@ def one_side_only(item, absent_on, known, rules):
     old = item.stamp[0] <= known.clock
     if not (tomb or was or below and old):
         return "stays"
-    if was and unchanged(item, was):
+    if was and unchanged(item, was, rules):
         return "deleted"
-    return "named" if old and not known.complete else "stays"
+    if known.complete or not old:
+        return "stays"
+    newer = tomb and rules.tombstone_names_revision and item.stamp > tomb[2] and not below
+    return "stays" if newer else "named"
 
 
-def unchanged(x, was):
+def unchanged(x, was, rules):
     """Every value of x is in a base: the other side has seen them all."""
     values = {f: {getattr(w, f) for w in was} for f in FIELDS}
     settled = {c for w in was for c in w.conflicts} | {(f, v) for f in FIELDS for v in values[f]}
+    if rules.suffix_is_no_change:
+        x = x._replace(key=x.plain_key())
+        values["key"] |= {w.plain_key() for w in was}
     return all(getattr(x, f) in values[f] for f in FIELDS) and x.conflicts <= settled
 
 
@@ -178,9 +186,9 @@ def merge_item(x, y, known, stamp, rules):
     was = known.items(x.id)
     if x.face() == y.face() or (x.stamp == y.stamp and not rules.value_counts_for_equal):
         merged = max(x, y, key=Item.rank)
-    elif was and unchanged(x, was) and not unchanged(y, was) or replaced(x, y):
+    elif was and unchanged(x, was, rules) and not unchanged(y, was, rules) or replaced(x, y):
         merged = y
-    elif was and unchanged(y, was) and not unchanged(x, was) or replaced(y, x):
+    elif was and unchanged(y, was, rules) and not unchanged(x, was, rules) or replaced(y, x):
         merged = x
     else:
         merged = field_by_field(x, y, was, stamp, rules)
@@ -219,15 +227,16 @@ def unite_versions(x, y, merged, rules):
     return frozenset(sorted(united, key=repr_stamp)[-rules.versions_kept:] if rules.versions_kept else ())
 
 
-def unite_keys(items, stamp, rules):
+def unite_keys(items, rules):
     """R-8.8: of two items with one key the one with the smaller id keeps it."""
     taken, result = set(), []
     in_order = sorted(items, key=lambda i: i.id) if rules.smaller_id_keeps_key else \
         sorted(items, key=Item.rank, reverse=True)
     for item in in_order:
+        if rules.suffix_is_no_change:
+            item = item._replace(key=item.plain_key())
         if item.key in taken:
-            item = item._replace(key=(item.key, "conflict", item.id), stamp=stamp.of(item.stamp),
-                                 conflicts=item.conflicts | {("key", item.key)})
+            item = item._replace(key=(item.key, "conflict", item.id))
         taken.add(item.key)
         result.append(item)
     return tuple(sorted(result, key=lambda i: i.id))
@@ -263,8 +272,9 @@ def under_old_keys(on, other, rules):
     items, named = {i.id: i for i in c.items}, set()
     tombs = {t[0]: t for t in c.tombs}
     for theirs in other.contents.items:
+        theirs = theirs._replace(key=theirs.plain_key())
         ours, was = items.get(theirs.id), known.items(theirs.id)
-        if ours and (was and unchanged(theirs, was) or replaced(theirs, ours)):
+        if ours and (was and unchanged(theirs, was, rules) or replaced(theirs, ours)):
             continue
         if ours is None:
             fate = one_side_only(theirs, c, known, rules)

@@ -18,6 +18,8 @@ class Rules(NamedTuple):
     same_revision: bool = True  # 8.5: both machines make the same revision; before: each its own
     every_loser_kept: bool = True  # 8.5: every value that loses is in `conflict`; before: a secret is a version only
     fields_without_base: bool = True  # 8.5: without a base, too, losing fields are kept; before: the secret only
+    tombstone_names_revision: bool = True  # 6.5: a tombstone names the revision that was removed
+    suffix_is_no_change: bool = True  # 8.8: an item that a merge renamed counts as unchanged
     last_slot_stays: bool = True  # 8.9: a merge that would leave no slot is refused
     slot_ids_survive_rotation: bool = True  # 7.17: a slot made anew from the same factors keeps its id
     old_keys_new_items: bool = True  # 8.1: what only the branch under old keys has comes in as an item, all in conflict
@@ -43,6 +45,10 @@ class Item(NamedTuple):
     def face(self):
         return self.key, self.attr, self.secret, self.conflicts
 
+    def plain_key(self):
+        """The key without the suffix of R-8.8."""
+        return self.key[0] if isinstance(self.key, tuple) and self.key[1:] == ("conflict", self.id) else self.key
+
     def rank(self):
         """Total order of two values of an item: revision, device, then the bytes."""
         return self.stamp, repr((self.key, self.attr, self.secret, sorted(map(repr, self.conflicts))))
@@ -50,7 +56,7 @@ class Item(NamedTuple):
 
 class Contents(NamedTuple):
     items: tuple  # of Item, ascending
-    tombs: tuple = ()  # of (id, stamp of the removal)
+    tombs: tuple = ()  # of (id, stamp of the removal, stamp of what was removed)
     slots: frozenset = frozenset()
     removed: frozenset = frozenset()  # ids of removed slots
     keys: tuple = ()  # one for each rotation, the newest last
@@ -186,7 +192,7 @@ def delete(state, dev, id, rules, now=0):
     stamp = (next_revision(state, now), dev)
     c = state.contents
     contents = c._replace(items=tuple(i for i in c.items if i.id != id),
-                          tombs=tuple(sorted(c.tombs + ((id, stamp),))))
+                          tombs=tuple(sorted(c.tombs + ((id, stamp, old.stamp),))))
     t = state.truth
     truth = t._replace(deleted=t.deleted | frozenset(w for w in t.writes if w[0] == id))
     return append(state, dev, stamp[0], contents, truth)
@@ -206,7 +212,7 @@ def compact(state, dev, rules):
     c = state.contents
     if not state.past and not c.tombs:
         return None
-    horizon = max([c.horizon] + [stamp[0] + 1 for _, stamp in c.tombs])
+    horizon = max([c.horizon] + [stamp[0] + 1 for _, stamp, _ in c.tombs])
     return replace_file(state, dev, state.clock, c._replace(tombs=(), horizon=horizon), rules, state.handovers)
 
 
