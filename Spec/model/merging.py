@@ -12,6 +12,7 @@ class Bases:
 
     def __init__(self, a, b, rules):
         held = bases(a, b, rules)
+        self.rules = rules
         self.known = [s.contents for s in held]
         self.files = [[s] + list(reversed(s.past)) for s in held]
         common = a.ancestors().keys() & b.ancestors().keys()
@@ -23,7 +24,7 @@ class Bases:
         """The item in each base; where it was absent then, in the newest state before that in the same file."""
         found = []
         for file in self.files:
-            found += [i for i in (s.contents.find(id) for s in file) if i][:1]
+            found += [plain(i, self.rules) for i in (s.contents.find(id) for s in file) if i][:1]
         return found
 
 
@@ -127,9 +128,10 @@ def merge_items(a, b, known, stamp, rules):
     items, tombs, named = [], {}, set()
     for side in (a, b):
         for tomb in side.tombs:
-            tombs[tomb[0]] = max(tomb, tombs.get(tomb[0], tomb))
+            other = tombs.get(tomb[0], tomb)  # of two removals the greater revision, and the greater that was removed
+            tombs[tomb[0]] = (tomb[0], max(tomb[1], other[1]), max(tomb[2], other[2]))
     for id in sorted({i.id for i in a.items + b.items}):
-        x, y = a.find(id), b.find(id)
+        x, y = plain(a.find(id), rules), plain(b.find(id), rules)
         if x and y:
             items.append(merge_item(x, y, known, stamp, rules))
             continue
@@ -145,6 +147,11 @@ def merge_items(a, b, known, stamp, rules):
     return items, tuple(sorted(t for t in tombs.values() if t[0] not in live)), frozenset(named)
 
 
+def plain(item, rules):
+    """R-8.8: the suffix that a merge gave is taken off first, and given again where it is still needed."""
+    return item and item._replace(key=item.plain_key()) if rules.suffix_is_no_change else item
+
+
 def one_side_only(item, absent_on, known, rules):
     """R-8.7: "stays", "deleted", or "named": deleted on the word of a horizon."""
     tomb = next((t for t in absent_on.tombs if t[0] == item.id), None)
@@ -158,7 +165,7 @@ def one_side_only(item, absent_on, known, rules):
     old = item.stamp[0] <= known.clock
     if not (tomb or was or below and old):
         return "stays"
-    if was and unchanged(item, was, rules):
+    if was and unchanged(item, was):
         return "deleted"
     if known.complete or not old:
         return "stays"
@@ -166,13 +173,10 @@ def one_side_only(item, absent_on, known, rules):
     return "stays" if newer else "named"
 
 
-def unchanged(x, was, rules):
+def unchanged(x, was):
     """Every value of x is in a base: the other side has seen them all."""
     values = {f: {getattr(w, f) for w in was} for f in FIELDS}
     settled = {c for w in was for c in w.conflicts} | {(f, v) for f in FIELDS for v in values[f]}
-    if rules.suffix_is_no_change:
-        x = x._replace(key=x.plain_key())
-        values["key"] |= {w.plain_key() for w in was}
     return all(getattr(x, f) in values[f] for f in FIELDS) and x.conflicts <= settled
 
 
@@ -186,9 +190,9 @@ def merge_item(x, y, known, stamp, rules):
     was = known.items(x.id)
     if x.face() == y.face() or (x.stamp == y.stamp and not rules.value_counts_for_equal):
         merged = max(x, y, key=Item.rank)
-    elif was and unchanged(x, was, rules) and not unchanged(y, was, rules) or replaced(x, y):
+    elif was and unchanged(x, was) and not unchanged(y, was) or replaced(x, y):
         merged = y
-    elif was and unchanged(y, was, rules) and not unchanged(x, was, rules) or replaced(y, x):
+    elif was and unchanged(y, was) and not unchanged(x, was) or replaced(y, x):
         merged = x
     else:
         merged = field_by_field(x, y, was, stamp, rules)
@@ -233,8 +237,6 @@ def unite_keys(items, rules):
     in_order = sorted(items, key=lambda i: i.id) if rules.smaller_id_keeps_key else \
         sorted(items, key=Item.rank, reverse=True)
     for item in in_order:
-        if rules.suffix_is_no_change:
-            item = item._replace(key=item.plain_key())
         if item.key in taken:
             item = item._replace(key=(item.key, "conflict", item.id))
         taken.add(item.key)
@@ -269,12 +271,12 @@ def under_old_keys(on, other, rules):
     known = Bases(on, other, rules)
     stamp = Stamps(on, other, NOBODY, rules)
     c = on.contents
-    items, named = {i.id: i for i in c.items}, set()
+    items, named = {i.id: plain(i, rules) for i in c.items}, set()
     tombs = {t[0]: t for t in c.tombs}
     for theirs in other.contents.items:
-        theirs = theirs._replace(key=theirs.plain_key())
+        theirs = plain(theirs, rules)
         ours, was = items.get(theirs.id), known.items(theirs.id)
-        if ours and (was and unchanged(theirs, was, rules) or replaced(theirs, ours)):
+        if ours and (was and unchanged(theirs, was) or replaced(theirs, ours)):
             continue
         if ours is None:
             fate = one_side_only(theirs, c, known, rules)
@@ -292,6 +294,6 @@ def under_old_keys(on, other, rules):
     removed = c.removed | other.contents.removed
     slots = c.slots - removed
     slots = last_slot(slots, rules)
-    merged = c._replace(items=tuple(items[i] for i in sorted(items)), tombs=tuple(sorted(tombs.values())),
+    merged = c._replace(items=unite_keys(items.values(), rules), tombs=tuple(sorted(tombs.values())),
                         slots=slots, removed=removed)
     return merged, frozenset(named)

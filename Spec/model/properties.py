@@ -23,7 +23,8 @@ def check_state(s, rules, parents=()):
     if not c.slots:
         raise Broken("a vault keeps a slot", s, *parents)
     alive = t.writes - t.overwritten - t.deleted
-    replaced = {w[:3] for w in t.overwritten}  # a value that two machines wrote, and one replaced, is replaced
+    # A value that two machines wrote, and one of them replaced or removed, is replaced.
+    replaced = {w[:3] for w in t.overwritten | t.deleted}
     for id, field, value, _ in alive:
         if (id, field, value) in replaced or id in t.named:
             continue
@@ -46,7 +47,9 @@ def holds(item, field, value):
 def check_overwritten(s, item, field, alive):
     """A value that was overwritten is live only next to a named conflict with what overwrote it."""
     newest = {w[2] for w in alive if w[0] == item.id and w[1] == field}
-    value = getattr(item, field)
+    value = item.plain_key() if field == "key" else getattr(item, field)
+    if item.id in s.truth.named:
+        return
     if newest and value is not None and value not in newest and not isinstance(value, tuple):
         if not any(f == field for f, _ in item.conflicts):
             raise Broken("an overwritten value stays overwritten", s)
@@ -56,7 +59,7 @@ def kept(s):
     """The items and values that a state keeps, wherever it keeps them."""
     alive = s.truth.writes - s.truth.overwritten - s.truth.deleted
     ids = {i.id: i for i in s.contents.items}
-    replaced = {w[:3] for w in s.truth.overwritten}
+    replaced = {w[:3] for w in s.truth.overwritten | s.truth.deleted}
     return frozenset(ids), frozenset(w[:3] for w in alive if w[0] in ids and w[:3] not in replaced
                                      and holds(ids[w[0]], *w[1:3]))
 
@@ -93,7 +96,7 @@ def check_old_keys(a, b, m):
         return
     for item in on.contents.items:
         after = m.contents.find(item.id)
-        if after is None or (after.key, after.attr, after.secret) != (item.key, item.attr, item.secret):
+        if after is None or (after.plain_key(), after.attr, after.secret) != (item.plain_key(), item.attr, item.secret):
             raise Broken("old keys write nothing into the present", a, b, m)
 
 
