@@ -92,11 +92,9 @@ def unite_truth(on, other, named):
     """For the properties only."""
     t, u = on.truth, other.truth
     old = on.contents.keys != other.contents.keys
-    writes, deleted = u.writes, u.deleted
-    if old:  # a removal under old keys is named, and not carried out
-        writes, deleted = writes - deleted, frozenset()
+    deleted = u.deleted - t.writes if old else u.deleted  # a removal under old keys is named, and not carried out
     return t._replace(
-        states=t.states | u.states, writes=t.writes | writes, overwritten=t.overwritten | u.overwritten,
+        states=t.states | u.states, writes=t.writes | u.writes, overwritten=t.overwritten | u.overwritten,
         deleted=t.deleted | deleted, revoked=t.revoked | u.revoked, named=t.named | u.named | named,
         accepted=t.accepted or u.accepted or old)
 
