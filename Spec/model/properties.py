@@ -56,12 +56,13 @@ def check_overwritten(s, item, field, alive):
             raise Broken("an overwritten value stays overwritten", s)
 
 
-def kept(s):
-    """The items and values that a state keeps, wherever it keeps them."""
-    alive = s.truth.writes - s.truth.overwritten - s.truth.deleted
+def kept(s, truths):
+    """The items and values that a state keeps, live or in conflict, of those that nobody has replaced."""
+    gone = frozenset().union(*(t.overwritten | t.deleted for t in truths))
+    replaced = {w[:3] for w in gone}
+    writes = frozenset().union(*(t.writes for t in truths)) - gone
     ids = {i.id: i for i in s.contents.items}
-    replaced = {w[:3] for w in s.truth.overwritten | s.truth.deleted}
-    return frozenset(ids), frozenset(w[:3] for w in alive if w[0] in ids and w[:3] not in replaced
+    return frozenset(ids), frozenset(w[:3] for w in writes if w[0] in ids and w[:3] not in replaced
                                      and holds(ids[w[0]], *w[1:3]))
 
 
@@ -125,7 +126,7 @@ def check_triple(states, merged, rules):
             return
         orders.append(second)
     if not any(len({s.contents.keys for s in (x, y)}) > 1 for x, y in ((a, b), (b, c))):
-        if len({kept(s) for s in orders}) > 1 and not any(s.truth.named for s in orders):
+        if len({kept(s, [t.truth for t in (a, b, c)]) for s in orders}) > 1 and not any(s.truth.named for s in orders):
             raise Broken("associative in what is kept", a, b, c, *orders)
     converge_in_turn(states, merged, n)
     converge_at_once(states, merged, n)

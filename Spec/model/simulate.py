@@ -57,7 +57,7 @@ class Run:
         id = r.choice(ids)
         if kind == "delete":
             return delete(s, d, id, rules, now)
-        value = r.choice((new_name(s), "k1", "k2")) if kind == "key" else f"{kind}{self.unique}"
+        value = f"{kind}{self.unique}"  # never twice: the properties tell values apart by it
         return write(s, d, id, kind, value, rules, now)
 
     def run(self):
