@@ -15,12 +15,12 @@ def count(s, d, field):
 
 
 def new_name(s):
-    """Machines choose equal names: so they rename to, and add, one key."""
+    """Machines choose equal names: so they add different items under one key."""
     return next(f"k{n}" for n in range(1, 99) if all(w[1:3] != ("key", f"k{n}") for w in s.truth.writes))
 
 
 def op_key(s, d, r):
-    return s.contents.find(X) and write(s, d, X, "key", new_name(s), r)
+    return s.contents.find(X) and write(s, d, X, "key", f"r{count(s, d, 'key')}/{d}", r)
 
 
 def op_attr(s, d, r):
@@ -103,7 +103,7 @@ class Explorer:
                     if after is not None and after is not triple[i]:
                         yield (i, f"merge {j}"), after
 
-    def run(self, depth, report=print, seconds=None):
+    def run(self, depth, report=print):
         """Breadth first, so that a counterexample is one of the shortest."""
         start = time.monotonic()
         first = self.keep(first_state())
@@ -129,8 +129,6 @@ class Explorer:
             report(f"depth {level}: {len(layer)} new, {total} in all; {len(self.states)} states of a vault, "
                    f"{len(self.joined)} merges, {self.named} with a deletion by horizon; {took:.0f} s", flush=True)
             layer = following
-            if seconds and took > seconds:
-                break
         return total
 
 

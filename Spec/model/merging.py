@@ -157,13 +157,13 @@ def one_side_only(item, absent_on, known, rules):
     below = item.stamp[0] < absent_on.horizon
     if not rules.clock_of_ancestors:
         if tomb or was:
-            changed = not any(same(item, w) for w in was) if was else item.stamp[0] > tomb[1][0]
+            changed = not unchanged(item, was, rules) if was else item.stamp[0] > tomb[1][0]
             return "stays" if changed else "deleted"
         return "named" if below else "stays"
     old = item.stamp[0] <= known.clock
     if not (tomb or was or below and old):
         return "stays"
-    if was and unchanged(item, was):
+    if was and unchanged(item, was, rules):
         return "deleted"
     if known.complete or not old:
         return "stays"
@@ -171,16 +171,18 @@ def one_side_only(item, absent_on, known, rules):
     return "stays" if newer else "named"
 
 
-def unchanged(x, was):
-    """Every value of x is in a base: the other side has seen them all."""
+def unchanged(x, was, rules):
+    """The revision of x, and every value of it, is in a base: the other side has seen them all."""
     values = {f: {getattr(w, f) for w in was} for f in FIELDS}
     settled = {c for w in was for c in w.conflicts} | {(f, v) for f in FIELDS for v in values[f]}
-    return all(getattr(x, f) in values[f] for f in FIELDS) and x.conflicts <= settled
+    seen = all(getattr(x, f) in values[f] for f in FIELDS) and x.conflicts <= settled
+    return seen and (any(x.stamp == w.stamp for w in was) or not rules.revision_counts_too)
 
 
 def replaced(x, other):
-    """The other side has x's revision among its earlier values, and nothing else of x differs."""
-    return (x.stamp, x.secret) in other.versions and x.stamp < other.stamp and (x.key, x.attr) == (other.key, other.attr)
+    """The other side has x's revision among its earlier values, its key and attribute, and its conflicts."""
+    seen = (x.stamp, x.secret) in other.versions and x.stamp < other.stamp
+    return seen and (x.key, x.attr) == (other.key, other.attr) and x.conflicts <= other.conflicts
 
 
 def merge_item(x, y, known, stamp, rules):
@@ -188,9 +190,9 @@ def merge_item(x, y, known, stamp, rules):
     was = known.items(x.id)
     if x.face() == y.face() or (x.stamp == y.stamp and not rules.value_counts_for_equal):
         merged = max(x, y, key=Item.rank)
-    elif was and unchanged(x, was) and not unchanged(y, was) or replaced(x, y):
+    elif was and unchanged(x, was, rules) and not unchanged(y, was, rules) or replaced(x, y):
         merged = y
-    elif was and unchanged(y, was) and not unchanged(x, was) or replaced(y, x):
+    elif was and unchanged(y, was, rules) and not unchanged(x, was, rules) or replaced(y, x):
         merged = x
     else:
         merged = field_by_field(x, y, was, stamp, rules)
@@ -274,7 +276,7 @@ def under_old_keys(on, other, rules):
     for theirs in other.contents.items:
         theirs = plain(theirs, rules)
         ours, was = items.get(theirs.id), known.items(theirs.id)
-        if ours and (was and unchanged(theirs, was) or replaced(theirs, ours)):
+        if ours and (was and unchanged(theirs, was, rules) or replaced(theirs, ours)):
             continue
         if ours is None:
             fate = one_side_only(theirs, c, known, rules)

@@ -1,6 +1,5 @@
 """What must hold. Each check returns nothing, or raises Broken with the states concerned."""
 
-from merging import Refused, merge
 from vault import FIELDS, verdict
 
 
@@ -41,8 +40,9 @@ def check_state(s, rules, parents=()):
 
 
 def holds(item, field, value):
-    return getattr(item, field) == value or field == "key" and item.plain_key() == value or (field, value) in item.conflicts or \
-        field == "secret" and any(v[1] == value for v in item.versions)
+    live = item.plain_key() if field == "key" else getattr(item, field)
+    earlier = field == "secret" and any(v[1] == value for v in item.versions)
+    return value in (live, getattr(item, field)) or (field, value) in item.conflicts or earlier
 
 
 def check_overwritten(s, item, field, alive):
@@ -157,7 +157,7 @@ def converge_at_once(states, merged, n):
 
 
 def seen(c):
-    """All of the contents but revisions, which can still differ by the order of merging, and are equal one round later."""
+    """The contents without revisions, which the order of merging can still change until one round later."""
     items = tuple((i.id, i.face(), frozenset(v[1] for v in i.versions)) for i in c.items)
     return items, tuple(t[0] for t in c.tombs), c.slots, c.removed, c.keys
 

@@ -26,6 +26,7 @@ class Rules(NamedTuple):
     ancestor_suffices: bool = True  # 7.8: an anchor that is an ancestor needs no generation below the hand-over's
     value_counts_for_equal: bool = True  # 8.5: one revision with two values is a conflict (one device, two copies)
     smaller_id_keeps_key: bool = True  # 8.8: before: the greater revision keeps it
+    revision_counts_too: bool = True  # 8.7: two equal changes are two changes
     generation_orders_heads: bool = True  # 8.4: before: the chain value alone
     agreed_slot: str = ""  # what the users agree on where a merge would leave no slot; "": it is refused
     versions_kept: int = 1  # the setting of earlier values
