@@ -2,8 +2,9 @@ internal import VaultFmt
 
 /// Any bytes as the text of an item key's field, and back.
 ///
-/// UTF-8 stays as it is. Other bytes are U+FDD0 followed by their hexadecimal digits in lower case, and so are texts that begin with U+FDD0 themselves: no two values
-/// have one text. U+FDD0 is a noncharacter, which Unicode reserves for the inner use of programs.
+/// UTF-8 stays as it is. Other bytes become U+FDD0 followed by two lower-case hexadecimal digits each, and so do texts
+/// that themselves begin with U+FDD0: two different values never have the same text. U+FDD0 is a noncharacter, which
+/// Unicode reserves for the internal use of programs.
 enum KeyText {
     /// U+FDD0 in UTF-8.
     private static let mark: [UInt8] = [0xEF, 0xB7, 0x90]
@@ -24,7 +25,9 @@ enum KeyText {
     /// What a field's text holds: a text, or bytes that are not UTF-8. A text that `encode` never makes is what it is.
     static func decode(_ text: String) -> AttributeValue {
         let all = Array(text.utf8)
-        guard all.starts(with: mark), let bytes = bytes(all[mark.count...]), Array(encode(bytes).utf8) == all else { return .text(text) }
+        guard all.starts(with: mark), let bytes = bytes(all[mark.count...]), Array(encode(bytes).utf8) == all else {
+            return .text(text)
+        }
         return String(validating: bytes, as: UTF8.self).map { .text($0) } ?? .bytes(bytes)
     }
 
@@ -36,7 +39,8 @@ enum KeyText {
     }
 }
 
-/// Which attributes of an item were given in the other one of two types: as bytes where texts are usual, or the other way round.
+/// The attributes of an item that were given in the less usual of two types: as bytes where texts are usual, or as texts
+/// where bytes are.
 struct OtherTypes: Equatable {
     /// The attribute of a vault's item that lists them, by their codes.
     static let name = "keychain-types"
@@ -45,7 +49,9 @@ struct OtherTypes: Equatable {
 
     init() {}
 
-    init(_ item: Item) { codes = Set((item.attributes.string(Self.name) ?? "").split(separator: " ").map { String($0) }) }
+    init(_ item: Item) {
+        codes = Set((item.attributes.string(Self.name) ?? "").split(separator: " ").map { String($0) })
+    }
 
     func contains(_ code: String) -> Bool { codes.contains(code) }
 

@@ -315,6 +315,7 @@ extension StatusText {
         -67896: "The timestamp is waiting.",
         -67897: "The timestamp service warns of revocation.",
         -67898: "The timestamp service was revoked.",
+        -67899: "A policy of the certificate is not allowed.",
         -67900: "A name in the certificate is not allowed.",
         -67901: "The certificate is valid for too long.",
         -67902: "The certificate is an authority's where a leaf is needed.",

@@ -4,7 +4,8 @@ public import Foundation
 ///
 /// Calls say whether they succeeded, and no more: the reason goes to the store's logger.
 public protocol KeyValueStore {
-    /// The value of a key; nil if there is none or it cannot be read. Setting nil removes the key. What fails is not reported here: see the functions.
+    /// The value of a key; nil if there is none or it cannot be read. Setting nil removes the key. Failures are not
+    /// reported here: see the functions.
     subscript(key: String) -> Data? { get nonmutating set }
 
     /// Stores the value of a key, new or in place of the one that is there. False if it cannot be stored.

@@ -24,7 +24,8 @@ public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: Unsa
     let step = 1024
     for start in stride(from: 0, to: count, by: step) {
         Secret.random(count: min(step, count - start)).withUnsafeBytes { random in
-            UnsafeMutableRawBufferPointer(start: bytes + start, count: random.count).copyMemory(from: UnsafeRawBufferPointer(random))
+            UnsafeMutableRawBufferPointer(start: bytes + start, count: random.count).copyMemory(
+                from: UnsafeRawBufferPointer(random))
         }
     }
     return errSecSuccess

@@ -20,14 +20,15 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 }
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// Finds items, and gives back what the query's return keys say.
+/// Finds items, and returns what the query's return keys say.
 ///
 /// One item unless `kSecMatchLimit` says otherwise; then an array. A single return key gives the thing itself (`Data`, or a dictionary of attributes),
 /// several give a dictionary. Secrets come as `Data`, ordinary memory that is not wiped: let go of it soon.
 ///
 /// - Parameters:
-///   - query: Class or reference, attributes that items must have, match and return keys. Without `kSecAttrSynchronizable`, only items that are not
-///     synchronizable; without an access group, those of all.
+///   - query: Class or reference, attributes that items must have, match and return keys. Without
+///     `kSecAttrSynchronizable`, only items that are not synchronizable; without an access group, those of all.
+///     `kSecValueData` and `kSecAttrAccessControl` in it are ignored, as at Apple.
 ///   - result: Where the result goes, or nil to learn only whether there is an item.
 /// - Returns: `errSecItemNotFound`; `errSecInteractionNotAllowed` for a secret of a locked vault; `errSecAuthFailed` for one of an access group that the
 ///   vault's slot does not grant; `errSecDataNotAvailable` for one of another device; `errSecDecode` for a damaged one; else as the guide's table says.
@@ -49,7 +50,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 /// Changes every item that matches, in one commit.
 ///
 /// - Parameters:
-///   - query: As for `SecItemCopyMatching`, without return keys.
+///   - query: As for `SecItemCopyMatching`; a return key that is true is `errSecParam`.
 ///   - attributesToUpdate: New attributes, `kSecValueData` among them; what is not named stays. A changed primary key renames the item.
 /// - Returns: `errSecItemNotFound`; `errSecDuplicateItem` if a changed primary key exists; `errSecReadOnlyAttr` for dates; else as `SecItemAdd`.
 @discardableResult
@@ -63,7 +64,7 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 // swift-format-ignore: AlwaysUseLowerCamelCase
 /// Removes every item that matches, in one commit. What was encrypted stays in the file until it is compacted, and in copies of it.
 ///
-/// - Parameter query: As for `SecItemCopyMatching`, without return keys.
+/// - Parameter query: As for `SecItemCopyMatching`; return keys are ignored.
 /// - Returns: `errSecItemNotFound`; else as `SecItemAdd`.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {

@@ -1,5 +1,5 @@
-// Codes of certificates, signatures and Apple's cryptographic modules, by Apple's names: a vault returns none but `errSecConversionError`,
-// and code that names them compiles.
+// Codes of certificates, signatures and Apple's cryptographic modules, by Apple's names. No call on a vault returns
+// them; they are here so that code which names them compiles.
 
 /// The service is not available.
 public let errSecServiceNotAvailable: OSStatus = -67585
@@ -631,6 +631,8 @@ public let errSecTimestampWaiting: OSStatus = -67896
 public let errSecTimestampRevocationWarning: OSStatus = -67897
 /// The timestamp service was revoked.
 public let errSecTimestampRevocationNotification: OSStatus = -67898
+/// A policy of the certificate is not allowed.
+public let errSecCertificatePolicyNotAllowed: OSStatus = -67899
 /// A name in the certificate is not allowed.
 public let errSecCertificateNameNotAllowed: OSStatus = -67900
 /// The certificate is valid for too long.

@@ -1,11 +1,12 @@
 public import Foundation
 
-// Core Foundation's names for what dictionaries hold. Foundation on Linux has no Core Foundation to import; these are the classes that it is toll-free bridged with at
-// Apple, so that `as CFDictionary` of any dictionary, `as String` of a constant, `[String: AnyObject]` and `kCFBooleanTrue` compile and mean what they mean there.
+// Core Foundation's names for what dictionaries hold. Foundation on Linux has no Core Foundation to import; these are
+// the classes that Apple bridges it with toll-free, so that `as CFDictionary` of any dictionary, `as String` of a
+// constant, `[String: AnyObject]` and `kCFBooleanTrue` compile and mean what they mean there.
 
 /// A text.
 public typealias CFString = NSString
-/// A dictionary of attributes, or a query. Any `[String: Any]`, `[CFString: Any]` or `NSDictionary` is one with `as CFDictionary`.
+/// A dictionary of attributes, or a query: any `[String: Any]`, `[CFString: Any]` or `NSDictionary`, by `as CFDictionary`.
 public typealias CFDictionary = NSDictionary
 /// A dictionary that can be changed.
 public typealias CFMutableDictionary = NSMutableDictionary

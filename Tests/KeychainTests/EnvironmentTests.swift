@@ -22,9 +22,11 @@ extension KeychainTests {
             private let output = Pipe()
             private let errors = Pipe()
 
-            init(_ arguments: [String], _ environment: [String: String]) throws {
-                process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-                    .deletingLastPathComponent().appendingPathComponent("KeychainProgram")
+            static let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+                .appendingPathComponent("KeychainProgram")
+
+            init(program: URL = program, _ arguments: [String], _ environment: [String: String]) throws {
+                process.executableURL = program
                 process.arguments = arguments
                 process.environment = environment
                 process.standardOutput = output
@@ -70,6 +72,23 @@ extension KeychainTests {
             let opened = try Vault.open(vault, factors: factors)
             #expect(opened.access == .owner)
             #expect(try opened.slots().map(\.name) == ["default key file"])
+        }
+
+        @Test("is for the bundle id of an Info.plist in the program's folder, or for the program's name (K4)")
+        func bundleID() throws {
+            let copy = home.file("KeychainProgram")
+            try FileManager.default.copyItem(at: Started.program, to: URL(fileURLWithPath: copy))
+            func service() throws -> String {
+                try Started(program: URL(fileURLWithPath: copy), ["service"], ["HOME": home.path]).end().output
+            }
+            #expect(try service() == "KeychainProgram")
+            let plist = try PropertyListSerialization.data(
+                fromPropertyList: ["CFBundleIdentifier": "com.example.app"], format: .xml, options: 0)
+            try plist.write(to: URL(fileURLWithPath: home.file("Info.plist")))
+            #expect(try service() == "com.example.app")
+            try FileManager.default.createDirectory(atPath: home.file("Contents"), withIntermediateDirectories: true)
+            try FileManager.default.moveItem(atPath: home.file("Info.plist"), toPath: home.file("Contents/Info.plist"))
+            #expect(try service() == "com.example.app")
         }
 
         @Test("finds its places by the XDG variables")

@@ -33,6 +33,39 @@ extension KeychainTests {
             for code in KeychainFailure.Code.allCases { #expect(Status(rawValue: code.rawValue) != nil) }
         }
 
+        @Test("is caught as Status, and bridged by 'as NSError', but not caught as NSError, as the guide says (K4)")
+        func catching() throws {
+            used.use(try openVault(used.path, writable: false))
+            var caught: [String] = []
+            do { try keychain.set("1", key: "k") } catch let error as NSError where error.domain == KeychainAccessErrorDomain {
+                caught.append("NSError")
+            } catch let error as Status {
+                caught.append("Status \(error.errorCode)")
+            }
+            do { try keychain.set("1", key: "k") } catch { caught.append("\((error as NSError).code)") }
+            #expect(caught == ["Status -25292", "-25292"])
+        }
+
+        @Test("has a sentence for every errSec name, and Apple's number (K3)")
+        func names() throws {
+            let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appendingPathComponent("Sources/SecItem")
+            var names: [String: OSStatus] = [:]
+            for file in ["Statuses.swift", "Statuses+Cryptography.swift"] {
+                let source = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+                for match in source.matches(of: /public let (errSec\w+): OSStatus = (-?\d+)/) {
+                    names[String(match.output.1)] = OSStatus(match.output.2)
+                }
+            }
+            for (name, code) in names { #expect(SecCopyErrorMessageString(code, nil) != nil, "\(name)") }
+            // Apple's numbers go on without a gap from -67585 to -67903.
+            #expect(Set(names.values).isSuperset(of: -67903 ... -67585) && names.count > 390)
+            #expect(errSecCertificateDuplicateExtension == -67903 && errSecInvalidEncoding == -67853 && errSecRestrictedAPI == -34020)
+            #expect(errSecServiceNotAvailable == -67585 && errSecSMIMENoEmailAddress == -67627 && errSecOCSPNoSigner == -67640)
+            #expect(errSecDskFull == errSecDiskFull && errSecInvaldCRLAuthority == errSecInvalidCRLAuthority)
+            #expect(errSecInvalidTupleCredendtials == errSecInvalidTupleCredentials && errSecCoreFoundationUnknown == -4960)
+        }
+
         @Test("is an answer, not a failure that is told, for items that are there or not")
         func answers() throws {
             let item: [String: Any] = [

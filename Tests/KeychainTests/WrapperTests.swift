@@ -17,11 +17,14 @@ extension KeychainTests {
             #expect(store.get("token") == nil && store.lastResultCode == errSecItemNotFound)
             #expect(store.set("1", forKey: "token") && store.set("2", forKey: "token") && store.get("token") == "2")
             #expect(store.set(true, forKey: "seen") && store.getBool("seen") == true && store.getBool("other") == nil)
-            #expect(store.set(Data([0xFF]), forKey: "bytes") && store.get("bytes") == nil && store.lastResultCode == -67853)
+            #expect(
+                store.set(Data([0xFF]), forKey: "bytes") && store.get("bytes") == nil && store.lastResultCode == -67853)
             #expect(store.set("open", forKey: "later", withAccess: .afterFirstUnlock))
             #expect(store.allKeys.sorted() == ["app_bytes", "app_later", "app_seen", "app_token"])
             used.vault.lock()
-            #expect(store.get("later") == "open" && store.get("token") == nil && store.lastResultCode == errSecInteractionNotAllowed)
+            #expect(
+                store.get("later") == "open" && store.get("token") == nil
+                    && store.lastResultCode == errSecInteractionNotAllowed)
             #expect(!store.set("3", forKey: "token"))
         }
 
@@ -39,7 +42,8 @@ extension KeychainTests {
             let cloud = SimpleStore()
             cloud.synchronizable = true
             #expect(cloud.set("3", forKey: "cloud") && store.get("cloud") == nil && cloud.get("cloud") == "3")
-            #expect(group.clear() && store.get("vpn") == "1" && cloud.clear() && cloud.allKeys.isEmpty && !store.clear())
+            #expect(
+                group.clear() && store.get("vpn") == "1" && cloud.clear() && cloud.allKeys.isEmpty && !store.clear())
         }
 
         @Test("that query with AnyHashable update, list and migrate")
@@ -50,7 +54,8 @@ extension KeychainTests {
             try box.setString("1", forKey: "k")
             try box.setString("2", forKey: "k")
             try box.setString("3", forKey: "l")
-            #expect(try box.string(forKey: "k") == "2" && box.allKeys() == ["k", "l"] && box.containsObject(forKey: "l"))
+            #expect(
+                try box.string(forKey: "k") == "2" && box.allKeys() == ["k", "l"] && box.containsObject(forKey: "l"))
             #expect(throws: SafeBoxError.itemNotFound) { try box.string(forKey: "m") }
             #expect(throws: SafeBoxError.emptyKey) { try box.setString("1", forKey: "") }
             // Another accessibility is another box.
@@ -58,7 +63,9 @@ extension KeychainTests {
             #expect(try later.allKeys().isEmpty)
             try box.removeObject(forKey: "l")
             try box.removeObject(forKey: "l")
-            let old: [String: AnyHashable] = [kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "legacy"]
+            let old: [String: AnyHashable] = [
+                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "legacy",
+            ]
             for account in ["a", "b"] {
                 var item = old
                 item[kSecAttrAccount as String] = account
@@ -108,7 +115,9 @@ extension KeychainTests {
             try account.create()
             #expect(throws: StorableError.duplicate) { try account.create() }
             let first = try #require(account.read())
-            #expect(first.data == ["token": "1"] && first.account == "ann" && first.label == "Example" && first.creator == 42)
+            #expect(
+                first.data == ["token": "1"] && first.account == "ann" && first.label == "Example"
+                    && first.creator == 42)
             #expect(first.isInvisible == true && first.generic == NSData(data: Data([0, 255])) && first.created != nil)
             account.data["token"] = "2"
             try account.update()

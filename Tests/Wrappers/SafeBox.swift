@@ -119,10 +119,14 @@ public final class SafeBox {
         search[kSecReturnPersistentRef as String] = true
         let items: [[String: AnyHashable]] = try copy(matching: search)
         for item in items {
-            guard let reference = item[kSecValuePersistentRef as String], let key = item[kSecAttrAccount as String] as? String else {
+            guard let reference = item[kSecValuePersistentRef as String],
+                let key = item[kSecAttrAccount as String] as? String
+            else {
                 throw SafeBoxError.migrationFailed
             }
-            let data: Data = try copy(matching: [kSecValuePersistentRef as String: reference, kSecReturnData as String: true])
+            let data: Data = try copy(matching: [
+                kSecValuePersistentRef as String: reference, kSecReturnData as String: true,
+            ])
             guard let string = String(data: data, encoding: .utf8), try !containsObject(forKey: key) else {
                 throw SafeBoxError.migrationFailed
             }
@@ -144,7 +148,9 @@ public final class SafeBox {
         return wanted
     }
 
-    private func performCopy(_ query: [String: AnyHashable]) -> OSStatus { SecItemCopyMatching(query as CFDictionary, nil) }
+    private func performCopy(_ query: [String: AnyHashable]) -> OSStatus {
+        SecItemCopyMatching(query as CFDictionary, nil)
+    }
 
     private func add(_ attributes: [String: AnyHashable]) throws {
         var result: AnyObject? = nil

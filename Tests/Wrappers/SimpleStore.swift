@@ -6,7 +6,8 @@ import SecItem
 
 /// When a `SimpleStore`'s item can be read.
 public enum SimpleAccess {
-    case whenUnlocked, whenUnlockedThisDeviceOnly, afterFirstUnlock, afterFirstUnlockThisDeviceOnly, whenPasscodeSetThisDeviceOnly
+    case whenUnlocked, whenUnlockedThisDeviceOnly, afterFirstUnlock, afterFirstUnlockThisDeviceOnly,
+        whenPasscodeSetThisDeviceOnly
 
     static let standard: SimpleAccess = .whenUnlocked
 

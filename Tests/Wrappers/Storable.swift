@@ -44,7 +44,8 @@ extension Storable {
     fileprivate var attributes: [String: Any] {
         let optional: [String: Any?] = [
             String(kSecAttrAccessible): accessible, String(kSecAttrLabel): label, String(kSecAttrComment): comment,
-            String(kSecAttrCreator): creator, String(kSecAttrIsInvisible): isInvisible, String(kSecAttrGeneric): generic,
+            String(kSecAttrCreator): creator, String(kSecAttrIsInvisible): isInvisible,
+            String(kSecAttrGeneric): generic,
         ]
         var attributes = [String: Any]()
         for case let (key, value?) in optional { attributes[key] = value }
@@ -59,7 +60,9 @@ extension Storable {
         var result: AnyObject?
         let status = closure(request as CFDictionary, &result)
         if let error = StorableError(status) { throw error }
-        guard let dictionary = result as? NSDictionary, dictionary[String(kSecValueData)] as? NSData != nil else { return nil }
+        guard let dictionary = result as? NSDictionary, dictionary[String(kSecValueData)] as? NSData != nil else {
+            return nil
+        }
         return result as? [String: Any]
     }
 }
@@ -110,14 +113,16 @@ public struct StorableResult {
     public var created: Date? { return dictionary[String(kSecAttrCreationDate)] as? Date }
     public var data: [String: String]? {
         guard let data = dictionary[String(kSecValueData)] as? NSData else { return nil }
-        return (try? PropertyListSerialization.propertyList(from: data as Data, options: [], format: nil)) as? [String: String]
+        return (try? PropertyListSerialization.propertyList(from: data as Data, options: [], format: nil))
+            as? [String: String]
     }
 }
 
 extension ReadableStorable {
     public func read() -> StorableResult? {
         var request: [String: Any] = [
-            String(kSecClass): String(kSecClassGenericPassword), String(kSecAttrService): service, String(kSecAttrAccount): account,
+            String(kSecClass): String(kSecClassGenericPassword), String(kSecAttrService): service,
+            String(kSecAttrAccount): account,
         ]
         request[String(kSecReturnData)] = kCFBooleanTrue
         request[String(kSecMatchLimit)] = kSecMatchLimitOne

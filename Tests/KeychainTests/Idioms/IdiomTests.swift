@@ -73,6 +73,8 @@ func count(of itemClass: CFString = kSecClassGenericPassword) -> Int {
 /// Adds items with the secret `secret NAME`.
 func add(_ accounts: String..., service: String = "") {
     for account in accounts {
-        _ = SecItemAdd(generic(account, service: service, [kSecValueData as String: bytes("secret \(account)")]) as CFDictionary, nil)
+        _ = SecItemAdd(
+            generic(account, service: service, [kSecValueData as String: bytes("secret \(account)")]) as CFDictionary,
+            nil)
     }
 }

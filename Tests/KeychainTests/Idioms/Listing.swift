@@ -19,7 +19,9 @@ extension Idiom {
                 ]
                 var result: AnyObject?
                 guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess else { return nil }
-                if let one = result as? [String: AnyHashable], let key = one[kSecAttrAccount as String] as? String { return [key] }
+                if let one = result as? [String: AnyHashable], let key = one[kSecAttrAccount as String] as? String {
+                    return [key]
+                }
                 let several = result as? [[String: AnyHashable]]
                 return several.map { Set($0.compactMap { $0[kSecAttrAccount as String] as? String }) }
             }
@@ -41,7 +43,9 @@ extension Idiom {
             query[kSecReturnAttributes as String] = kCFBooleanTrue
             query[kSecReturnData as String] = kCFBooleanFalse
             var result: AnyObject?
-            let status = withUnsafeMutablePointer(to: &result) { SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0)) }
+            let status = withUnsafeMutablePointer(to: &result) {
+                SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0))
+            }
             guard status == noErr, let items = result as? [[String: AnyObject]] else { return false }
             return items.compactMap { $0[kSecAttrAccount as String] as? String } == ["a", "b", "c"]
                 && items.allSatisfy { $0[kSecValueData as String] == nil }
@@ -54,9 +58,13 @@ extension Idiom {
             query[kSecReturnAttributes as String] = kCFBooleanTrue
             query[kSecMatchLimit as String] = kSecMatchLimitAll
             var result: AnyObject?
-            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecItemNotFound, result == nil else { return false }
+            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecItemNotFound, result == nil else {
+                return false
+            }
             add("a", "b", service: "s")
-            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess, let items = result as? [[String: Any]] else {
+            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess,
+                let items = result as? [[String: Any]]
+            else {
                 return false
             }
             return items.compactMap { $0[kSecAttrAccount as String] as? String } == ["a", "b"]
@@ -72,7 +80,9 @@ extension Idiom {
                 kSecReturnData as String: kCFBooleanTrue,
             ]
             var result: AnyObject?
-            guard withUnsafeMutablePointer(to: &result, { SecItemCopyMatching(query as CFDictionary, $0) }) == errSecSuccess,
+            guard
+                withUnsafeMutablePointer(to: &result, { SecItemCopyMatching(query as CFDictionary, $0) })
+                    == errSecSuccess,
                 let items = result as? [NSDictionary]
             else { return false }
             return items.map { $0[kSecValueData as String] as? Data } == [bytes("secret a"), bytes("secret b")]
@@ -129,7 +139,9 @@ extension Idiom {
             query[String(kSecMatchLimit)] = kSecMatchLimitAll
             query[String(kSecReturnAttributes)] = kCFBooleanTrue
             var result: AnyObject?
-            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess, let items = result as? [[String: Any]] else {
+            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess,
+                let items = result as? [[String: Any]]
+            else {
                 return false
             }
             let names = items.map { [$0[String(kSecAttrService)] as? String, $0[String(kSecAttrAccount)] as? String] }
@@ -142,7 +154,8 @@ extension Idiom {
             add("a", "b", "c")
             func find(_ limit: Any) -> [Data]? {
                 let query: [String: Any] = [
-                    kSecClass as String: kSecClassGenericPassword, kSecMatchLimit as String: limit, kSecReturnData as String: true,
+                    kSecClass as String: kSecClassGenericPassword, kSecMatchLimit as String: limit,
+                    kSecReturnData as String: true,
                 ]
                 var result: CFTypeRef?
                 return SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess ? result as? [Data] : nil
@@ -158,20 +171,25 @@ extension Idiom {
             let query =
                 [kSecClass: kSecClassGenericPassword, kSecMatchLimit: kSecMatchLimitAll, kSecReturnPersistentRef: true]
                 as [CFString: Any]
-            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess, let references = result as? [Data] else {
+            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess,
+                let references = result as? [Data]
+            else {
                 return false
             }
             let secrets = references.map { reference -> String? in
-                SecItemCopyMatching([kSecValuePersistentRef: reference, kSecReturnData: true] as CFDictionary, &result) == errSecSuccess
+                SecItemCopyMatching([kSecValuePersistentRef: reference, kSecReturnData: true] as CFDictionary, &result)
+                    == errSecSuccess
                     ? text(result) : nil
             }
             guard secrets == ["secret a", "secret b"] else { return false }
             let listed =
                 [
-                    kSecClass: kSecClassGenericPassword, kSecMatchItemList: references, kSecMatchLimit: kSecMatchLimitAll,
+                    kSecClass: kSecClassGenericPassword, kSecMatchItemList: references,
+                    kSecMatchLimit: kSecMatchLimitAll,
                     kSecReturnData: true,
                 ] as [CFString: Any]
-            return SecItemCopyMatching(listed as CFDictionary, &result) == errSecSuccess && (result as? NSArray)?.count == 2
+            return SecItemCopyMatching(listed as CFDictionary, &result) == errSecSuccess
+                && (result as? NSArray)?.count == 2
         },
         Idiom(
             "matches texts whatever their case, accents and width",
@@ -179,12 +197,15 @@ extension Idiom {
         ) { _ in
             add("Ren\u{E9}", "\u{FF32}ene", "Rena")
             func find(_ keys: CFString...) -> Int {
-                var query = generic("rene", [kSecMatchLimit as String: kSecMatchLimitAll, kSecReturnAttributes as String: true])
+                var query = generic(
+                    "rene", [kSecMatchLimit as String: kSecMatchLimitAll, kSecReturnAttributes as String: true])
                 for key in keys { query[key as String] = true }
                 var result: CFTypeRef?
-                return SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess ? (result as? [Any])?.count ?? -1 : 0
+                return SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess
+                    ? (result as? [Any])?.count ?? -1 : 0
             }
-            return find(kSecMatchCaseInsensitive) == 0 && find(kSecMatchCaseInsensitive, kSecMatchDiacriticInsensitive) == 1
+            return find(kSecMatchCaseInsensitive) == 0
+                && find(kSecMatchCaseInsensitive, kSecMatchDiacriticInsensitive) == 1
                 && find(kSecMatchCaseInsensitive, kSecMatchDiacriticInsensitive, kSecMatchWidthInsensitive) == 2
         },
     ]

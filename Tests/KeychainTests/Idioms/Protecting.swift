@@ -21,7 +21,8 @@ extension Idiom {
             }
             guard SecItemAdd(item as CFDictionary, nil) == errSecSuccess else { return false }
             var result: AnyObject?
-            return SecItemCopyMatching(generic("k", [kSecReturnData as String: true]) as CFDictionary, &result) == errSecAuthFailed
+            return SecItemCopyMatching(generic("k", [kSecReturnData as String: true]) as CFDictionary, &result)
+                == errSecAuthFailed
                 && result == nil
         },
         Idiom(
@@ -82,14 +83,16 @@ extension Idiom {
                 .biometryAny, .touchIDAny, .biometryCurrentSet, .touchIDCurrentSet, .watch, .companion,
             ]
             return names.map(\.rawValue) == [2, 2, 8, 8, 32, 32]
-                && SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, [.biometryAny, .or, .devicePasscode], nil) != nil
+                && SecAccessControlCreateWithFlags(
+                    nil, kSecAttrAccessibleWhenUnlocked, [.biometryAny, .or, .devicePasscode], nil) != nil
         },
         Idiom(
             "gets a CFError for what is no accessibility",
             seen: "cely-tools/docs docs/guides/3_add_single_use_authentication_flow.md"
         ) { _ in
             var error: Unmanaged<CFError>?
-            let control = SecAccessControlCreateWithFlags(kCFAllocatorDefault, "no such" as CFString, .userPresence, &error)
+            let control = SecAccessControlCreateWithFlags(
+                kCFAllocatorDefault, "no such" as CFString, .userPresence, &error)
             guard control == nil, let thrown = error?.takeRetainedValue() as Error? else { return false }
             return (thrown as NSError).code == Int(errSecParam)
         },
@@ -97,7 +100,9 @@ extension Idiom {
             "stores with an accessibility in [CFString: Any]: readable when it says, and it is returned",
             seen: "cely-tools/docs docs/includes/understanding_keychain/5_accessibility.md"
         ) { used in
-            for (account, accessible) in [("a", kSecAttrAccessibleWhenUnlocked), ("b", kSecAttrAccessibleAfterFirstUnlock)] {
+            for (account, accessible) in [
+                ("a", kSecAttrAccessibleWhenUnlocked), ("b", kSecAttrAccessibleAfterFirstUnlock),
+            ] {
                 let item: [CFString: Any] = [
                     kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecAttrAccessible: accessible,
                     kSecValueData: bytes(account),
@@ -108,7 +113,8 @@ extension Idiom {
             var result: CFTypeRef?
             SecItemCopyMatching(generic("b", [kSecReturnAttributes as String: true]) as CFDictionary, &result)
             return stored("a") == nil && stored("b") == "b"
-                && (result as? [CFString: Any])?[kSecAttrAccessible] as? String as CFString? == kSecAttrAccessibleAfterFirstUnlock
+                && (result as? [CFString: Any])?[kSecAttrAccessible] as? String as CFString?
+                    == kSecAttrAccessibleAfterFirstUnlock
         },
         Idiom(
             "names an accessibility and an access control that disagree: refused in every function, every time",
@@ -138,8 +144,11 @@ extension Idiom {
         ) { _ in
             add("k", service: "s")
             var result: CFTypeRef?
-            let query = generic("k", service: "s", [kSecReturnAttributes as String: true, kSecReturnData as String: true])
-            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess, var item = result as? [String: Any] else {
+            let query = generic(
+                "k", service: "s", [kSecReturnAttributes as String: true, kSecReturnData as String: true])
+            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess,
+                var item = result as? [String: Any]
+            else {
                 return false
             }
             guard SecItemDelete(generic("k", service: "s") as CFDictionary) == errSecSuccess else { return false }
@@ -153,8 +162,11 @@ extension Idiom {
             SecItemVault.setAuthentication { _ in true }
             let control = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .touchIDAny, nil)!
             SecItemAdd(generic("k", [kSecAttrAccessControl as String: control]) as CFDictionary, nil)
-            func status(_ more: [String: Any]) -> OSStatus { SecItemCopyMatching(generic("k", more) as CFDictionary, nil) }
-            return status([kSecUseAuthenticationUI as String: kSecUseAuthenticationUIFail]) == errSecInteractionNotAllowed
+            func status(_ more: [String: Any]) -> OSStatus {
+                SecItemCopyMatching(generic("k", more) as CFDictionary, nil)
+            }
+            return status([kSecUseAuthenticationUI as String: kSecUseAuthenticationUIFail])
+                == errSecInteractionNotAllowed
                 && status([kSecUseAuthenticationUI as String: kSecUseAuthenticationUISkip]) == errSecItemNotFound
                 && status([kSecUseNoAuthenticationUI as String: true]) == errSecInteractionNotAllowed
                 && status([kSecUseAuthenticationUI as String: kSecUseAuthenticationUIAllow]) == errSecSuccess

@@ -14,11 +14,14 @@ extension Idiom {
         ) { _ in
             add("k")
             var query: [String: Any] = [
-                kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: "k", kSecMatchLimit as String: kSecMatchLimitOne,
+                kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: "k",
+                kSecMatchLimit as String: kSecMatchLimitOne,
             ]
             query[kSecReturnData as String] = kCFBooleanTrue
             var result: AnyObject?
-            let status = withUnsafeMutablePointer(to: &result) { SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0)) }
+            let status = withUnsafeMutablePointer(to: &result) {
+                SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0))
+            }
             return status == noErr && (result as? Data).flatMap { String(data: $0, encoding: .utf8) } == "secret k"
         },
         Idiom(
@@ -27,9 +30,12 @@ extension Idiom {
         ) { _ in
             add("k")
             let query = generic(
-                "k", [kSecMatchLimit as String: kSecMatchLimitOne, kSecReturnPersistentRef as String: kCFBooleanTrue as Any])
+                "k",
+                [kSecMatchLimit as String: kSecMatchLimitOne, kSecReturnPersistentRef as String: kCFBooleanTrue as Any])
             var result: AnyObject?
-            guard SecItemCopyMatching(query as CFDictionary, &result) == noErr, let reference = result as? Data else { return false }
+            guard SecItemCopyMatching(query as CFDictionary, &result) == noErr, let reference = result as? Data else {
+                return false
+            }
             SecItemUpdate(generic("k") as CFDictionary, [kSecAttrAccount: "renamed"] as CFDictionary)
             let found: [String: Any] = [kSecValuePersistentRef as String: reference, kSecReturnData as String: true]
             return SecItemCopyMatching(found as CFDictionary, &result) == errSecSuccess && text(result) == "secret k"
@@ -46,9 +52,12 @@ extension Idiom {
             for expected in [errSecItemNotFound, errSecSuccess] {
                 var result: AnyObject?
                 let first = SecItemCopyMatching(query as CFDictionary, &result)
-                if first == errSecItemNotFound, SecItemAdd(query as CFDictionary, &result) != errSecSuccess { return false }
+                if first == errSecItemNotFound, SecItemAdd(query as CFDictionary, &result) != errSecSuccess {
+                    return false
+                }
                 guard first == expected, let attributes = result as? [CFString: AnyHashable],
-                    attributes[kSecAttrAccessGroup] as? String != nil, attributes[kSecAttrAccount] as? String == "Placeholder"
+                    attributes[kSecAttrAccessGroup] as? String != nil,
+                    attributes[kSecAttrAccount] as? String == "Placeholder"
                 else { return false }
             }
             return count() == 1
@@ -63,7 +72,8 @@ extension Idiom {
             }
             add("k")
             let attributes: [String: AnyHashable]? = copy([
-                kSecClass as String: kSecClassGenericPassword, kSecReturnAttributes as String: true, kSecReturnData as String: false,
+                kSecClass as String: kSecClassGenericPassword, kSecReturnAttributes as String: true,
+                kSecReturnData as String: false,
                 kSecReturnRef as String: false, kSecReturnPersistentRef as String: true,
             ])
             guard let reference = attributes?[kSecValuePersistentRef as String] else { return false }
@@ -96,7 +106,9 @@ extension Idiom {
             query[kSecMatchLimit as String] = kSecMatchLimitOne
             query[kSecReturnData as String] = kCFBooleanTrue
             var result: AnyObject?
-            let status = withUnsafeMutablePointer(to: &result) { SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0)) }
+            let status = withUnsafeMutablePointer(to: &result) {
+                SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0))
+            }
             return status == noErr && (result as? NSData).map { $0 as Data } == bytes("1")
         },
         Idiom(
@@ -107,8 +119,12 @@ extension Idiom {
             var query = generic("k")
             query[kSecReturnPersistentRef as String] = kCFBooleanTrue
             var result: AnyObject?
-            guard SecItemCopyMatching(query as CFDictionary, &result) == noErr, let reference = result as? NSData else { return false }
-            let found = [kSecClass: kSecClassGenericPassword, kSecValuePersistentRef: reference, kSecReturnData: true] as CFDictionary
+            guard SecItemCopyMatching(query as CFDictionary, &result) == noErr, let reference = result as? NSData else {
+                return false
+            }
+            let found =
+                [kSecClass: kSecClassGenericPassword, kSecValuePersistentRef: reference, kSecReturnData: true]
+                as CFDictionary
             return SecItemCopyMatching(found, &result) == noErr && text(result) == "secret k"
         },
         Idiom(
@@ -126,11 +142,13 @@ extension Idiom {
             query[String(kSecMatchLimit)] = kSecMatchLimitOne
             query[String(kSecReturnAttributes)] = kCFBooleanTrue
             var result: AnyObject?
-            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess, let found = result as? NSDictionary,
+            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess,
+                let found = result as? NSDictionary,
                 found[String(kSecValueData)] as? NSData != nil, let all = result as? [String: Any]
             else { return false }
             return all[String(kSecAttrCreator)] as? UInt == 7 && all[String(kSecAttrIsInvisible)] as? Bool == true
-                && all[String(kSecAttrComment)] as? String == "c" && all[String(kSecAttrGeneric)] as? NSData == bytes("g") as NSData
+                && all[String(kSecAttrComment)] as? String == "c"
+                && all[String(kSecAttrGeneric)] as? NSData == bytes("g") as NSData
                 && all[String(kSecAttrService)] as? String == "s"
         },
         Idiom(
@@ -138,19 +156,25 @@ extension Idiom {
             seen: "matthewpalmer/Locksmith Source/Locksmith.swift"
         ) { _ in
             let item: [String: Any] = [
-                String(kSecClass): kSecClassInternetPassword, String(kSecAttrServer): "example.org", String(kSecAttrPort): 8080,
-                String(kSecAttrProtocol): kSecAttrProtocolHTTP, String(kSecAttrPath): "/p", String(kSecAttrAccount): "k",
-                String(kSecAttrAuthenticationType): kSecAttrAuthenticationTypeHTTPBasic, String(kSecValueData): bytes("1"),
+                String(kSecClass): kSecClassInternetPassword, String(kSecAttrServer): "example.org",
+                String(kSecAttrPort): 8080,
+                String(kSecAttrProtocol): kSecAttrProtocolHTTP, String(kSecAttrPath): "/p",
+                String(kSecAttrAccount): "k",
+                String(kSecAttrAuthenticationType): kSecAttrAuthenticationTypeHTTPBasic,
+                String(kSecValueData): bytes("1"),
             ]
             guard SecItemAdd(item as CFDictionary, nil) == errSecSuccess else { return false }
             var query = item
             query[String(kSecValueData)] = nil
             query[String(kSecReturnAttributes)] = kCFBooleanTrue
             var result: AnyObject?
-            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess, let all = result as? [String: Any] else {
+            guard SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess,
+                let all = result as? [String: Any]
+            else {
                 return false
             }
-            return all[String(kSecAttrPort)] as? Int == 8080 && all[String(kSecAttrProtocol)] as? String == String(kSecAttrProtocolHTTP)
+            return all[String(kSecAttrPort)] as? Int == 8080
+                && all[String(kSecAttrProtocol)] as? String == String(kSecAttrProtocolHTTP)
                 && all[String(kSecAttrAuthenticationType)] as? String == String(kSecAttrAuthenticationTypeHTTPBasic)
         },
         Idiom(
@@ -159,18 +183,22 @@ extension Idiom {
         ) { _ in
             let item: [String: Any] = [
                 kSecClass as String: kSecClassInternetPassword, kSecAttrAccount as String: "ann",
-                kSecAttrServer as String: "www.example.com", kSecValueData as String: "password".data(using: String.Encoding.utf8)!,
+                kSecAttrServer as String: "www.example.com",
+                kSecValueData as String: "password".data(using: String.Encoding.utf8)!,
             ]
             guard SecItemAdd(item as CFDictionary, nil) == errSecSuccess else { return false }
             let query: [String: Any] = [
                 kSecClass as String: kSecClassInternetPassword, kSecAttrServer as String: "www.example.com",
-                kSecMatchLimit as String: kSecMatchLimitOne, kSecReturnAttributes as String: true, kSecReturnData as String: true,
+                kSecMatchLimit as String: kSecMatchLimitOne, kSecReturnAttributes as String: true,
+                kSecReturnData as String: true,
             ]
             var found: CFTypeRef?
-            guard SecItemCopyMatching(query as CFDictionary, &found) == errSecSuccess, let all = found as? [String: Any] else {
+            guard SecItemCopyMatching(query as CFDictionary, &found) == errSecSuccess, let all = found as? [String: Any]
+            else {
                 return false
             }
-            return all[kSecAttrAccount as String] as? String == "ann" && all[kSecValueData as String] as? Data == bytes("password")
+            return all[kSecAttrAccount as String] as? String == "ann"
+                && all[kSecValueData as String] as? Data == bytes("password")
         },
         Idiom(
             "casts to [String : AnyObject] and takes the secret out of it",
@@ -184,8 +212,12 @@ extension Idiom {
             query[kSecReturnAttributes as String] = kCFBooleanTrue
             query[kSecReturnData as String] = kCFBooleanTrue
             var result: AnyObject?
-            let status = withUnsafeMutablePointer(to: &result) { SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0)) }
-            guard status == noErr, let item = result as? [String: AnyObject], let data = item[kSecValueData as String] as? Data else {
+            let status = withUnsafeMutablePointer(to: &result) {
+                SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0))
+            }
+            guard status == noErr, let item = result as? [String: AnyObject],
+                let data = item[kSecValueData as String] as? Data
+            else {
                 return false
             }
             return String(data: data, encoding: String.Encoding.utf8) == "secret k"
@@ -203,9 +235,12 @@ extension Idiom {
             seen: "gaoshengwinner/mBook mBook/Base/KeyChain.swift"
         ) { _ in
             add("k")
-            let query = generic("k", [kSecReturnData as String: kCFBooleanTrue as Any, kSecMatchLimit as String: kSecMatchLimitOne])
+            let query = generic(
+                "k", [kSecReturnData as String: kCFBooleanTrue as Any, kSecMatchLimit as String: kSecMatchLimitOne])
             var result: AnyObject?
-            let status = withUnsafeMutablePointer(to: &result) { SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0)) }
+            let status = withUnsafeMutablePointer(to: &result) {
+                SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0))
+            }
             return status == errSecSuccess && (result as! Data?) == bytes("secret k")
         },
         Idiom(
@@ -215,7 +250,8 @@ extension Idiom {
             add("k", service: "s")
             var result: AnyObject?
             SecItemCopyMatching(
-                [kSecAttrService: "s", kSecAttrAccount: "k", kSecClass: kSecClassGenericPassword, kSecReturnData: true] as CFDictionary,
+                [kSecAttrService: "s", kSecAttrAccount: "k", kSecClass: kSecClassGenericPassword, kSecReturnData: true]
+                    as CFDictionary,
                 &result)
             return text(result) == "secret k"
         },
@@ -235,7 +271,8 @@ extension Idiom {
             seen: "2FAuth/OneTimePassword Sources/Keychain.swift"
         ) { _ in
             let attributes: [String: AnyObject] = [
-                kSecAttrGeneric as String: bytes("otpauth://1") as NSData, kSecValueData as String: bytes("1") as NSData,
+                kSecAttrGeneric as String: bytes("otpauth://1") as NSData,
+                kSecValueData as String: bytes("1") as NSData,
                 kSecAttrService as String: "tokens" as NSString,
             ]
             var item = attributes
@@ -249,13 +286,18 @@ extension Idiom {
                 kSecClass as String: kSecClassGenericPassword, kSecValuePersistentRef as String: reference as NSData,
             ]
             let changes: [String: AnyObject] = [
-                kSecAttrGeneric as String: bytes("otpauth://2") as NSData, kSecValueData as String: bytes("2") as NSData,
+                kSecAttrGeneric as String: bytes("otpauth://2") as NSData,
+                kSecValueData as String: bytes("2") as NSData,
                 kSecAttrService as String: "tokens" as NSString,
             ]
             guard SecItemUpdate(query as CFDictionary, changes as CFDictionary) == errSecSuccess else { return false }
             var full = query
-            for key in [kSecReturnPersistentRef, kSecReturnAttributes, kSecReturnData] { full[key as String] = kCFBooleanTrue }
-            guard withUnsafeMutablePointer(to: &result, { SecItemCopyMatching(full as CFDictionary, $0) }) == errSecSuccess,
+            for key in [kSecReturnPersistentRef, kSecReturnAttributes, kSecReturnData] {
+                full[key as String] = kCFBooleanTrue
+            }
+            guard
+                withUnsafeMutablePointer(to: &result, { SecItemCopyMatching(full as CFDictionary, $0) })
+                    == errSecSuccess,
                 let found = result as? NSDictionary
             else { return false }
             return found[kSecAttrGeneric as String] as? Data == bytes("otpauth://2")
@@ -270,11 +312,14 @@ extension Idiom {
             let tag = "io.example.key".data(using: String.Encoding.utf8, allowLossyConversion: false)!
             func key() -> Data? {
                 var query: [NSString: AnyObject] = [
-                    kSecClass: kSecClassKey, kSecAttrApplicationTag: tag as AnyObject, kSecAttrKeySizeInBits: 512 as AnyObject,
+                    kSecClass: kSecClassKey, kSecAttrApplicationTag: tag as AnyObject,
+                    kSecAttrKeySizeInBits: 512 as AnyObject,
                     kSecReturnData: true as AnyObject,
                 ]
                 var result: AnyObject?
-                let status = withUnsafeMutablePointer(to: &result) { SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0)) }
+                let status = withUnsafeMutablePointer(to: &result) {
+                    SecItemCopyMatching(query as CFDictionary, UnsafeMutablePointer($0))
+                }
                 if status == errSecSuccess { return result as? Data }
                 var key = Data(count: 64)
                 let filled = key.withUnsafeMutableBytes { (pointer: UnsafeMutableRawBufferPointer) in
@@ -282,7 +327,8 @@ extension Idiom {
                 }
                 guard filled == 0 else { return nil }
                 query = [
-                    kSecClass: kSecClassKey, kSecAttrApplicationTag: tag as AnyObject, kSecAttrKeySizeInBits: 512 as AnyObject,
+                    kSecClass: kSecClassKey, kSecAttrApplicationTag: tag as AnyObject,
+                    kSecAttrKeySizeInBits: 512 as AnyObject,
                     kSecValueData: key as AnyObject,
                 ]
                 return SecItemAdd(query as CFDictionary, nil) == errSecSuccess ? key : nil

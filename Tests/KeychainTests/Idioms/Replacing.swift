@@ -15,11 +15,14 @@ extension Idiom {
             for secret in ["1", "2"] {
                 let item =
                     [
-                        kSecValueData: bytes(secret), kSecClass: kSecClassGenericPassword, kSecAttrService: "s", kSecAttrAccount: "k",
+                        kSecValueData: bytes(secret), kSecClass: kSecClassGenericPassword, kSecAttrService: "s",
+                        kSecAttrAccount: "k",
                     ] as CFDictionary
                 let status = SecItemAdd(item, nil)
                 if status == errSecDuplicateItem {
-                    let query = [kSecClass: kSecClassGenericPassword, kSecAttrService: "s", kSecAttrAccount: "k"] as CFDictionary
+                    let query =
+                        [kSecClass: kSecClassGenericPassword, kSecAttrService: "s", kSecAttrAccount: "k"]
+                        as CFDictionary
                     SecItemUpdate(query, [kSecValueData: bytes(secret)] as CFDictionary)
                 }
             }
@@ -30,12 +33,14 @@ extension Idiom {
             seen: "square/Valet Sources/Valet/Internal/Keychain.swift"
         ) { _ in
             let query: [String: AnyHashable] = [
-                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s", kSecAttrAccount as String: "k",
+                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s",
+                kSecAttrAccount as String: "k",
             ]
             for secret in ["1", "2"] {
                 var statuses = [SecItemCopyMatching(query as CFDictionary, nil)]
                 if statuses[0] == errSecSuccess {
-                    statuses.append(SecItemUpdate(query as CFDictionary, [kSecValueData as String: bytes(secret)] as CFDictionary))
+                    statuses.append(
+                        SecItemUpdate(query as CFDictionary, [kSecValueData as String: bytes(secret)] as CFDictionary))
                 } else {
                     var item = query
                     item[kSecValueData as String] = bytes(secret)
@@ -83,7 +88,8 @@ extension Idiom {
                 item[kSecValueData as String] = bytes(secret) as AnyObject
                 let status = SecItemAdd(item as CFDictionary, nil)
                 guard status == errSecDuplicateItem else { return status == errSecSuccess }
-                return SecItemUpdate(query as CFDictionary, [kSecValueData as String: bytes(secret)] as CFDictionary) == errSecSuccess
+                return SecItemUpdate(query as CFDictionary, [kSecValueData as String: bytes(secret)] as CFDictionary)
+                    == errSecSuccess
             }
             return set("1") && set("2") && stored("k", service: "s") == "2" && count() == 1
         },
@@ -94,7 +100,8 @@ extension Idiom {
             func save(_ data: Data, _ key: String) -> Bool {
                 guard let key = key.data(using: .utf8) else { return false }
                 let query: [String: Any] = [
-                    kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: key, kSecAttrGeneric as String: key,
+                    kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: key,
+                    kSecAttrGeneric as String: key,
                     kSecAttrService as String: "s", kSecAttrAccessible as String: kSecAttrAccessibleAfterFirstUnlock,
                 ]
                 var item = query
@@ -115,7 +122,8 @@ extension Idiom {
             let query = generic("k", service: "s", [kSecValueData as String: bytes("new")])
             var attributes = query
             attributes[kSecClass as String] = nil
-            return SecItemUpdate(query as CFDictionary, attributes as CFDictionary) == errSecSuccess && stored("k", service: "s") == "new"
+            return SecItemUpdate(query as CFDictionary, attributes as CFDictionary) == errSecSuccess
+                && stored("k", service: "s") == "new"
         },
         Idiom(
             "reads, then updates in [String: AnyObject], or adds where nothing was",
@@ -149,7 +157,8 @@ extension Idiom {
             var changes = [String: AnyObject]()
             changes[kSecAttrAccount as String] = "new" as AnyObject?
             let status = SecItemUpdate(generic("old", service: "s") as CFDictionary, changes as CFDictionary)
-            return status == noErr && stored("new", service: "s") == "secret old" && stored("old", service: "s") == nil && count() == 1
+            return status == noErr && stored("new", service: "s") == "secret old" && stored("old", service: "s") == nil
+                && count() == 1
         },
         Idiom(
             "keeps the functions in properties and calls those",
@@ -162,7 +171,8 @@ extension Idiom {
             let store = Store()
             add("k")
             var result: AnyObject?
-            let query = generic("k", [kSecReturnData as String: kCFBooleanTrue as Any, kSecMatchLimit as String: kSecMatchLimitOne])
+            let query = generic(
+                "k", [kSecReturnData as String: kCFBooleanTrue as Any, kSecMatchLimit as String: kSecMatchLimitOne])
             return store.retrieve(query as CFDictionary, &result) == errSecSuccess && text(result) == "secret k"
                 && store.remove(generic("k") as CFDictionary) == errSecSuccess
                 && store.retrieve(query as CFDictionary, nil) == errSecItemNotFound
@@ -205,7 +215,8 @@ extension Idiom {
             guard SecItemAdd(item as CFDictionary, nil) == errSecSuccess, stored("k") == "1" else { return false }
             return SecItemCopyMatching(generic("k") as CFDictionary, nil) == errSecSuccess
                 && SecItemCopyMatching(supply(true) as CFDictionary, nil) == errSecItemNotFound
-                && SecItemUpdate(supply(false) as CFDictionary, [kSecValueData as String: bytes("2")] as CFDictionary) == errSecSuccess
+                && SecItemUpdate(supply(false) as CFDictionary, [kSecValueData as String: bytes("2")] as CFDictionary)
+                    == errSecSuccess
                 && stored("k") == "2"
         },
         Idiom(
@@ -214,7 +225,10 @@ extension Idiom {
         ) { _ in
             add("k", service: "s")
             let query = generic("k", service: "s", [kSecAttrAccessGroup as String: ""])
-            guard SecItemUpdate(query as CFDictionary, [kSecAttrAccessGroup: "TEAM.shared"] as CFDictionary) == errSecSuccess else {
+            guard
+                SecItemUpdate(query as CFDictionary, [kSecAttrAccessGroup: "TEAM.shared"] as CFDictionary)
+                    == errSecSuccess
+            else {
                 return false
             }
             return Keychain(service: "s", accessGroup: "TEAM.shared")["k"] == "secret k"
@@ -230,7 +244,8 @@ extension Idiom {
                 [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock] as CFDictionary)
             guard [errSecSuccess, errSecItemNotFound].contains(status) else { return false }
             used.vault.lock()
-            return status == errSecSuccess && stored("a", service: "s") == "secret a" && stored("b", service: "s") == "secret b"
+            return status == errSecSuccess && stored("a", service: "s") == "secret a"
+                && stored("b", service: "s") == "secret b"
         },
         Idiom(
             "removes what matches, where nothing matching is no failure, and leaves the rest",

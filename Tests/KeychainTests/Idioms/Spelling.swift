@@ -17,7 +17,8 @@ extension Idiom {
             item[kSecClass as String] = kSecClassGenericPassword
             item.setObject("k", forKey: kSecAttrAccount)
             item[kSecValueData] = bytes("1")
-            guard SecItemAdd(item as CFDictionary, nil) == errSecSuccess, SecItemAdd(item, nil) == errSecDuplicateItem else { return false }
+            guard SecItemAdd(item as CFDictionary, nil) == errSecSuccess, SecItemAdd(item, nil) == errSecDuplicateItem
+            else { return false }
             item.removeObject(forKey: kSecValueData)
             item[kSecReturnData as NSString] = kCFBooleanTrue
             var result: AnyObject?
@@ -32,7 +33,8 @@ extension Idiom {
             let dataKey = NSString(format: kSecValueData)
             for secret in ["1", "2"] {
                 let item: NSMutableDictionary = NSMutableDictionary(
-                    objects: [NSString(format: kSecClassGenericPassword), "k", bytes(secret)], forKeys: [classKey, accountKey, dataKey])
+                    objects: [NSString(format: kSecClassGenericPassword), "k", bytes(secret)],
+                    forKeys: [classKey, accountKey, dataKey])
                 SecItemDelete(item as CFDictionary)
                 guard SecItemAdd(item as CFDictionary, nil) == noErr else { return false }
             }
@@ -42,10 +44,12 @@ extension Idiom {
             "passes an NSDictionary literal, as NSDictionary and without a cast",
             seen: "Apple, SecItemCopyMatching"
         ) { _ in
-            let query = [kSecClass: kSecClassGenericPassword, kSecAttrAccount: "k", kSecAttrService: "s"] as NSDictionary
+            let query =
+                [kSecClass: kSecClassGenericPassword, kSecAttrAccount: "k", kSecAttrService: "s"] as NSDictionary
             guard SecItemCopyMatching(query, nil) == errSecItemNotFound else { return false }
             add("k", service: "s")
-            return SecItemUpdate(query, [kSecValueData: bytes("2")] as NSDictionary) == errSecSuccess && stored("k", service: "s") == "2"
+            return SecItemUpdate(query, [kSecValueData: bytes("2")] as NSDictionary) == errSecSuccess
+                && stored("k", service: "s") == "2"
         },
         Idiom(
             "gives Optionals as Any: some is the value, nil is errSecParam",
@@ -53,7 +57,8 @@ extension Idiom {
         ) { _ in
             let group: String? = "g"
             let label: String? = nil
-            return SecItemAdd(generic("k", [kSecAttrAccessGroup as String: group as Any]) as CFDictionary, nil) == errSecSuccess
+            return SecItemAdd(generic("k", [kSecAttrAccessGroup as String: group as Any]) as CFDictionary, nil)
+                == errSecSuccess
                 && Keychain(service: "", accessGroup: "g")[data: "k"] == Data()
                 && SecItemAdd(generic("l", [kSecAttrLabel as String: label as Any]) as CFDictionary, nil) == errSecParam
         },
@@ -69,14 +74,16 @@ extension Idiom {
             let parts = stride(from: 0, to: 5000, by: 25).map { key[$0..<$0 + 25] }
             return status == errSecSuccess && second == errSecSuccess && array != [UInt8](repeating: 0, count: 24)
                 && parts.allSatisfy { $0.contains { $0 != 0 } } && Set(parts).count == parts.count
-                && SecRandomCopyBytes(nil, 0, &array) == errSecSuccess && SecRandomCopyBytes(kSecRandomDefault, -1, &array) == errSecParam
+                && SecRandomCopyBytes(nil, 0, &array) == errSecSuccess
+                && SecRandomCopyBytes(kSecRandomDefault, -1, &array) == errSecParam
         },
         Idiom(
             "fills NSMutableData through its bound memory",
             seen: "NghiaTranUIT/Titan TitanCore/TitanCore/RealmKeys.swift"
         ) { _ in
             let data = NSMutableData(length: 64)!
-            let status = SecRandomCopyBytes(kSecRandomDefault, 64, data.mutableBytes.bindMemory(to: UInt8.self, capacity: 64))
+            let status = SecRandomCopyBytes(
+                kSecRandomDefault, 64, data.mutableBytes.bindMemory(to: UInt8.self, capacity: 64))
             return status == 0 && data as Data != Data(count: 64)
         },
         Idiom(
@@ -111,7 +118,8 @@ extension Idiom {
             var result: CFTypeRef?
             SecItemCopyMatching(generic("k", [kSecReturnAttributes as String: true]) as CFDictionary, &result)
             let value = (result as? [String: Any])?[kSecAttrAccessible as String] as? String
-            return value.flatMap { Option(rawValue: $0 as CFString) } == .whenUnlocked && Option(rawValue: "ak") == .whenUnlocked
+            return value.flatMap { Option(rawValue: $0 as CFString) } == .whenUnlocked
+                && Option(rawValue: "ak") == .whenUnlocked
         },
         Idiom(
             "reports errSecInvalidEncoding for what is not UTF-8",
@@ -127,35 +135,43 @@ extension Idiom {
             "uses accounts of bytes that are not UTF-8: found, listed and returned as they were given",
             seen: "Apple, SecItem: an account is stored as it was given"
         ) { used in
-            let accounts: [Data] = [Data([0xFF, 0x00, 0x80]), Data([0xFF, 0x00]), Data(), bytes("text"), Data([0xEF, 0xB7, 0x90])]
+            let accounts: [Data] = [
+                Data([0xFF, 0x00, 0x80]), Data([0xFF, 0x00]), Data(), bytes("text"), Data([0xEF, 0xB7, 0x90]),
+            ]
             for (index, account) in accounts.enumerated() {
                 let item: [CFString: Any] = [
                     kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecValueData: bytes("\(index)"),
                 ]
-                guard SecItemAdd(item as CFDictionary, nil) == errSecSuccess, SecItemAdd(item as CFDictionary, nil) == errSecDuplicateItem
+                guard SecItemAdd(item as CFDictionary, nil) == errSecSuccess,
+                    SecItemAdd(item as CFDictionary, nil) == errSecDuplicateItem
                 else { return false }
             }
             for (index, account) in accounts.enumerated() {
                 var result: CFTypeRef?
                 let query =
                     [
-                        kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecReturnData: true, kSecReturnAttributes: true,
+                        kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecReturnData: true,
+                        kSecReturnAttributes: true,
                     ] as CFDictionary
                 guard SecItemCopyMatching(query, &result) == errSecSuccess, let found = result as? [String: Any],
-                    found[kSecAttrAccount as String] as? Data == account, found[kSecValueData as String] as? Data == bytes("\(index)")
+                    found[kSecAttrAccount as String] as? Data == account,
+                    found[kSecValueData as String] as? Data == bytes("\(index)")
                 else { return false }
             }
             // A text is the bytes of its UTF-8, and is returned as what was stored.
             var result: CFTypeRef?
             SecItemCopyMatching(generic("text", [kSecReturnAttributes as String: true]) as CFDictionary, &result)
-            return (result as? [String: Any])?[kSecAttrAccount as String] as? Data == bytes("text") && count() == accounts.count
+            return (result as? [String: Any])?[kSecAttrAccount as String] as? Data == bytes("text")
+                && count() == accounts.count
                 && SecItemAdd(generic("text") as CFDictionary, nil) == errSecDuplicateItem
         },
         Idiom(
             "tells String from Data for every text attribute, and keeps the type until another is given",
             seen: "Apple, SecItem: an attribute is stored as it was given"
         ) { _ in
-            let names = [kSecAttrAccount, kSecAttrService, kSecAttrLabel, kSecAttrDescription, kSecAttrComment, kSecAttrGeneric]
+            let names = [
+                kSecAttrAccount, kSecAttrService, kSecAttrLabel, kSecAttrDescription, kSecAttrComment, kSecAttrGeneric,
+            ]
             func attributes() -> [CFString: Any] {
                 var result: CFTypeRef?
                 let query = [kSecClass: kSecClassGenericPassword, kSecReturnAttributes: true] as CFDictionary

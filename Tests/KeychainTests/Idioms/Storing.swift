@@ -13,7 +13,8 @@ extension Idiom {
         ) { _ in
             for secret in ["old", "new"] {
                 let item: [String: Any] = [
-                    kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: "k", kSecValueData as String: bytes(secret),
+                    kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: "k",
+                    kSecValueData as String: bytes(secret),
                 ]
                 _ = SecItemDelete(item as CFDictionary)
                 _ = SecItemAdd(item as CFDictionary, nil)
@@ -63,12 +64,16 @@ extension Idiom {
         ) { _ in
             func save(_ key: String, _ data: Data) -> Bool {
                 let item =
-                    [kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: key, kSecValueData as String: data]
+                    [
+                        kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: key,
+                        kSecValueData as String: data,
+                    ]
                     as [String: Any]
                 SecItemDelete(item as CFDictionary)
                 return SecItemAdd(item as CFDictionary, nil) == noErr
             }
-            return save("a", bytes("1")) && save("b", bytes("2")) && save("a", bytes("3")) && stored("a") == "3" && stored("b") == "2"
+            return save("a", bytes("1")) && save("b", bytes("2")) && save("a", bytes("3")) && stored("a") == "3"
+                && stored("b") == "2"
         },
         Idiom(
             "passes one CFDictionary to both functions, its keys made with String(format:)",
@@ -85,7 +90,9 @@ extension Idiom {
                 SecItemDelete(item)
                 guard SecItemAdd(item, nil) == errSecSuccess else { return false }
             }
-            let query = [classKey: kSecClassGenericPassword, serviceKey: "s", kSecReturnData as String: kCFBooleanTrue!] as CFDictionary
+            let query =
+                [classKey: kSecClassGenericPassword, serviceKey: "s", kSecReturnData as String: kCFBooleanTrue!]
+                as CFDictionary
             var result: AnyObject?
             return SecItemCopyMatching(query, &result) == errSecSuccess && text(result) == "2"
         },
@@ -94,9 +101,13 @@ extension Idiom {
             seen: "evgenyneu/keychain-swift Sources/KeychainSwift.swift"
         ) { used in
             var last = noErr
-            for (secret, accessible) in [("1", kSecAttrAccessibleWhenUnlocked), ("2", kSecAttrAccessibleAfterFirstUnlock)] {
+            for (secret, accessible) in [
+                ("1", kSecAttrAccessibleWhenUnlocked), ("2", kSecAttrAccessibleAfterFirstUnlock),
+            ] {
                 _ = SecItemDelete(generic("prefix k") as CFDictionary)
-                let more: [String: Any] = [kSecValueData as String: bytes(secret), kSecAttrAccessible as String: accessible as String]
+                let more: [String: Any] = [
+                    kSecValueData as String: bytes(secret), kSecAttrAccessible as String: accessible as String,
+                ]
                 last = SecItemAdd(generic("prefix k", more) as CFDictionary, nil)
             }
             used.vault.lock()
@@ -125,8 +136,11 @@ extension Idiom {
             seen: "slidoapp/SwiftKeychain README.md"
         ) { _ in
             add("a", "b", service: "s")
-            let query = generic("a", service: "s", [kSecReturnData as String: true, kSecReturnAttributes as String: kCFBooleanTrue as Any])
-            return SecItemDelete(query as CFDictionary) == errSecSuccess && stored("a", service: "s") == nil && count() == 1
+            let query = generic(
+                "a", service: "s",
+                [kSecReturnData as String: true, kSecReturnAttributes as String: kCFBooleanTrue as Any])
+            return SecItemDelete(query as CFDictionary) == errSecSuccess && stored("a", service: "s") == nil
+                && count() == 1
         },
         Idiom(
             "deletes with kSecMatchLimitAll, as macOS needs it, then adds from [String: AnyHashable]",
@@ -174,11 +188,15 @@ extension Idiom {
             add("a")
             SecItemAdd([kSecClass: kSecClassInternetPassword, kSecAttrServer: "x"] as CFDictionary, nil)
             SecItemAdd([kSecClass: kSecClassKey, kSecAttrApplicationTag: bytes("t")] as CFDictionary, nil)
-            func wipe(_ itemClass: AnyObject) -> OSStatus { SecItemDelete([kSecClass as String: itemClass] as CFDictionary) }
+            func wipe(_ itemClass: AnyObject) -> OSStatus {
+                SecItemDelete([kSecClass as String: itemClass] as CFDictionary)
+            }
             let statuses = [
-                kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate, kSecClassKey, kSecClassIdentity,
+                kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate, kSecClassKey,
+                kSecClassIdentity,
             ].map { wipe($0) }
-            return statuses == [noErr, noErr, errSecItemNotFound, noErr, errSecItemNotFound] && count() == 0 && count(of: kSecClassKey) == 0
+            return statuses == [noErr, noErr, errSecItemNotFound, noErr, errSecItemNotFound] && count() == 0
+                && count(of: kSecClassKey) == 0
         },
         Idiom(
             "deletes all of a service with kSecMatchLimitAll; other services keep theirs",
@@ -188,7 +206,8 @@ extension Idiom {
             add("a", service: "t")
             var query: [String: Any] = [kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s"]
             query[kSecMatchLimit as String] = kSecMatchLimitAll
-            return SecItemDelete(query as CFDictionary) == errSecSuccess && SecItemDelete(query as CFDictionary) == errSecItemNotFound
+            return SecItemDelete(query as CFDictionary) == errSecSuccess
+                && SecItemDelete(query as CFDictionary) == errSecItemNotFound
                 && count() == 1 && stored("a", service: "t") == "secret a"
         },
         Idiom(
@@ -208,11 +227,15 @@ extension Idiom {
             seen: "matthewpalmer/Locksmith Source/Locksmith.swift"
         ) { _ in
             typealias Request = (_ reference: CFDictionary, _ result: inout AnyObject?) -> OSStatus
-            let create: Request = { reference, result in withUnsafeMutablePointer(to: &result) { SecItemAdd(reference, $0) } }
+            let create: Request = { reference, result in
+                withUnsafeMutablePointer(to: &result) { SecItemAdd(reference, $0) }
+            }
             let remove: Request = { reference, _ in SecItemDelete(reference) }
             var result: AnyObject?
             let item = generic("k", service: "s", [kSecValueData as String: bytes("1")])
-            guard create(item as CFDictionary, &result) == errSecSuccess, result == nil, stored("k", service: "s") == "1" else {
+            guard create(item as CFDictionary, &result) == errSecSuccess, result == nil,
+                stored("k", service: "s") == "1"
+            else {
                 return false
             }
             return remove(item as CFDictionary, &result) == errSecSuccess && count() == 0
