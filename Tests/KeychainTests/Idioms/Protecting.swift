@@ -88,7 +88,7 @@ extension Idiom {
         },
         Idiom(
             "gets a CFError for what is no accessibility",
-            seen: "cely-tools/docs docs/guides/3_add_single_use_authentication_flow.md"
+            seen: "Ostorlab/KB MOBILE_CLIENT/IOS/_HIGH/kEYCHAIN_LACK_PROTECTION/recommendation.md"
         ) { _ in
             var error: Unmanaged<CFError>?
             let control = SecAccessControlCreateWithFlags(
@@ -118,7 +118,7 @@ extension Idiom {
         },
         Idiom(
             "names an accessibility and an access control that disagree: refused in every function, every time",
-            seen: "Apple, SecItem.h: kSecAttrAccessControl and kSecAttrAccessible exclude each other"
+            seen: "Apple, Security (open source) SecDbQuery.c: conflicting protections are an error"
         ) { _ in
             SecItemVault.setAuthentication { _ in true }
             add("k")
@@ -157,7 +157,7 @@ extension Idiom {
         },
         Idiom(
             "skips or fails where somebody would be asked",
-            seen: "kishikawakatsumi/KeychainAccess Lib/KeychainAccess/Keychain.swift"
+            seen: "square/Valet Sources/SecureEnclave.swift"
         ) { _ in
             SecItemVault.setAuthentication { _ in true }
             let control = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .touchIDAny, nil)!

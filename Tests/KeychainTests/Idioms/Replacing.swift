@@ -151,7 +151,7 @@ extension Idiom {
         },
         Idiom(
             "renames the account: the secret is under the new one, and only there",
-            seen: "johnclute/myP-ssw0rd1 KeychainPasswordItem.swift"
+            seen: "geosor/SymondsStudentApp Sources/KeychainPasswordItem.swift"
         ) { _ in
             add("old", service: "s")
             var changes = [String: AnyObject]()

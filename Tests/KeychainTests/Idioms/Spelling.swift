@@ -25,20 +25,38 @@ extension Idiom {
             return SecItemCopyMatching(item, &result) == errSecSuccess && text(result) == "1"
         },
         Idiom(
-            "makes keys with NSString(format:) and a dictionary with objects and keys",
-            seen: "Apphud SDK, ApphudKeychain.swift / KeychainService samples"
+            "makes keys with NSString(format:), deletes and adds with one NSDictionary, and passes it without a cast",
+            seen: "apphud/ApphudSDK ApphudSDK/ApphudKeychain.swift"
         ) { _ in
             let classKey = NSString(format: kSecClass)
+            let serviceKey = NSString(format: kSecAttrService)
             let accountKey = NSString(format: kSecAttrAccount)
-            let dataKey = NSString(format: kSecValueData)
+            let service: NSString = "id"
             for secret in ["1", "2"] {
-                let item: NSMutableDictionary = NSMutableDictionary(
-                    objects: [NSString(format: kSecClassGenericPassword), "k", bytes(secret)],
-                    forKeys: [classKey, accountKey, dataKey])
+                let item: NSDictionary = [
+                    classKey: NSString(format: kSecClassGenericPassword), serviceKey: service, accountKey: "k",
+                    NSString(format: kSecValueData): bytes(secret),
+                    NSString(format: kSecAttrAccessible): NSString(format: kSecAttrAccessibleAfterFirstUnlock),
+                ]
                 SecItemDelete(item as CFDictionary)
-                guard SecItemAdd(item as CFDictionary, nil) == noErr else { return false }
+                SecItemAdd(item as CFDictionary, nil)
             }
-            return stored("k") == "2"
+            let query: NSDictionary = [
+                classKey: NSString(format: kSecClassGenericPassword), serviceKey: service, accountKey: "k",
+                NSString(format: kSecReturnData): kCFBooleanTrue!,
+                NSString(format: kSecMatchLimit): NSString(format: kSecMatchLimitOne),
+            ]
+            var result: AnyObject?
+            return SecItemCopyMatching(query, &result) == errSecSuccess && text(result) == "2"
+        },
+        Idiom(
+            "makes a dictionary of objects and keys",
+            seen: "Apple, NSDictionary(objects:forKeys:)"
+        ) { _ in
+            let item = NSMutableDictionary(
+                objects: [kSecClassGenericPassword, "k", bytes("1")],
+                forKeys: [kSecClass, kSecAttrAccount, kSecValueData])
+            return SecItemAdd(item as CFDictionary, nil) == noErr && stored("k") == "1"
         },
         Idiom(
             "passes an NSDictionary literal, as NSDictionary and without a cast",
@@ -133,7 +151,7 @@ extension Idiom {
         },
         Idiom(
             "uses accounts of bytes that are not UTF-8: found, listed and returned as they were given",
-            seen: "Apple, SecItem: an account is stored as it was given"
+            seen: "Apple, Security (open source) SecDbQuery.c: an account is stored as it was given"
         ) { used in
             let accounts: [Data] = [
                 Data([0xFF, 0x00, 0x80]), Data([0xFF, 0x00]), Data(), bytes("text"), Data([0xEF, 0xB7, 0x90]),
@@ -167,7 +185,7 @@ extension Idiom {
         },
         Idiom(
             "tells String from Data for every text attribute, and keeps the type until another is given",
-            seen: "Apple, SecItem: an attribute is stored as it was given"
+            seen: "Apple, Security (open source) SecDbQuery.c: attributes are stored as they were given"
         ) { _ in
             let names = [
                 kSecAttrAccount, kSecAttrService, kSecAttrLabel, kSecAttrDescription, kSecAttrComment, kSecAttrGeneric,

@@ -133,7 +133,7 @@ extension Idiom {
         },
         Idiom(
             "deletes with the query that it reads with, return and limit keys included: the item has gone",
-            seen: "slidoapp/SwiftKeychain README.md"
+            seen: "Apple, Security (open source) SecItemServer.c: delete does not look at return keys"
         ) { _ in
             add("a", "b", service: "s")
             let query = generic(
