@@ -15,14 +15,23 @@ enum Rebuild {
         var newKeys: [UInt32: SecretBox] = [:]
         /// Whether index and locator keys are others than before.
         var hasNewIndex: Bool
+        /// What is rewritten, where it is not the newest state.
+        var content: Content?
     }
 
-    /// Rewrites the file without what is dead; keys stay as they are.
-    static func compact(_ core: VaultCore) throws(VaultError) {
+    /// The tree that a transaction has appended and not committed, and how many items it has.
+    struct Content {
+        let root: Commit.Root?
+        let items: UInt64
+    }
+
+    /// Rewrites the file without what is dead; keys stay as they are. With the content and keyring of a transaction, its changes and the compaction become
+    /// durable together.
+    static func compact(_ core: VaultCore, content: Content? = nil, keyring: Keyring? = nil) throws(VaultError) {
         let store = core.store
         let plan = Plan(
             header: store.header, keys: try ownKeys(store), slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(),
-            keyring: store.keyring, hasNewIndex: false)
+            keyring: keyring ?? store.keyring, hasNewIndex: false, content: content)
         try run(plan, core)
     }
 
@@ -46,8 +55,9 @@ enum Rebuild {
         let newKeys = plan.newKeys
         let keyring = plan.keyring
         let hasNewIndex = plan.hasNewIndex
-        let old = store.state.commit
-        let oldTree = store.tree
+        let commit = store.state.commit
+        let old = plan.content ?? Content(root: commit.root, items: commit.items)
+        let oldTree = TreeReader(source: store.pages, root: old.root)
         // Its pages are read once more, in passing.
         store.pages.dropCache()
         let replacement = Store.Replacement(
@@ -56,7 +66,7 @@ enum Rebuild {
             let order = try RecordOrder(oldTree, items: old.items, start: appender.start)
             let room = try appender.leaveRoom(for: order.bytes)
             var mover = RecordMover(core, newKeys: newKeys, newLocator: hasNewIndex ? SecretBox(keys.locator.copy()) : nil, to: room)
-            var tree = RebuiltTree(TreeBuilder(appender: appender, indexKey: keys.index.copy()), core.store.keyring, old.items)
+            var tree = RebuiltTree(TreeBuilder(appender: appender, indexKey: keys.index.copy()), keyring, old.items)
             let oldest = oldestTombstone(core)
             var leaves = LeafBatches(oldTree, isCaching: false) { (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
                 try LeafEntry.read(leaf, oldTree.source, into: &entries)

@@ -114,13 +114,6 @@ private final class FactorsBox: Sendable {
     init(_ factors: consuming Factors) { self.factors = factors }
 }
 
-extension Rekeying {
-    func groupKey(_ number: UInt32) throws(VaultError) -> SecretBox {
-        guard let key = newGroupKey(number) else { throw VaultError(.structureInvalid, "an access group has no new key") }
-        return key
-    }
-}
-
 extension Vault {
     /// Prepares a rotation. Throws `notPermitted` for who is not an owner.
     public func rotation() throws(VaultError) -> Rotation {

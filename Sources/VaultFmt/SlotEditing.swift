@@ -8,6 +8,26 @@ enum SlotEditing {
         }
     }
 
+    /// Throws `invalidArgument` if these factors open a slot, but for `other`: readers take the first one that they fit, so a second one would
+    /// never be opened, or hide the first.
+    static func requireNew(
+        _ factors: borrowing FactorKeys, _ limits: ReaderLimits, besides other: Bytes16? = nil, _ core: VaultCore
+    ) throws(VaultError) {
+        let store = core.store
+        let opened: Bytes16
+        do throws(VaultError) {
+            opened = try SlotOpener.slot(in: store.header, besides: other, factors, limits)
+        } catch {
+            guard error.code == .noSlotOpens else { throw error }
+            return
+        }
+        guard let slot = store.header.slots.first(where: { $0.id == opened }) else { return }
+        let name = try ownerPart(slot, store).name
+        let kind = slot.kind == .full ? "full" : "scoped"
+        let described = name.isEmpty ? "the \(kind) slot \(Hex.encode(Array(opened.bytes.prefix(4))))" : "the \(kind) slot \"\(name)\""
+        throw VaultError(.invalidArgument, "these factors open \(described) already; another slot takes other factors")
+    }
+
     /// A full slot, and its wrapping key.
     static func fullSlot(
         _ keys: borrowing VaultKeys, _ factors: borrowing FactorKeys, cost: Slot.Cost?, name: String, vault: Bytes16, _ random: Randomness
@@ -62,22 +82,6 @@ enum SlotEditing {
     }
 
     /// The keys of groups, packed for a scoped slot.
-    static func grants(_ names: [String], _ core: VaultCore) throws(VaultError) -> Grants {
-        var numbers: [UInt32] = []
-        for name in names {
-            guard let group = core.store.keyring.groups.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
-                throw VaultError(.structureInvalid, "an access group does not exist")
-            }
-            if !numbers.contains(group.number) { numbers.append(group.number) }
-        }
-        return try grants(numbers.sorted(), core) { (number) throws(VaultError) in
-            guard let group = core.store.keyring.groups.first(where: { $0.number == number }) else {
-                throw VaultError(.structureInvalid, "an access group does not exist")
-            }
-            return try core.compartments.groupKey(group, core.context)
-        }
-    }
-
     static func grants(_ numbers: [UInt32], _ core: VaultCore, _ key: (UInt32) throws(VaultError) -> SecretBox) throws(VaultError) -> Grants
     {
         var keys = Secret(count: numbers.count * Format.keySize)

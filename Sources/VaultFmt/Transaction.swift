@@ -4,6 +4,12 @@ internal import VaultBytes
 ///
 /// It sees its own changes. Other handles see none of them before the transaction has ended.
 public final class Transaction {
+    /// What becomes of records that this transaction leaves behind, and that open with fewer rights than their items ask for from now on.
+    public var narrowing = Narrowing.atOnce
+    /// Those records, in the order in which they were left behind. They go with the commit, or, where `narrowing` is `.later`, stay until the vault is
+    /// compacted.
+    public private(set) var remnants: [Remnant] = []
+
     private let core: VaultCore
     private let appender: Appender
     private var changes = PendingChanges()
@@ -14,6 +20,8 @@ public final class Transaction {
     private var items: Int64 = 0
     private var tombstones: Int64 = 0
     private var liveBytes: Int64 = 0
+    /// What the scoped slots open, once it is needed.
+    private var grants: SlotGrants?
     private var hasEnded = false
 
     init(_ core: VaultCore) throws(VaultError) {
@@ -160,6 +168,19 @@ public final class Transaction {
         changes.put(key.bytes, ItemCodec.encode(entry, attributes))
         if old == nil { items += 1 }
         liveBytes += Int64(entry.record.length) - Int64(old?.entry.record.length ?? 0)
+        if let before = old ?? identity { try note(before, now: key, in: compartment) }
+    }
+
+    // MARK: what is left behind
+
+    /// Notes a record that is replaced by one in another compartment, if somebody could open it who cannot open the new one.
+    private func note(_ old: Item, now key: ItemKey, in compartment: UInt32) throws(VaultError) {
+        guard old.entry.compartment != compartment, let before = view.compartment(old.entry.compartment),
+            let now = view.compartment(compartment)
+        else { return }
+        if grants == nil, before.group.number != now.group.number { grants = try SlotGrants(core) }
+        let remnant = Remnant(key, before, now, slots: grants?.count(with: before.group.number, without: now.group.number) ?? 0)
+        if remnant.isReadable { remnants.append(remnant) }
     }
 
     // MARK: compartments
@@ -186,24 +207,14 @@ public final class Transaction {
         return try addCompartment(try addGroup(group), accessibility, device)
     }
 
-    func addGroup(_ name: String) throws(VaultError) -> UInt32 {
-        guard name.utf8.count <= Format.Limit.field else {
-            throw VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
-        }
-        guard keyring.groups.count < Format.Limit.groups, keyring.nextGroup < .max else {
-            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.groups) access groups")
-        }
-        let number = keyring.nextGroup
+    private func addGroup(_ name: String) throws(VaultError) -> UInt32 {
+        let number = try keyring.numberForGroup(named: name)
         let key = core.store.random.secret(Format.keySize)
         keyring.groups.append(try Rebuild.wrappedGroup(number, name, key, core.store))
-        keyring.nextGroup += 1
         newGroups[number] = SecretBox(key)
         view = KeyringView(keyring)
         return number
     }
-
-    /// The group's number, if it has one.
-    func groupNumber(_ name: String) -> UInt32? { keyring.groups.first { $0.name.utf8.elementsEqual(name.utf8) }?.number }
 
     private func addCompartment(_ group: UInt32, _ accessibility: Accessibility, _ device: Bytes16) throws(VaultError) -> UInt32 {
         guard keyring.compartments.count < Format.Limit.compartments, keyring.nextCompartment < .max else {
@@ -258,6 +269,12 @@ public final class Transaction {
         changes.sort()
         var writer = TreeWriter(source: store.pages, appender: appender, indexKey: store.slot.keys.index.copy())
         let root = try writer.apply(changes, to: old.root)
+        let items = try Self.sum(old.items, items)
+        if narrowing == .atOnce, !remnants.isEmpty {
+            // In the file that is given up: it is read from there, and no commit ever names it.
+            try appender.flush()
+            return try Rebuild.compact(core, content: Rebuild.Content(root: root, items: items), keyring: keyring)
+        }
         liveBytes += Int64(writer.bytesAdded) - Int64(writer.bytesRemoved)
         var ref = old.keyring
         if keyring != store.keyring {
@@ -266,7 +283,7 @@ public final class Transaction {
             liveBytes += Int64(ref.length) - Int64(old.keyring.length)
         }
         let state = Store.NewState(
-            root: root, keyring: ref, history: old.history, clock: core.lastTick, items: try Self.sum(old.items, items),
+            root: root, keyring: ref, history: old.history, clock: core.lastTick, items: items,
             tombstones: try Self.sum(old.tombstones, tombstones), liveBytes: try Self.sum(old.liveBytes, liveBytes))
         try store.commit(appender, state, keyring: keyring)
         core.stateChanged()

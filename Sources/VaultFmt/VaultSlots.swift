@@ -12,44 +12,40 @@ extension Vault {
 
     /// Adds a slot: a full one, or with `grantedGroups` a scoped one, which opens the index and the secrets of these access groups only.
     ///
-    /// At most 16 slots, names of at most 63 bytes, 32 groups. A group that has no items yet may be granted. Throws `notPermitted` for who is not an owner,
-    /// `cannotReplace` where the file cannot be replaced, `limitExceeded`, `weakKDF`, `kdfLimit`.
+    /// A scoped slot reads the vault as it is from now on, and nothing of what it was: index, MAC and group keys are replaced, what the groups' keys opened
+    /// is resealed, and the file is rewritten. Records that are for other devices only keep their keys.
+    ///
+    /// - Parameters:
+    ///   - name: At most 63 bytes, for people.
+    ///   - grantedGroups: At most 32 access groups, by their exact names; "" is the default group.
+    ///   - createsGroups: Whether a granted group that the vault does not have is made.
+    ///   - limits: How much key derivation looking for a slot that these factors open already may take.
+    /// - Throws: `invalidArgument` for factors that open a slot already, and for a group that the vault does not have; `notPermitted` for anyone but
+    ///   an owner; `cannotReplace` where the file cannot be replaced; `limitExceeded` (also beyond 16 slots), `weakKDF`, `kdfLimit`.
     public func addSlot(
-        _ factors: borrowing Factors, cost: KDFCost = .moderate, name: String = "", grantedGroups: [String]? = nil, allowWeak: Bool = false
+        _ factors: borrowing Factors, cost: KDFCost = .moderate, name: String = "", grantedGroups: [String]? = nil,
+        createsGroups: Bool = false, allowWeak: Bool = false, limits: ReaderLimits = .init()
     ) throws(VaultError) -> SlotID {
         try SlotEditing.checkName(name)
+        if let grantedGroups { try ScopedGrant.check(grantedGroups) }
         let inSlot = try cost.checked(for: factors, allowWeak: allowWeak)
-        if let grantedGroups { try ensure(groups: grantedGroups) }
         return try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
                 guard store.header.slots.count < Format.Limit.slots else {
                     throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.slots) slots")
                 }
-                var header = store.header
-                let slot: Slot
+                try SlotEditing.requireNew(factors.keys, limits, core)
                 if let grantedGroups {
-                    let grants = try SlotEditing.grants(grantedGroups, core)
-                    (slot, _) = try SlotEditing.scopedSlot(
-                        store.slot.keys, grants: grants, factors.keys, cost: inSlot, name: name, vault: store.vault, store.random)
-                } else {
-                    (slot, _) = try SlotEditing.fullSlot(
-                        store.slot.keys, factors.keys, cost: inSlot, name: name, vault: store.vault, store.random)
+                    return try ScopedGrant(grantedGroups, createsGroups: createsGroups, core).run(factors.keys, cost: inSlot, name: name)
                 }
+                var header = store.header
+                let (slot, _) = try SlotEditing.fullSlot(
+                    store.slot.keys, factors.keys, cost: inSlot, name: name, vault: store.vault, store.random)
                 header.slots.append(slot)
                 try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
                 return SlotID(slot.id)
             }
-        }
-    }
-
-    /// Groups that are to be granted get their keys before.
-    private func ensure(groups: [String]) throws(VaultError) {
-        guard groups.count <= Format.Limit.grantedGroups else {
-            throw VaultError(.limitExceeded, "a slot grants at most \(Format.Limit.grantedGroups) access groups")
-        }
-        try transaction { (transaction) throws(VaultError) in
-            for group in groups where transaction.groupNumber(group) == nil { _ = try transaction.addGroup(group) }
         }
     }
 
@@ -80,9 +76,11 @@ extension Vault {
     /// Gives a slot other factors; its name and what it opens stay. Re-encrypts nothing but the slot.
     ///
     /// Without an id, the slot that opened this vault. Without a cost, the one it has, or the default. Who has an old copy of the file and the
-    /// old factors can still open it, and with the vault key from it later states too: only rotation ends that.
+    /// old factors can still open it, and with the vault key from it later states too: only rotation ends that. A scoped slot opens, under its new
+    /// factors, what it opened under the old ones, and dead records from since it was made: for another holder, add another slot and remove this one.
+    /// Throws `invalidArgument` for factors that open another slot.
     public func changeFactors(
-        of id: SlotID? = nil, to factors: borrowing Factors, cost: KDFCost? = nil, allowWeak: Bool = false
+        of id: SlotID? = nil, to factors: borrowing Factors, cost: KDFCost? = nil, allowWeak: Bool = false, limits: ReaderLimits = .init()
     ) throws(VaultError) {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
@@ -94,6 +92,7 @@ extension Vault {
                 let old = store.header.slots[index]
                 let kept = old.cost.map { KDFCost($0) } ?? .moderate
                 let inSlot = try (cost ?? kept).checked(for: factors, allowWeak: allowWeak || cost == nil)
+                try SlotEditing.requireNew(factors.keys, limits, besides: old.id, core)
                 let part = try SlotEditing.ownerPart(old, store)
                 var header = store.header
                 let made: (slot: Slot, wrappingKey: SecretBox)
@@ -161,95 +160,5 @@ extension SlotInfo {
             id: SlotID(slot.id), isFull: slot.kind == .full, factors: FactorKinds(rawValue: slot.factors),
             cost: slot.cost.map { KDFCost($0) },
             name: name, groups: groups, openedThis: openedThis)
-    }
-}
-
-/// What removing a scoped slot takes: new index, MAC and group keys, and its compartments resealed under new keys (section 2.12 of the design).
-enum ScopedRemoval {
-    static func run(_ removed: Slot, _ header: Header, _ core: VaultCore) throws(VaultError) {
-        let store = core.store
-        guard let vaultKey = store.slot.keys.vaultKey() else { throw VaultError(.notPermitted, "only an owner can remove slots") }
-        let part = try SlotEditing.ownerPart(removed, store)
-        let held = try SlotOpener.grants(removed, store.vault, wrappingKey: part.wrappingKey.secret).numbers
-        var header = header
-        header.epoch = store.random.bytes32()
-        let keys = VaultKeys(vaultKey: vaultKey, epoch: header.epoch.bytes)
-        var rekeying = Rekeying(core)
-        try rekeying.replace(groups: Set(held), keys)
-        for index in header.slots.indices where header.slots[index].kind == .scoped {
-            try rekeying.reseal(&header.slots[index], keys)
-        }
-        try Rebuild.run(
-            Rebuild.Plan(
-                header: header, keys: keys, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), keyring: rekeying.keyring,
-                newKeys: rekeying.newKeys, hasNewIndex: true), core)
-    }
-}
-
-/// New keys for groups and their compartments.
-struct Rekeying {
-    private let core: VaultCore
-    private(set) var keyring: Keyring
-    private(set) var newKeys: [UInt32: SecretBox] = [:]
-    private var groupKeys: [UInt32: SecretBox] = [:]
-    /// Compartments whose key is not to be had here: their inner layer is kept.
-    private(set) var kept: Set<UInt32> = []
-
-    init(_ core: VaultCore) {
-        self.core = core
-        keyring = core.store.keyring
-    }
-
-    /// Replaces the keys of these groups, and of all their compartments that open here.
-    mutating func replace(groups: Set<UInt32>, _ keys: borrowing VaultKeys) throws(VaultError) {
-        let store = core.store
-        for index in keyring.groups.indices where groups.contains(keyring.groups[index].number) {
-            let group = keyring.groups[index]
-            let old = try core.compartments.groupKey(group, core.context)
-            let new = SecretBox(store.random.secret(Format.keySize))
-            groupKeys[group.number] = new
-            keyring.groups[index] = try wrapped(group, new.secret, keys)
-            for at in keyring.compartments.indices where keyring.compartments[at].group == group.number {
-                try replace(compartment: at, old: old.secret, new: new.secret)
-            }
-        }
-    }
-
-    private func wrapped(_ group: Keyring.Group, _ key: borrowing Secret, _ keys: borrowing VaultKeys) throws(VaultError) -> Keyring.Group {
-        switch keys.owner {
-        case .some(let owner): return Wrapping.wrap(group: group.number, group.name, key, owner, core.store.vault, core.store.random)
-        case .none: throw VaultError(.notPermitted, "only an owner can do this")
-        }
-    }
-
-    private mutating func replace(compartment at: Int, old: borrowing Secret, new: borrowing Secret) throws(VaultError) {
-        let store = core.store
-        let info = keyring.compartments[at]
-        if info.isDeviceBound, core.deviceID != info.device || core.device == nil {
-            let inner = try Wrapping.outerOpened(info, old, store.vault)
-            Wrapping.wrapOuter(&keyring.compartments[at], inner, new, store.vault, store.random)
-            kept.insert(info.number)
-            return
-        }
-        let key = SecretBox(store.random.secret(Format.keySize))
-        newKeys[info.number] = key
-        Wrapping.wrap(&keyring.compartments[at], key.secret, new, device: core.device, store.vault, store.random)
-    }
-
-    func newGroupKey(_ number: UInt32) -> SecretBox? { groupKeys[number] }
-
-    /// A scoped slot's payload with the new keys in place of the old ones; its wrapping key comes from its owner part.
-    func reseal(_ slot: inout Slot, _ keys: borrowing VaultKeys) throws(VaultError) {
-        let store = core.store
-        let part = try SlotEditing.ownerPart(slot, store)
-        let old = try SlotOpener.grants(slot, store.vault, wrappingKey: part.wrappingKey.secret)
-        let numbers = old.numbers
-        let grants = try SlotEditing.grants(numbers, core) { (number) throws(VaultError) in
-            if let new = groupKeys[number] { return new }
-            guard let same = old.key(number) else { throw VaultError(.structureInvalid, "a grant has no key") }
-            return SecretBox(same)
-        }
-        SlotSeal.seal(
-            SlotPayload(keys, grants: grants), into: &slot, wrappingKey: part.wrappingKey.secret, vault: store.vault, store.random)
     }
 }

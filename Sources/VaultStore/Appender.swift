@@ -126,7 +126,8 @@ package final class Appender {
         return try RegionDigest.of(file, start..<position)
     }
 
-    private func flush() throws(VaultError) {
+    /// Writes what was appended so far, so that it can be read from the file.
+    package func flush() throws(VaultError) {
         hasWritten = true
         try file.write(buffer, at: base)
         base += UInt64(buffer.count)

@@ -34,14 +34,34 @@ package enum SlotOpener {
     package static func open(
         _ header: Header, _ bytes: [UInt8], _ factors: borrowing FactorKeys, _ limits: ReaderLimits, checkingHeader: Bool = true
     ) throws(VaultError) -> OpenedSlot {
-        let candidates = header.slots.filter { $0.factors == factors.kinds }
+        let found = try find(header, header.slots, factors, limits)
+        return try open(found.slot, header, bytes, wrappingKey: found.key.wrappingKey(), checkingHeader: checkingHeader)
+    }
+
+    /// The id of the first slot that these factors fit, but for one; opens nothing. Throws `noSlotOpens`, `kdfLimit`.
+    package static func slot(
+        in header: Header, besides other: Bytes16?, _ factors: borrowing FactorKeys, _ limits: ReaderLimits
+    ) throws(VaultError) -> Bytes16 {
+        try find(header, header.slots.filter { $0.id != other }, factors, limits).slot.id
+    }
+
+    private struct Found: ~Copyable {
+        let slot: Slot
+        let key: SlotKey
+    }
+
+    /// The first slot whose commitment fits.
+    private static func find(
+        _ header: Header, _ slots: [Slot], _ factors: borrowing FactorKeys, _ limits: ReaderLimits
+    ) throws(VaultError) -> Found {
+        let candidates = slots.filter { $0.factors == factors.kinds }
         for slot in candidates { if let cost = slot.cost { try limits.check(cost) } }
         var spent: UInt64 = 0
         for slot in candidates {
             if let cost = slot.cost { try limits.spend(cost, &spent) }
             let key = try slotKey(slot, header.id, factors)
             guard Bytes32(words: key.commitment()) == slot.commitment else { continue }
-            return try open(slot, header, bytes, wrappingKey: key.wrappingKey(), checkingHeader: checkingHeader)
+            return Found(slot: slot, key: key)
         }
         throw VaultError(.noSlotOpens, refusal(header, factors.kinds, tried: !candidates.isEmpty))
     }

@@ -101,7 +101,7 @@ struct ScopedSlotTests {
         let decomposed = try ItemKey.genericPassword(service: "d", group: "e\u{301}")
         try owner.put(composed, "c")
         try owner.put(decomposed, "d")
-        _ = try owner.addSlot(try Fast.rawKey(10), grantedGroups: ["\u{E9}", "", "future", "\u{E9}"])
+        _ = try owner.addSlot(try Fast.rawKey(10), grantedGroups: ["\u{E9}", "", "future", "\u{E9}"], createsGroups: true)
         _ = try owner.addSlot(try Fast.rawKey(11), grantedGroups: [])
         func check() throws {
             let several = try openScoped(path, 10)
@@ -225,6 +225,8 @@ struct ScopedSlotTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let (owner, _) = try sample(path)
+        // Another commit, so that what is altered is not of the newest one, whose digest would show it already.
+        try owner.put(plain, "changed")
         let scoped = try openScoped(path)
         let item = try #require(try scoped.item(work))
         // The record's key is granted: seal another secret under the same identity, at the same place.

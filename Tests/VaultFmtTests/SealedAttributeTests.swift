@@ -10,7 +10,7 @@ struct SealedAttributeTests {
         let vault = try Fast.create(path)
         let key = try ItemKey.genericPassword(service: "a", group: "team")
         try vault.add(key, secret: Secret(text: "s"), attributes: ["sealed:seed": "JBSW", "label": "A"])
-        _ = try vault.addSlot(try Fast.rawKey(9), name: "other", grantedGroups: ["elsewhere"])
+        _ = try vault.addSlot(try Fast.rawKey(9), name: "other", grantedGroups: ["elsewhere"], createsGroups: true)
         #expect(try vault.item(key)?.attributes.names == ["label"])
         #expect(try vault.item(key)?.largeAttributes == 1)
         #expect(try vault.get(key)?.item.attributes.string("sealed:seed") == "JBSW")

@@ -85,7 +85,8 @@ struct SlotTests {
         for number in 1..<16 {
             let isScoped = number % 2 == 0
             _ = try vault.addSlot(
-                try Fast.rawKey(UInt8(number)), name: "slot \(number)", grantedGroups: isScoped ? (0..<32).map { "group \($0)" } : nil)
+                try Fast.rawKey(UInt8(number)), name: "slot \(number)", grantedGroups: isScoped ? (0..<32).map { "group \($0)" } : nil,
+                createsGroups: true)
             #expect(try vault.verify().isSound)
         }
         let header = try contents(path).count
@@ -100,6 +101,45 @@ struct SlotTests {
         #expect(try vault.slots().count == 8)
         #expect(try vault.verify().isSound)
         #expect(try vault.verdict(on: vault.anchor) == .same)
+    }
+
+    @Test("S5: factors that open a slot already are refused for another one, whatever its kind")
+    func sameFactors() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "x")
+        let scoped = try vault.addSlot(try Fast.rawKey(9), name: "ci", grantedGroups: [""])
+        let passphrase = try vault.addSlot(try Fast.factors("pw"), cost: .testing, allowWeak: true)
+        let bytes = try contents(path)
+        for groups in [nil, [""]] as [[String]?] {
+            fails(.invalidArgument, "the scoped slot \"ci\"") { _ = try vault.addSlot(try Fast.rawKey(9), name: "x", grantedGroups: groups) }
+            fails(.invalidArgument, "open the full slot") { _ = try vault.addSlot(try Fast.rawKey(), grantedGroups: groups) }
+            fails(.invalidArgument, "open the full slot") {
+                _ = try vault.addSlot(
+                    try Fast.factors("pw"), cost: KDFCost(memoryKiB: 16, passes: 2, lanes: 1), grantedGroups: groups, allowWeak: true)
+            }
+        }
+        fails(.invalidArgument, "ci") { try vault.changeFactors(to: try Fast.rawKey(9)) }
+        fails(.invalidArgument, "the full slot") { try vault.changeFactors(of: scoped, to: try Fast.rawKey()) }
+        #expect(try contents(path) == bytes)
+        // The slot's own factors once more, at another cost, are not another slot's.
+        try vault.changeFactors(of: passphrase, to: try Fast.factors("pw"), cost: KDFCost(memoryKiB: 16, passes: 2, lanes: 1), allowWeak: true)
+        try vault.changeFactors(to: try Fast.rawKey())
+    }
+
+    @Test("S5: a group that the vault does not have is granted only where it is to be made")
+    func unknownGroup() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(try .genericPassword(service: "s", group: "ci"), "x")
+        let bytes = try contents(path)
+        fails(.invalidArgument, "no access group \"typo\"") { _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["ci", "typo"]) }
+        #expect(try contents(path) == bytes)
+        _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["ci", "typo"], createsGroups: true)
+        #expect(try vault.slots()[1].groups == ["ci", "typo"])
+        #expect(try vault.verify().isSound)
     }
 
     @Test("have names of at most 63 bytes, and grants of at most 32 groups")
@@ -157,7 +197,7 @@ struct SlotTests {
                     header, slotID: core.store.slot.id, wrappingKey: core.store.slot.wrappingKey.copy(), core)
             }
         }
-        _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["g"])
+        _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["g"], createsGroups: true)
         try vault.compact()
         try vault.removeSlot(try vault.slots()[1].id)
         var rotation = try vault.rotation()

@@ -6,6 +6,8 @@ enum ExitStatus: Int32, CaseIterable {
     case success = 0
     case noSuchItem = 1
     case ambiguous = 2
+    /// Done, but something is missing or not proven.
+    case incomplete = 3
     case usage = 64
     case damaged = 65
     case noSuchFile = 66

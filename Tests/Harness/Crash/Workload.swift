@@ -4,7 +4,7 @@ internal import VaultStore
 
 /// What a workload does to a vault.
 enum Operation: CaseIterable {
-    case add, set, remove, transaction, compact, changeKey, rotate
+    case add, set, remove, transaction, narrow, compact, changeKey, rotate
 }
 
 /// A vault on a `Disk`, what it should hold after each step, and which of these states a crash may leave.
@@ -178,6 +178,10 @@ final class Workload {
             next.items[name] = nil
             return Change(model: next, key: key, body: { try $0.remove(try Model.key(name)) })
         case .transaction: return transaction(model, key, large: large)
+        case .narrow:
+            let (name, value) = (newName(), newValue(large: large))
+            next.items[name] = value
+            return Change(model: next, key: key, body: { try Self.narrow($0, name, value) })
         case .compact: return Change(model: next, key: key, body: { try $0.compact() })
         case .changeKey: return Change(model: next, key: key + 1, body: { try $0.changeFactors(to: try Keys.factors(key + 1)) })
         case .rotate:
@@ -189,6 +193,15 @@ final class Workload {
                     _ = try rotation.run()
                 }
             )
+        }
+    }
+
+    /// An item that is accessible always, and then when unlocked only: change and compaction are one commit.
+    private static func narrow(_ vault: Vault, _ name: String, _ value: Model.Value) throws {
+        try vault.transaction { (transaction) throws(VaultError) in
+            let (key, secret) = (try Model.key(name), Secret(bytes: value.secret))
+            try transaction.set(key, secret: secret, attributes: value.changes, accessibility: .always)
+            try transaction.update(key, accessibility: .whenUnlocked)
         }
     }
 

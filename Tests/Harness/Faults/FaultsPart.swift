@@ -63,15 +63,21 @@ struct FaultCase: Sendable {
         FaultCase(name: "import of 300") { workload, model, _ in try workload.fill(model, 300) },
         FaultCase(name: "compact") { workload, model, _ in try workload.perform(.compact, model, large: false) },
         FaultCase(name: "change of key") { workload, model, _ in try workload.perform(.changeKey, model, large: false) },
+        FaultCase(name: "stricter accessibility") { workload, model, _ in try workload.perform(.narrow, model, large: false) },
         FaultCase(name: "rotate") { workload, model, _ in try workload.perform(.rotate, model, large: false) },
         FaultCase(name: "adding a slot") { _, model, key in
             Workload.Change(model: model, key: key) { _ = try $0.addSlot(try Keys.factors(9999)) }
         },
+        FaultCase(name: "granting a group") { _, model, key in
+            Workload.Change(model: model, key: key) { vault in
+                _ = try vault.addSlot(try Keys.factors(9999), grantedGroups: ["", "new"], createsGroups: true)
+            }
+        },
         FaultCase(
             name: "removing a scoped slot",
             prepare: { vault in
-                _ = try vault.addSlot(try Keys.factors(9999), grantedGroups: ["g"])
-                return 2
+                _ = try vault.addSlot(try Keys.factors(9999), grantedGroups: ["g"], createsGroups: true)
+                return 1
             }
         ) { _, model, key in
             Workload.Change(model: model, key: key) { vault in
