@@ -34,7 +34,7 @@ public func vaultfmt_slot_add(
         if let options = try optional(options, sized: \.struct_size, "options") {
             added = try vault.addSlot(
                 factors, cost: cost(options), name: try Input.text(options.name, "name") ?? "", grantedGroups: try groups(options),
-                allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
+                createsGroups: true, allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
         } else {
             added = try vault.addSlot(factors)
         }

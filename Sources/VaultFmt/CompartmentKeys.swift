@@ -51,6 +51,9 @@ final class CompartmentKeys {
         keys = kept
     }
 
+    /// Those that are in memory now.
+    var held: [SecretBox] { Array(keys.values) }
+
     func forgetAll() {
         groups = [:]
         keys = [:]

@@ -11,28 +11,35 @@ public struct SalvageReport: Sendable {
     public internal(set) var older: [ItemKey] = []
     /// Items that could not be recovered, with the reason.
     public internal(set) var lost: [(key: ItemKey, reason: String)] = []
+    /// Items of which something was found that no owner's commit names, and that the holder of a scoped slot could have made: an item, or a newer state of
+    /// one. It was left out, or, asked for, taken.
+    public internal(set) var unproven: [ItemKey] = []
     /// What else was found.
     public internal(set) var notes: [String] = []
+
+    /// Whether everything that was named is there, as it was last, and proven.
+    public var isComplete: Bool { lost.isEmpty && older.isEmpty && withoutIndex.isEmpty && unproven.isEmpty }
 }
 
 extension Vault {
     /// Recovers what still authenticates of a damaged vault into a new file, with new factors; the damaged one is only read.
     ///
-    /// Needs a header whose slot opens. What the newest state names is proven to be an owner's; what is recovered without the index only to be of somebody who
-    /// holds the keys that it is sealed under. Throws what opening the header throws, `authenticationFailed` if no keyring is left, and what creating throws.
+    /// Needs a header whose slot opens. What an owner's commit names comes first. The rest counts where only an owner can have made it: all of it in a vault without
+    /// scoped slots, else the records of groups that no scoped slot opens. What a scoped slot's holder could have made is named in the report, and taken only
+    /// with `takesUnproven`. Throws what opening the header throws, `authenticationFailed` if no keyring is left, and what creating throws.
     public static func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
-        options: consuming CreateOptions = .init(),
-        limits: ReaderLimits = .init(), device: consuming Device? = nil
+        options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), device: consuming Device? = nil,
+        takesUnproven: Bool = false
     ) throws(VaultError) -> SalvageReport {
         try salvage(
             path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits, device: device,
-            place: Store.Place())
+            takesUnproven: takesUnproven, place: Store.Place())
     }
 
     package static func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors, options: consuming CreateOptions,
-        limits: ReaderLimits = .init(), device: consuming Device? = nil, place: Store.Place
+        limits: ReaderLimits = .init(), device: consuming Device? = nil, takesUnproven: Bool = false, place: Store.Place
     ) throws(VaultError) -> SalvageReport {
         var report = SalvageReport()
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
@@ -41,7 +48,7 @@ extension Vault {
         let vault = try create(at: newPath, factors: newFactors, options: options, place: place)
         do throws(VaultError) {
             try vault.transaction { (transaction) throws(VaultError) in
-                for found in items { try source.copy(found, into: transaction, &report) }
+                for item in items { try source.copy(item, takesUnproven: takesUnproven, into: transaction, &report) }
             }
         } catch {
             // Half a vault would look like a whole one.
@@ -65,9 +72,17 @@ struct SalvageSource: ~Copyable {
         store = try SalvageStore(file, factors, limits, device, &report)
     }
 
+    /// One item, as an owner is proven to have made it, and as somebody else may have.
+    struct Candidate {
+        let proven: SalvageIndex.Found?
+        /// Nil if it says no more than the proven one.
+        let unproven: SalvageIndex.Found?
+    }
+
     /// Everything that can be named, the newest state of each.
-    func collect(_ report: inout SalvageReport) throws(VaultError) -> [SalvageIndex.Found] {
+    func collect(_ report: inout SalvageReport) throws(VaultError) -> [Candidate] {
         var scan = try SalvageScan(file, store)
+        store.believe(scan.newest)
         repeat {
             guard let keyring = scan.keyring else {
                 guard try scan.openRecords() else {
@@ -81,16 +96,54 @@ struct SalvageSource: ~Copyable {
         if scan.bytesAfterNewest > 0 { report.notes.append("\(scan.bytesAfterNewest) bytes after the newest commit belong to none") }
         if scan.unopenedRecords > 0 { report.notes.append("\(scan.unopenedRecords) records are for other devices") }
         if scan.newest == nil { report.notes.append("no commit of the vault is left: all states of it were looked through") }
-        let index = SalvageIndex(scan, store)
+        let index = SalvageIndex(scan, store, withUnproven: false)
         if index.hasGaps {
             report.notes.append("parts of the index are lost: older pages and the records themselves were used instead")
         }
         report.lost += index.lost
-        return index.items.values.sorted { $0.key < $1.key }
+        guard store.forgeable.hasIndex else {
+            return index.items.values.sorted { $0.key < $1.key }.map { Candidate(proven: $0, unproven: nil) }
+        }
+        let all = SalvageIndex(scan, store, withUnproven: true)
+        return try Set(index.items.keys).union(all.items.keys).sorted().map { (key) throws(VaultError) in
+            try candidate(index.items[key], all.items[key])
+        }
+    }
+
+    private func candidate(_ proven: SalvageIndex.Found?, _ other: SalvageIndex.Found?) throws(VaultError) -> Candidate {
+        guard let other else { return Candidate(proven: proven, unproven: nil) }
+        guard let proven else { return Candidate(proven: nil, unproven: other) }
+        let named = proven.item?.entry
+        let known = max(named?.recordRevision ?? 0, proven.record?.identity.revision ?? 0)
+        var isNews = other.item?.revision ?? 0 > proven.item?.revision ?? 0
+        if other.isUncertain, other.record?.identity.revision ?? 0 > known { isNews = true }
+        // Where the proven record is damaged, an older one may be left that anybody may have made.
+        if !isNews, let named, let record = other.record, record.offset != proven.record?.offset { isNews = try !isReadable(named, record) }
+        return Candidate(proven: proven, unproven: isNews ? other : nil)
+    }
+
+    private func isReadable(_ named: ItemEntry, _ other: SalvageScan.Record) throws(VaultError) -> Bool {
+        guard named.record.offset != other.offset else { return true }
+        do throws(VaultError) {
+            _ = try FrameReader.read(named.record, .record, file)
+            return true
+        } catch {
+            _ = try Self.tolerated(error)
+            return false
+        }
+    }
+
+    /// Puts an item into the new vault, as it is proven, or asked for, as it is found.
+    func copy(
+        _ candidate: Candidate, takesUnproven: Bool, into transaction: Transaction, _ report: inout SalvageReport
+    ) throws(VaultError) {
+        if let unproven = candidate.unproven { report.unproven.append(unproven.key) }
+        let chosen = takesUnproven ? candidate.unproven ?? candidate.proven : candidate.proven
+        if let chosen { try copy(chosen, into: transaction, &report) }
     }
 
     /// Puts an item into the new vault: from the record that the index names, or from the newest that there is, where that is newer or the named one is damaged.
-    func copy(_ found: SalvageIndex.Found, into transaction: Transaction, _ report: inout SalvageReport) throws(VaultError) {
+    private func copy(_ found: SalvageIndex.Found, into transaction: Transaction, _ report: inout SalvageReport) throws(VaultError) {
         var reason = "its record is damaged"
         let named = found.item?.entry
         let hasNewer = found.isUncertain && found.record.map { $0.identity.revision > named?.recordRevision ?? 0 } ?? false

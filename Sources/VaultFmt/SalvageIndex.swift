@@ -1,6 +1,7 @@
 internal import VaultBytes
 
-/// The index of a damaged vault: what its newest state names, and in ranges of keys whose pages are lost, what the states before it named.
+/// The index of a damaged vault: what its newest state names, and in ranges of keys whose pages are lost, what the states before it named. All of these are
+/// states that an owner made; what is in none of them counts as far as only an owner can have made it, or, asked for, whoever made it.
 struct SalvageIndex {
     /// An item that the index names, or a record that only names itself.
     struct Found {
@@ -33,6 +34,7 @@ struct SalvageIndex {
 
     private let scan: SalvageScan
     private let store: SalvageStore
+    private let records: [Bytes16: SalvageScan.Record]
     private(set) var items: [ItemKey: Found] = [:]
     private(set) var lost: [(key: ItemKey, reason: String)] = []
     private(set) var hasGaps = false
@@ -41,9 +43,10 @@ struct SalvageIndex {
     private var covered: [(gap: Gap, clock: UInt64)] = []
     private var open: [Gap] = []
 
-    init(_ scan: SalvageScan, _ store: SalvageStore) {
+    init(_ scan: SalvageScan, _ store: SalvageStore, withUnproven: Bool) {
         self.scan = scan
         self.store = store
+        records = withUnproven ? scan.records : scan.provenRecords
         let states = scan.commits.sorted { $0.commit.generation > $1.commit.generation }
         open = [Gap(low: [], high: nil)]
         for (index, state) in states.enumerated() where !open.isEmpty {
@@ -52,7 +55,7 @@ struct SalvageIndex {
         }
         if states.isEmpty { hasGaps = true }
         guard hasGaps else { return }
-        takeLooseLeaves()
+        if withUnproven || !store.forgeable.hasIndex { takeLooseLeaves() }
         takeRecords()
     }
 
@@ -105,7 +108,7 @@ struct SalvageIndex {
         do throws(VaultError) {
             let item = try ItemCodec.item(key, page, index, store.view)
             if let known = items[key]?.item, known.revision >= item.revision { return }
-            items[key] = Found(key: key, item: item, record: scan.records[item.id.bytes], isUncertain: isUncertain)
+            items[key] = Found(key: key, item: item, record: records[item.id.bytes], isUncertain: isUncertain)
         } catch { lost.append((key, error.detail)) }
     }
 
@@ -128,9 +131,13 @@ struct SalvageIndex {
             items[found.key] = nil
         }
         let named = Set(items.values.compactMap { $0.item?.id.bytes })
-        for (id, record) in scan.records where !named.contains(id) && !removed.contains(id) {
+        for (id, record) in records where !named.contains(id) && !removed.contains(id) {
             do throws(VaultError) {
                 let key = try store.key(of: record)
+                // a record of one group must not name an item of another.
+                guard store.view.compartment(record.identity.compartment)?.group.name.utf8.elementsEqual(key.group.utf8) ?? false else {
+                    continue
+                }
                 guard items[key] == nil, isUnknown(key.bytes, record.identity.revision) else { continue }
                 items[key] = Found(key: key, item: nil, record: record, isUncertain: true)
             } catch { continue }

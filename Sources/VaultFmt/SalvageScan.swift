@@ -15,6 +15,8 @@ struct SalvageScan {
     private(set) var leaves: [ObjectRef] = []
     /// The newest record of each item.
     private(set) var records: [Bytes16: Record] = [:]
+    /// The newest of each item that only an owner can have made.
+    private(set) var provenRecords: [Bytes16: Record] = [:]
     private(set) var keyrings: [(offset: UInt64, keyring: Keyring)] = []
     /// Records that no key opens which is there: of other devices, as a rule.
     private(set) var unopenedRecords = 0
@@ -147,6 +149,11 @@ struct SalvageScan {
         return !pending.isEmpty || before != (commits.count, keyrings.count, leaves.count)
     }
 
+    private static func keep(_ record: Record, _ id: Bytes16, in records: inout [Bytes16: Record]) {
+        if let known = records[id], known.identity.revision >= record.identity.revision { return }
+        records[id] = record
+    }
+
     private mutating func open(_ region: Range<UInt64>) throws(VaultError) {
         let length = Int(region.upperBound - region.lowerBound)
         let frame = try file.bytes(length, at: region.lowerBound)
@@ -154,7 +161,8 @@ struct SalvageScan {
         _ = try store.open(frame, identity, at: region.lowerBound)
         soundBytes += UInt64(length)
         let id = Bytes16(high: identity.item.0.bigEndian, low: identity.item.1.bigEndian)
-        if let known = records[id], known.identity.revision >= identity.revision { return }
-        records[id] = Record(identity: identity, offset: region.lowerBound, length: length)
+        let record = Record(identity: identity, offset: region.lowerBound, length: length)
+        Self.keep(record, id, in: &records)
+        if !store.isForgeable(identity.compartment) { Self.keep(record, id, in: &provenRecords) }
     }
 }

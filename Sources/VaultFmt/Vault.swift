@@ -35,6 +35,9 @@ public final class Vault: Sendable {
         try withCore { (core) throws(VaultError) in try body(core.store) }
     }
 
+    /// The keys of compartments that this handle has in memory: all that a locked one opens secrets with.
+    package var keptKeys: [SecretBox] { reading([]) { $0.compartments.held } }
+
     // MARK: creating and opening
 
     /// Creates a vault with one full slot, and opens it for changing.

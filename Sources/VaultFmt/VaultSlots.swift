@@ -10,6 +10,11 @@ extension Vault {
         }
     }
 
+    /// The names of the access groups that there are, also without items; "" is the default group.
+    public func accessGroups() throws(VaultError) -> [String] {
+        try withCore { (core) throws(VaultError) in core.store.keyring.groups.map(\.name) }
+    }
+
     /// Adds a slot: a full one, or with `grantedGroups` a scoped one, which opens the index and the secrets of these access groups only.
     ///
     /// A scoped slot reads the vault as it is from now on, and nothing of what it was: index, MAC and group keys are replaced, what the groups' keys opened

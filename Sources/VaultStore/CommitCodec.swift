@@ -50,8 +50,9 @@ package final class CommitCodec: Sendable {
         let bytes = Array(frame[Format.commitMACStart...])
         let isReader = Bytes32(Array(bytes[..<32])) == macs.reader
         let isOwner = macs.owner == nil || Bytes32(Array(bytes[32...])) == macs.owner
-        guard isReader, isOwner else {
-            throw VaultError(.authenticationFailed, "a commit was not made by an owner of this vault", at: offset)
+        guard isReader else { throw VaultError(.authenticationFailed, "a commit does not authenticate: damaged or altered", at: offset) }
+        guard isOwner else {
+            throw VaultError(.tampered, "a commit was not made by an owner of this vault, but with the keys of a scoped slot", at: offset)
         }
     }
 

@@ -193,9 +193,9 @@ struct ScopedSlotTests {
         try write(bytes + codec.seal(forged), path)
         // To other readers it looks right: they cannot tell. To owners it does not.
         #expect(try openScoped(path).allItems().isEmpty)
-        fails(.authenticationFailed, "not made by an owner") { _ = try Fast.open(path) }
-        fails(.authenticationFailed) { try owner.refresh() }
-        fails(.authenticationFailed) { try owner.put(work, "x") }
+        fails(.tampered, "not made by an owner") { _ = try Fast.open(path) }
+        fails(.tampered) { try owner.refresh() }
+        fails(.tampered) { try owner.put(work, "x") }
         #expect(try owner.text(work) == "work")
         let report = try Vault.salvage(path, factors: try Fast.rawKey(), to: folder.file("new.vault"), newFactors: try Fast.rawKey())
         #expect(report.recovered == 3, "salvaging follows an owner's commit")

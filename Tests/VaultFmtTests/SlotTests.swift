@@ -113,7 +113,9 @@ struct SlotTests {
         let passphrase = try vault.addSlot(try Fast.factors("pw"), cost: .testing, allowWeak: true)
         let bytes = try contents(path)
         for groups in [nil, [""]] as [[String]?] {
-            fails(.invalidArgument, "the scoped slot \"ci\"") { _ = try vault.addSlot(try Fast.rawKey(9), name: "x", grantedGroups: groups) }
+            fails(.invalidArgument, "the scoped slot \"ci\"") {
+                _ = try vault.addSlot(try Fast.rawKey(9), name: "x", grantedGroups: groups)
+            }
             fails(.invalidArgument, "open the full slot") { _ = try vault.addSlot(try Fast.rawKey(), grantedGroups: groups) }
             fails(.invalidArgument, "open the full slot") {
                 _ = try vault.addSlot(
@@ -124,7 +126,8 @@ struct SlotTests {
         fails(.invalidArgument, "the full slot") { try vault.changeFactors(of: scoped, to: try Fast.rawKey()) }
         #expect(try contents(path) == bytes)
         // The slot's own factors once more, at another cost, are not another slot's.
-        try vault.changeFactors(of: passphrase, to: try Fast.factors("pw"), cost: KDFCost(memoryKiB: 16, passes: 2, lanes: 1), allowWeak: true)
+        try vault.changeFactors(
+            of: passphrase, to: try Fast.factors("pw"), cost: KDFCost(memoryKiB: 16, passes: 2, lanes: 1), allowWeak: true)
         try vault.changeFactors(to: try Fast.rawKey())
     }
 

@@ -518,7 +518,8 @@ typedef struct vaultfmt_slot_options {
 
 #define VAULTFMT_SLOT_OPTIONS_INIT {(uint32_t)sizeof(vaultfmt_slot_options), 256u << 10, 3, 4, 0, 0, {NULL, 0}, NULL, 0}
 
-/* Adds a slot, 16 at most, and gives its id. VAULTFMT_NOT_PERMITTED for who is not an owner, _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT, _CANNOT_REPLACE; and what
+/* Adds a slot, 16 at most, and gives its id. A scoped slot reads the vault as it is from now on: the file is rewritten under new keys. A group that
+   the vault does not have is made. VAULTFMT_INVALID_ARGUMENT for factors that open a slot already, _NOT_PERMITTED for who is not an owner, _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT, _CANNOT_REPLACE; and what
    a commit can return. Any thread. */
 vaultfmt_status vaultfmt_slot_add(
     vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_slot_options *options, uint8_t id[16]);

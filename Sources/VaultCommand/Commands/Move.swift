@@ -6,7 +6,9 @@ struct Move: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Give an item another name or access group; secret and attributes go with it.",
         discussion: """
-            What no --to-… option names stays as it is. A name that is taken is an error (exit 1).
+            What no --to-… option names stays as it is. A name that is taken is an error (exit 1). A move out of a group that a scoped slot \
+            opens rewrites the file, so that the slot opens no old record of the item. What its holder could read before, they may have kept: \
+            change the secret.
 
             Examples:
               vaultfmt move github.com alice --to-account alice.b
@@ -16,6 +18,7 @@ struct Move: ParsableCommand {
     @OptionGroup var name: ItemName
     @OptionGroup(title: "Where to") var destination: Destination
     @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var narrowing: NarrowingOption
     @OptionGroup var vault: VaultOptions
 
     /// The parts of the name that change.
@@ -50,12 +53,10 @@ struct Move: ParsableCommand {
         let key = try destination.key(from: item.key)
         let progress = Progress("writing")
         defer { progress.finish() }
-        do throws(VaultError) {
-            try opened.move(item.key, to: key)
-        } catch {
-            guard error.code == .duplicateItem else { throw CommandFailure(error) }
+        guard try attempt({ () throws(VaultError) in try opened.item(key) }) == nil || key == item.key else {
             throw CommandFailure(.noSuchItem, "\(ItemText.summary(key)) exists already; choose another name")
         }
+        try narrowing.change(opened) { (transaction) throws(VaultError) in try transaction.move(item.key, to: key) }
         AnchorMemory.remember(opened)
     }
 }

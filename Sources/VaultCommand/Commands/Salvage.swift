@@ -6,8 +6,9 @@ struct Salvage: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Recover what still authenticates of a damaged vault into a new file.",
         discussion: """
-            The damaged file is only read. What cannot be recovered is named on standard error. The new vault opens with the same factors, \
-            unless --new-… options give others.
+            The damaged file is only read. What cannot be recovered is named on standard error, and the exit code is then 3. What an owner's \
+            commit names comes first. What no such commit names, and the holder of a scoped slot could have forged, is named as not proven and \
+            left out, unless --include-unproven is given. The new vault opens with the same factors, unless --new-… options give others.
 
             Examples:
               vaultfmt salvage broken.vault --output recovered.vault
@@ -21,6 +22,9 @@ struct Salvage: ParsableCommand {
         name: .shortAndLong, parsing: .unconditional, help: ArgumentHelp("The vault to make; nothing is overwritten.", valueName: "new"),
         completion: .file())
     var output: String
+
+    @Flag(help: "Take also what the holder of a scoped slot could have made; look at each item named before you trust it.")
+    var includeUnproven = false
 
     @OptionGroup var access: AccessOptions
     @OptionGroup(title: "New factors") var newFactors: NewFactorOptions
@@ -38,11 +42,19 @@ struct Salvage: ParsableCommand {
         for note in report.notes { Terminal.note(note) }
         for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }
         for key in report.older { Terminal.warning("recovered with an older secret: \(ItemText.summary(key))") }
+        let fate = includeUnproven ? "taken" : "left out"
+        for key in report.unproven {
+            Terminal.warning("not proven to be an owner's, \(fate): \(ItemText.summary(key))")
+        }
         for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
         Terminal.note("recovered \(report.recovered) items into \(TerminalText.quoted(output)), lost \(report.lost.count)")
         if report.recovered == 0 && !report.lost.isEmpty {
             throw CommandFailure(.damaged, "nothing of \(TerminalText.quoted(file)) could be recovered; try another copy")
         }
+        guard !report.isComplete else { return }
+        throw CommandFailure(
+            .incomplete, "\(TerminalText.quoted(output)) is made, but something is missing or not proven (see above); look for a sound copy"
+        )
     }
 
     private func salvage(_ given: borrowing GivenFactors, to new: borrowing GivenFactors) throws(CommandFailure) -> SalvageReport {
@@ -60,7 +72,8 @@ struct Salvage: ParsableCommand {
             let device = try DeviceFile.load()
             do throws(VaultError) {
                 return try Vault.salvage(
-                    file, factors: factors, to: output, newFactors: newFactors, options: options, limits: access.limits, device: device)
+                    file, factors: factors, to: output, newFactors: newFactors, options: options, limits: access.limits, device: device,
+                    takesUnproven: includeUnproven)
             } catch {
                 guard error.code == .noSlotOpens else { throw CommandFailure(error) }
                 firstFailure = firstFailure ?? error

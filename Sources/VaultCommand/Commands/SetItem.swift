@@ -20,6 +20,7 @@ struct SetItem: ParsableCommand {
     @OptionGroup var source: SecretSource
     @OptionGroup(title: "Attributes") var attributes: AttributeOptions
     @OptionGroup var removal: AttributeRemoval
+    @OptionGroup var narrowing: NarrowingOption
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
@@ -33,8 +34,8 @@ struct SetItem: ParsableCommand {
         ControllingTerminal.end()
         let progress = Progress("writing")
         defer { progress.finish() }
-        try attempt { () throws(VaultError) in
-            try opened.set(key, secret: secret, attributes: changes, accessibility: attributes.accessibility)
+        try narrowing.change(opened) { (transaction) throws(VaultError) in
+            try transaction.set(key, secret: secret, attributes: changes, accessibility: attributes.accessibility)
         }
         progress.finish()
         AnchorMemory.remember(opened)

@@ -6,7 +6,8 @@ struct Update: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Change an item's attributes; its secret stays as it is.",
         discussion: """
-            Nothing is read from standard input. Attributes that are not named stay as they are.
+            Nothing is read from standard input. Attributes that are not named stay as they are. A stricter --accessible rewrites the file, \
+            so that no old record is easier to open than the item.
 
             Examples:
               vaultfmt update github.com alice --label 'GitHub, private'
@@ -16,6 +17,7 @@ struct Update: ParsableCommand {
     @OptionGroup var name: ItemName
     @OptionGroup(title: "Attributes") var attributes: AttributeOptions
     @OptionGroup var removal: AttributeRemoval
+    @OptionGroup var narrowing: NarrowingOption
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
@@ -29,8 +31,8 @@ struct Update: ParsableCommand {
         let changes = AttributeChanges(set: values, remove: removal.removeAttribute)
         let progress = Progress("writing")
         defer { progress.finish() }
-        try attempt { () throws(VaultError) in
-            try opened.update(item.key, attributes: changes, accessibility: attributes.accessibility)
+        try narrowing.change(opened) { (transaction) throws(VaultError) in
+            try transaction.update(item.key, attributes: changes, accessibility: attributes.accessibility)
         }
         AnchorMemory.remember(opened)
     }

@@ -72,10 +72,10 @@ extension CommandFailure {
         case .notAVault: "give the path of a vault, or make one with 'vaultfmt create'"
         case .unsupportedVersion, .unsupportedCritical: "a newer vaultfmt is needed"
         case .headerInvalid, .authenticationFailed, .structureInvalid:
-            "restore a backup, or recover what still authenticates with 'vaultfmt salvage'"
+            "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and names what is not proven"
         case .limitExceeded:
             status == .damaged ? "restore a backup; this is no file that vaultfmt writes" : "store less, or divide it"
-        case .tampered: "somebody changed this file: restore a copy you trust"
+        case .tampered: "somebody changed this file on purpose: restore a copy you trust"
         case .rolledBack, .forked: "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
         case .kdfLimit: "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"
         case .noSlotOpens: "check the passphrase and the key file; 'vaultfmt inspect' shows what its slots take"

@@ -199,8 +199,8 @@ final class Workload {
     /// An item that is accessible always, and then when unlocked only: change and compaction are one commit.
     private static func narrow(_ vault: Vault, _ name: String, _ value: Model.Value) throws {
         try vault.transaction { (transaction) throws(VaultError) in
-            let (key, secret) = (try Model.key(name), Secret(bytes: value.secret))
-            try transaction.set(key, secret: secret, attributes: value.changes, accessibility: .always)
+            let key = try Model.key(name)
+            try transaction.set(key, secret: Secret(bytes: value.secret), attributes: value.changes, accessibility: .always)
             try transaction.update(key, accessibility: .whenUnlocked)
         }
     }

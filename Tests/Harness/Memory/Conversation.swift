@@ -1,19 +1,32 @@
 internal import CTestSupport
 internal import Glibc
 
-/// This program in a role, over whose standard input and output one talks with it, line by line.
+/// Another process, over whose standard input and output one talks with it, line by line.
 final class Conversation {
     let pid: pid_t
     private let input: Int32
     private let output: UnsafeMutablePointer<FILE>?
 
-    init(_ arguments: [String]) throws {
+    /// This program in a role.
+    convenience init(_ arguments: [String]) throws {
+        let mutant = getenv("VAULTFMT_MUTANT").map { ["VAULTFMT_MUTANT=\(String(cString: $0))"] } ?? []
+        try self.init("/proc/self/exe", ["harness", "--role"] + arguments, environment: mutant, directory: "/")
+    }
+
+    /// A Python program of this repository that uses the reference implementation, started in the repository's folder.
+    convenience init(reference program: String) throws {
+        let line = "p=.python/bin/python; [ -x $p ] || p=python3; exec $p \(program)"
+        let path = "PATH=" + (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin")
+        try self.init(
+            "/bin/sh", ["sh", "-c", line], environment: [path, "PYTHONPATH=Spec/reference", "PYTHONDONTWRITEBYTECODE=1"], directory: ".")
+    }
+
+    private init(_ program: String, _ arguments: [String], environment: [String], directory: String) throws {
         let toChild = try StartedProgram.pipe()
         let fromChild = try StartedProgram.pipe()
-        let mutant = getenv("VAULTFMT_MUTANT").map { ["VAULTFMT_MUTANT=\(String(cString: $0))"] } ?? []
         pid = try StartedProgram.start(
-            "/proc/self/exe", ["harness", "--role"] + arguments, environment: mutant, directory: "/", input: toChild.read,
-            output: fromChild.write, error: STDERR_FILENO)
+            program, arguments, environment: environment, directory: directory, input: toChild.read, output: fromChild.write,
+            error: STDERR_FILENO)
         close(toChild.read)
         close(fromChild.write)
         input = toChild.write

@@ -404,7 +404,11 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def add_slot(
         self, factors: Factors, *, cost: KDFCost | None = None, name: str = "", groups: Sequence[str] | None = None
     ) -> str:
-        """Adds a slot, with `groups` a scoped one that opens these access groups only, and gives its id."""
+        """Adds a slot, with `groups` a scoped one that opens these access groups only, and returns its id.
+
+        A scoped slot reads the vault as it is from now on, and the file is rewritten for it. A group that the vault does not have is made. Factors that
+        open a slot already are an `InvalidArgument`.
+        """
         with Arguments() as arguments:
             options = _slot_options(arguments, cost or KDFCost())
             arguments.bytes(name, options.name)

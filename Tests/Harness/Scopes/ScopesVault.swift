@@ -1,0 +1,302 @@
+internal import VaultBytes
+internal import VaultCrypto
+internal import VaultFmt
+internal import VaultForge
+internal import VaultStore
+
+/// A vault in memory with owners on two devices and one without, and scoped slots; and the model of what it holds.
+final class ScopesVault {
+    /// A scoped slot, and the raw key that opened it in each version of the file.
+    struct Slot: CustomStringConvertible {
+        var id: SlotID
+        let groups: Set<String>
+        let since: Int
+        var until: Int?
+        var rawKeys: [(version: Int, rawKey: [UInt8])]
+
+        /// What opened it in every version up to one in which keys may have changed.
+        func keys(until version: Int) -> [(version: Int, rawKey: [UInt8])] { rawKeys.filter { $0.version <= version } }
+
+        var description: String { "slot \(groups.sorted()) from version \(since)" }
+    }
+
+    /// A program that locked the vault, and what it kept.
+    struct Locked {
+        let version: Int
+        let opener: Opener
+        let index: [UInt8]
+        let kept: [[UInt8]]
+    }
+
+    private static let path = "/scopes.vault"
+    private static let groups = ["", "ci", "web"]
+    private var numbers: Numbers
+    private let files = MemoryFileSystem(clock: 1_700_000_000_000)
+    private let owners: [Vault]
+    private(set) var model = ScopesModel()
+    private(set) var version = 0
+    private(set) var slots: [Slot] = []
+    private(set) var removedSlots: [Slot] = []
+    private(set) var locked: [Locked] = []
+    private(set) var story: [String] = []
+    private var serial = 0
+    let ownerKey = [UInt8](repeating: 0x2B, count: 32)
+
+    init(_ numbers: Numbers) throws {
+        var numbers = numbers
+        let place = Store.Place(fileSystem: files, random: .fixed(Numbers(numbers.next())), cacheBytes: 1 << 20)
+        self.numbers = numbers
+        var options = CreateOptions()
+        options.device = try Self.device(0)
+        let first = try Vault.create(at: Self.path, factors: try Self.factors(ownerKey), options: options, place: place)
+        var others: [Vault] = []
+        for number in 1...2 {
+            var options = OpenOptions()
+            options.writable = true
+            options.device = number == 1 ? try Self.device(1) : nil
+            others.append(try Vault.open(Self.path, factors: try Self.factors(ownerKey), options: options, place: place))
+        }
+        owners = [first] + others
+    }
+
+    private static func factors(_ rawKey: [UInt8]) throws -> Factors { try Factors(rawKey: Secret(bytes: rawKey)) }
+
+    private static func device(_ number: Int) throws -> Device {
+        let parts = ScopesDevice.parts(number)
+        return try Device(fileContents: Secret(bytes: parts.id + parts.secret))
+    }
+
+    /// The file as it is now.
+    var bytes: [UInt8] { files.bytes(of: Self.path) ?? [] }
+
+    private func newRawKey() -> [UInt8] {
+        serial += 1
+        return [0x51, UInt8(serial)] + [UInt8](repeating: 0x0C, count: 30)
+    }
+
+    // MARK: steps
+
+    /// One change, by one of the owners.
+    func step() throws {
+        let owner = numbers.below(3)
+        version += 1
+        // What is looked up before the change must be of now; the change itself would look by itself.
+        try owners[owner].refresh()
+        files.setClock(1_700_000_000_000 + Int64(version) * 1000)
+        switch numbers.below(20) {
+        case 0..<11: try transaction(owner)
+        case 11, 12: try grant(owner)
+        case 13: try removeSlot(owner)
+        case 14: try changeFactors(owner)
+        case 15: try rename(owner)
+        case 16: try rotate(owner)
+        case 17: try compact(owner)
+        default: try lock()
+        }
+    }
+
+    private func tell(_ what: String, _ owner: Int? = nil) { story.append("\(version): \(owner.map { "owner \($0) " } ?? "")\(what)") }
+
+    /// Keys of all scoped slots and of what was left until now are others, or gone.
+    private func rebuilt() {
+        model.tolerated = []
+        for index in slots.indices { noteKey(index) }
+    }
+
+    private func noteKey(_ index: Int) {
+        guard let key = slots[index].rawKeys.last?.rawKey else { return }
+        slots[index].rawKeys.append((version, key))
+    }
+
+    private func grant(_ owner: Int) throws {
+        guard slots.count < 4 else { return try transaction(owner) }
+        var groups = Set(Self.groups.filter { _ in numbers.chance(2) })
+        if numbers.chance(5) { groups.insert("new \(version)") }
+        let rawKey = newRawKey()
+        tell("grants \(groups.sorted())", owner)
+        let id = try owners[owner].addSlot(try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true)
+        rebuilt()
+        slots.append(Slot(id: id, groups: groups, since: version, rawKeys: [(version, rawKey)]))
+    }
+
+    private func removeSlot(_ owner: Int) throws {
+        guard !slots.isEmpty else { return try transaction(owner) }
+        var slot = slots.remove(at: numbers.below(slots.count))
+        tell("removes \(slot)", owner)
+        try owners[owner].removeSlot(slot.id)
+        rebuilt()
+        slot.until = version
+        removedSlots.append(slot)
+    }
+
+    private func changeFactors(_ owner: Int) throws {
+        guard !slots.isEmpty else { return try transaction(owner) }
+        let index = numbers.below(slots.count)
+        let rawKey = newRawKey()
+        tell("gives \(slots[index]) other factors", owner)
+        let others = Set(try owners[owner].slots().map(\.id))
+        try owners[owner].changeFactors(of: slots[index].id, to: try Self.factors(rawKey))
+        guard let new = try owners[owner].slots().first(where: { !others.contains($0.id) }) else { throw Wrong("the slot kept its id") }
+        slots[index].id = new.id
+        slots[index].rawKeys.append((version, rawKey))
+    }
+
+    private func rename(_ owner: Int) throws {
+        guard !slots.isEmpty else { return try transaction(owner) }
+        tell("renames a slot", owner)
+        try owners[owner].renameSlot(slots[numbers.below(slots.count)].id, to: "name \(version)")
+    }
+
+    private func rotate(_ owner: Int) throws {
+        var rotation = try owners[owner].rotation()
+        _ = try rotation.keep(try Self.factors(ownerKey))
+        var kept: [Slot] = []
+        for slot in slots where !numbers.chance(3) {
+            if let key = slot.rawKeys.last { _ = try rotation.keep(try Self.factors(key.rawKey)) }
+            kept.append(slot)
+        }
+        tell("rotates and keeps \(kept.count) of \(slots.count) slots", owner)
+        _ = try rotation.run()
+        let ids = try owners[owner].slots().filter { !$0.isFull }.map(\.id)
+        for var slot in slots where !kept.contains(where: { $0.id == slot.id }) {
+            slot.until = version
+            removedSlots.append(slot)
+        }
+        guard ids.count == kept.count else { throw Wrong("\(ids.count) slots after the rotation, not \(kept.count)") }
+        for index in kept.indices { kept[index].id = ids[index] }
+        slots = kept
+        rebuilt()
+        // The other owners' handles have keys that are gone.
+        for other in owners {
+            other.lock()
+            try other.unlock(try Self.factors(ownerKey))
+        }
+    }
+
+    private func compact(_ owner: Int) throws {
+        tell("compacts", owner)
+        try owners[owner].compact()
+        model.tolerated = []
+    }
+
+    // MARK: locking
+
+    /// A program opens the vault with some slot and device, and locks it.
+    private func lock() throws {
+        var options = OpenOptions()
+        let device = [nil, 0, 1][numbers.below(3)]
+        if let device { options.device = try Self.device(device) }
+        let slot = slots.isEmpty || numbers.chance(2) ? nil : slots[numbers.below(slots.count)]
+        let factors = try Self.factors(slot?.rawKeys.last?.rawKey ?? ownerKey)
+        let place = Store.Place(fileSystem: files, random: .fixed(Numbers(numbers.next())), cacheBytes: 1 << 20)
+        let program = try Vault.open(Self.path, factors: factors, options: options, place: place)
+        program.lock()
+        let opener = Opener(groups: slot?.groups, devices: device.map { [$0] } ?? [], isLocked: true)
+        tell("a program with \(opener) locks")
+        let kept = program.keptKeys.map { $0.secret.withUnsafeBytes { Array($0) } }
+        let index = try program.withStore { (store) throws(VaultError) in store.slot.keys.index.withUnsafeBytes { Array($0) } }
+        locked.append(Locked(version: version, opener: opener, index: index, kept: kept))
+        if locked.count > 2 { locked.removeFirst() }
+    }
+
+    // MARK: items
+
+    /// Some changes of items, in one commit.
+    private func transaction(_ owner: Int) throws {
+        let isLater = numbers.chance(6)
+        let changes = numbers.chance(2) ? 1 : 1 + numbers.below(4)
+        var next = model
+        var lines: [String] = []
+        let remnants = try owners[owner].transaction { (transaction) throws(VaultError) in
+            transaction.narrowing = isLater ? .later : .atOnce
+            for _ in 0..<changes {
+                let before = transaction.remnants.count
+                let item = try change(transaction, owner, &next, &lines)
+                if transaction.remnants.count > before { next.tolerated.insert(item) }
+            }
+            return transaction.remnants
+        }
+        tell(lines.joined(separator: " and ") + (remnants.isEmpty ? "" : isLater ? ", later" : ", at once"), owner)
+        model = next
+        if !isLater, !remnants.isEmpty { model.tolerated = [] }
+    }
+
+    /// One change of one item; returns its number.
+    private func change(
+        _ transaction: Transaction, _ owner: Int, _ next: inout ScopesModel, _ lines: inout [String]
+    ) throws(VaultError) -> Int {
+        let device = owner < 2 ? owner : nil
+        let opener = Opener(groups: nil, devices: device.map { [$0] } ?? [])
+        guard next.items.count >= 2, !numbers.chance(5) else { return try add(transaction, device, &next, &lines) }
+        let old = next.items[numbers.below(next.items.count)]
+        var new = old
+        // What is for another device, this owner can only remove or replace.
+        switch opener.opens(old.placement) ? numbers.below(8) : [0, 8].randomElement(using: &numbers) {
+        case 0:
+            lines.append("remove \(old.number)")
+            _ = try transaction.remove(old.key)
+            next.remove(old, version: version)
+            return old.number
+        case 1, 2:
+            new.secret = next.newMark("s", item: old.number)
+            if numbers.chance(2) { new.sealed = next.newMark("a", item: old.number) }
+            if numbers.chance(3) { new.placement = somePlacement(old.placement.group, device) }
+            var changes = AttributeChanges()
+            if let sealed = new.sealed { changes = AttributeChanges(set: ["sealed:mark": sealed]) }
+            lines.append("set \(old.number) \(new.placement.accessibility.name)")
+            try transaction.set(
+                old.key, secret: Secret(bytes: Array(new.secret.utf8)), attributes: changes, accessibility: new.placement.accessibility)
+        case 3:
+            new.label = next.newMark("l", item: old.number)
+            lines.append("label \(old.number)")
+            try transaction.update(old.key, attributes: AttributeChanges(set: ["label": new.label]))
+        case 4, 5:
+            new.placement = somePlacement(old.placement.group, device)
+            lines.append("update \(old.number) \(new.placement.accessibility.name)")
+            try transaction.update(old.key, accessibility: new.placement.accessibility)
+            if new.placement.accessibility == old.placement.accessibility { new.placement = old.placement }
+        case 6, 7:
+            let group = Self.groups[numbers.below(Self.groups.count)]
+            new.placement.group = group
+            new.key = try .genericPassword(service: "item", account: "\(next.newNumber())", group: group)
+            lines.append("move \(old.number) to '\(group)'")
+            try transaction.move(old.key, to: new.key)
+        default:
+            // Nothing of it can be read for that.
+            guard old.sealed == nil, device != nil || !old.placement.accessibility.isThisDeviceOnly else {
+                return try add(transaction, device, &next, &lines)
+            }
+            new.secret = next.newMark("s", item: old.number)
+            if old.placement.device != nil { new.placement.device = device }
+            lines.append("replace \(old.number)")
+            try transaction.set(old.key, secret: Secret(bytes: Array(new.secret.utf8)))
+        }
+        next.put(new, version: version)
+        return old.number
+    }
+
+    private func add(
+        _ transaction: Transaction, _ device: Int?, _ next: inout ScopesModel, _ lines: inout [String]
+    ) throws(VaultError) -> Int {
+        let number = next.newNumber()
+        let group = Self.groups[numbers.below(Self.groups.count)]
+        let placement = somePlacement(group, device)
+        let sealed = numbers.chance(3) ? next.newMark("a", item: number) : nil
+        let item = ScopesModel.Item(
+            number: number, key: try .genericPassword(service: "item", account: "\(number)", group: group), placement: placement,
+            secret: next.newMark("s", item: number), sealed: sealed, label: next.newMark("l", item: number))
+        var attributes: Attributes = ["label": item.label]
+        if let sealed { attributes["sealed:mark"] = Array(sealed.utf8) }
+        lines.append("add \(number) to '\(group)' \(placement.accessibility.name)")
+        try transaction.add(
+            item.key, secret: Secret(bytes: Array(item.secret.utf8)), attributes: attributes, accessibility: placement.accessibility)
+        next.put(item, version: version)
+        return number
+    }
+
+    private func somePlacement(_ group: String, _ device: Int?) -> Placement {
+        let all = Accessibility.allCases.filter { device != nil || !$0.isThisDeviceOnly }
+        let accessibility = all[numbers.below(all.count)]
+        return Placement(group: group, accessibility: accessibility, device: accessibility.isThisDeviceOnly ? device : nil)
+    }
+}
