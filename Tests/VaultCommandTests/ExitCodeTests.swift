@@ -138,7 +138,7 @@ struct ExitCodeTests {
     func topics() throws {
         let sandbox = try Sandbox()
         let codes = try sandbox.ok("help", "exit-codes").output
-        for code in [0, 1, 2, 64, 65, 66, 69, 70, 73, 74, 75, 77, 78, 130] { #expect(codes.contains("\n  \(code) ")) }
+        for code in [0, 1, 2, 3, 64, 65, 66, 69, 70, 73, 74, 75, 77, 78, 130] { #expect(codes.contains("\n  \(code) ")) }
         let variables = try sandbox.ok("help", "environment").output
         for name in ["VAULTFMT_VAULT", "VAULTFMT_PASSPHRASE_FILE", "VAULTFMT_KEY_FILE", "XDG_STATE_HOME", "NO_COLOR"] {
             #expect(variables.contains(name))

@@ -156,7 +156,8 @@ struct VaultTests {
         let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
         bytes[record.lowerBound + 100] ^= 1
         try sandbox.write("test.vault", bytes)
-        let run = try sandbox.ok("salvage", sandbox.vault, "--output", sandbox.path("new.vault"), "--kdf", "testing")
+        let run = try sandbox.run("salvage", sandbox.vault, "--output", sandbox.path("new.vault"), "--kdf", "testing")
+        #expect(run.status == 3, "D10: done, but something is missing")
         #expect(run.error.contains("recovered 2 items"), "\(run.error)")
         #expect(run.error.contains("lost"))
         #expect(try sandbox.read("test.vault") == bytes)

@@ -15,7 +15,8 @@ final class Conversation {
 
     /// A Python program of this repository that uses the reference implementation, started in the repository's folder.
     convenience init(reference program: String) throws {
-        let line = "p=.python/bin/python; [ -x $p ] || p=python3; exec $p \(program)"
+        // The second is where a copy of the tree with planted bugs finds it.
+        let line = "for p in .python/bin/python ../../.python/bin/python python3; do [ ! -x $p ] || break; done; exec $p \(program)"
         let path = "PATH=" + (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin")
         try self.init(
             "/bin/sh", ["sh", "-c", line], environment: [path, "PYTHONPATH=Spec/reference", "PYTHONDONTWRITEBYTECODE=1"], directory: ".")

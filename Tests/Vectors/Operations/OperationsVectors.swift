@@ -66,9 +66,9 @@ enum OperationsVectors {
             "slot-added", "R-2.4, R-3.12", "add-again", ["add-slot \(Hex.encode([7].times(32))) \(hex("second"))"],
             "A slot more: another header, the same body, one commit more.")
         add(
-            "slot-scoped", "R-3.13, R-3.14", "groups",
+            "slot-scoped", "R-3.13, R-3.14, R-7.16", "groups",
             ["add-slot \(Hex.encode(Bases.scopedKey)) \(hex("builder")) \(hex("web")) \(hex("ci"))"],
-            "A scoped slot: its groups in the order of their numbers.")
+            "A scoped slot, under new keys: its groups in the order of their numbers.")
         add(
             "slot-scoped-removed", "R-7.16", "slot-scoped", ["remove-slot \(hex("builder"))"],
             "It is removed: new epoch, group and compartment keys, and its records resealed.")

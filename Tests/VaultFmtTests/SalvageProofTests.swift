@@ -1,0 +1,149 @@
+import Testing
+import VaultBytes
+import VaultCrypto
+import VaultStore
+
+@testable import VaultFmt
+
+/// What the holder of a scoped slot puts into a file is not an owner's, and salvaging says so (S3).
+@Suite("Salvaging what a scoped slot's holder could have made")
+struct SalvageProofTests {
+    private let work: ItemKey
+    private let home: ItemKey
+
+    init() throws {
+        work = try .genericPassword(service: "s", account: "work", group: "work")
+        home = try .genericPassword(service: "s", account: "home", group: "home")
+    }
+
+    private func salvage(_ path: String, _ folder: Folder, takesUnproven: Bool = false) throws -> (Vault, SalvageReport) {
+        let new = folder.file("new.vault")
+        if folder.names.contains("new.vault") { try remove(new) }
+        let report = try Vault.salvage(
+            path, factors: try Fast.rawKey(), to: new, newFactors: try Fast.rawKey(3), takesUnproven: takesUnproven)
+        let vault = try Fast.openWritable(new, try Fast.rawKey(3))
+        #expect(try vault.verify().isSound)
+        #expect(try vault.allItems().count == report.recovered)
+        return (vault, report)
+    }
+
+    /// A vault whose group "work" is granted, and in which both items were changed since.
+    private func sample(_ path: String) throws -> Vault {
+        let owner = try Fast.create(path)
+        for key in [work, home] { try owner.put(key, "old") }
+        _ = try owner.addSlot(try Fast.rawKey(9), grantedGroups: ["work"])
+        for key in [home, work] { try owner.put(key, "new") }
+        return owner
+    }
+
+    private func flip(_ offset: UInt64, _ path: String) throws {
+        var bytes = try contents(path)
+        bytes[Int(offset)] ^= 1
+        try write(bytes, path)
+    }
+
+    /// What the slot's holder adds to the file: a newer record of an item, and a leaf that names it.
+    private func forge(_ path: String) throws {
+        let scoped = try Fast.openWritable(path, try Fast.rawKey(9))
+        let end = UInt64(try contents(path).count)
+        try scoped.withCore { (core) throws(VaultError) in
+            let store = core.store
+            guard let (page, index) = try store.tree.find(work.bytes), let item = try core.find(work),
+                let compartment = core.view.compartment(item.entry.compartment)
+            else { throw VaultError(.noSuchItem, "there is no item to be forged") }
+            let appender = Appender(file: store.file, sealing: store.sealing, start: end)
+            var entry = item.entry
+            entry.revision += 1 << 20
+            entry.recordRevision = entry.revision
+            entry.record = try RecordCodec.append(
+                work, Secret(text: "forged"), Attributes(), entry.identity,
+                compartmentKey: try core.compartments.key(compartment, core.context).secret, locatorKey: store.slot.keys.locator,
+                to: appender, store.sealing)
+            let old = try ItemCodec.decode(page, index)
+            let value = LeafEntry(page: page, index: index, item: old).value(with: entry, insteadOf: old)
+            let bytes = page.bytes
+            let body = page.layout.replacing(index, with: value, in: bytes.span).body
+            _ = try appender.append(body, as: .page, .page, key: store.slot.keys.index)
+            try appender.flush()
+        }
+    }
+
+    @Test("S3: with a page of the index damaged, takes an owner's older state, and names a forged newer one", arguments: [false, true])
+    func forgedLeaf(takesUnproven: Bool) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let owner = try sample(path)
+        let root = try #require(try owner.withCore { (core) throws(VaultError) in core.store.state.commit.root?.ref })
+        try forge(path)
+        try flip(root.offset + 60, path)
+        let (vault, report) = try salvage(path, folder, takesUnproven: takesUnproven)
+        #expect(report.unproven == [work] && !report.isComplete)
+        // The state before the newest has the newest of the other item: its page is dead, and whole.
+        #expect(try vault.text(home) == "new")
+        #expect(try vault.text(work) == (takesUnproven ? "forged" : "old"))
+    }
+
+    @Test("S3: without any index, takes records of groups that no scoped slot opens, and names the others")
+    func onlyRecords() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        _ = try sample(path)
+        try forge(path)
+        var bytes = try contents(path)
+        for frame in try frames(bytes) where frame.type == .page { bytes[frame.range.lowerBound + 60] ^= 1 }
+        try write(bytes, path)
+        let (proven, report) = try salvage(path, folder)
+        #expect(report.recovered == 1)
+        #expect(try proven.text(home) == "new")
+        #expect(report.unproven == [work] && report.withoutIndex == [home] && report.lost.isEmpty)
+        let (all, _) = try salvage(path, folder, takesUnproven: true)
+        #expect(try all.text(home) == "new")
+        #expect(try all.text(work) == "forged")
+    }
+
+    @Test("S3: in the place of a damaged record, an older one that anybody could have made is named, and left out")
+    func damagedRecord() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let owner = try sample(path)
+        try owner.put(home, "newest")
+        let offsets = try [work, home].map { try #require(try owner.item($0)).entry.record.offset }
+        for offset in offsets { try flip(offset + 100, path) }
+        let (vault, report) = try salvage(path, folder)
+        #expect(try vault.item(work) == nil)
+        #expect(try vault.text(home) == "new")
+        #expect(report.lost.map(\.key) == [work] && report.unproven == [work] && report.older == [home])
+        let (all, _) = try salvage(path, folder, takesUnproven: true)
+        #expect(try all.text(work) == "old")
+    }
+
+    @Test("S3: a header without scoped slots, put before a body that has one, proves nothing")
+    func otherHeader() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let owner = try sample(path)
+        let before = try contents(path)
+        try owner.removeSlot(try owner.slots()[1].id)
+        let header = try contents(path).prefix(4096)
+        try write(before, path)
+        try forge(path)
+        var bytes = try contents(path)
+        // The old epoch's id, so that the body opens; the MACs are then wrong.
+        bytes.replaceSubrange(64..<4096, with: header[64..<4096])
+        for frame in try frames(bytes) where frame.type == .page { bytes[frame.range.lowerBound + 60] ^= 1 }
+        try write(bytes, path)
+        let (vault, report) = try salvage(path, folder)
+        #expect(report.unproven == [home, work] && report.recovered == 0)
+        #expect(try vault.allItems().isEmpty)
+    }
+
+    @Test("a sound vault with a scoped slot is salvaged whole, and all of it is proven")
+    func sound() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let dump = try sample(path).dump()
+        let (vault, report) = try salvage(path, folder)
+        #expect(report.isComplete && report.unproven.isEmpty)
+        #expect(try vault.dump() == dump)
+    }
+}
