@@ -9,7 +9,7 @@ extension Part {
     ) { run in
         let totals = Mutex(ScopesTotals())
         let attackers = AttackerPool()
-        run.parallel(run.isLong ? 5000 : 150) { number in
+        run.parallel(run.isLong ? 5000 : 200) { number in
             try attackers.lend { attacker in
                 let sequence = try ScopesSequence(run.numbers(UInt64(number) + 1), attacker)
                 do { try sequence.run(steps: 18) } catch {

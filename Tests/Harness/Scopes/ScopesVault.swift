@@ -6,7 +6,7 @@ internal import VaultStore
 
 /// A vault in memory with owners on two devices and one without, and scoped slots; and the model of what it holds.
 final class ScopesVault {
-    /// A scoped slot, and the raw key that opened it in each version of the file.
+    /// A scoped slot, and the raw keys that opened it, each from a version on.
     struct Slot: CustomStringConvertible {
         var id: SlotID
         let groups: Set<String>
@@ -14,8 +14,10 @@ final class ScopesVault {
         var until: Int?
         var rawKeys: [(version: Int, rawKey: [UInt8])]
 
-        /// What opened it in every version up to one in which keys may have changed.
-        func keys(until version: Int) -> [(version: Int, rawKey: [UInt8])] { rawKeys.filter { $0.version <= version } }
+        /// What opened it in every version up to this one.
+        func keys(until version: Int) -> [(version: Int, rawKey: [UInt8])] {
+            (since...version).compactMap { version in rawKeys.last { $0.version <= version }.map { (version, $0.rawKey) } }
+        }
 
         var description: String { "slot \(groups.sorted()) from version \(since)" }
     }
@@ -97,17 +99,6 @@ final class ScopesVault {
 
     private func tell(_ what: String, _ owner: Int? = nil) { story.append("\(version): \(owner.map { "owner \($0) " } ?? "")\(what)") }
 
-    /// Keys of all scoped slots and of what was left until now are others, or gone.
-    private func rebuilt() {
-        model.tolerated = []
-        for index in slots.indices { noteKey(index) }
-    }
-
-    private func noteKey(_ index: Int) {
-        guard let key = slots[index].rawKeys.last?.rawKey else { return }
-        slots[index].rawKeys.append((version, key))
-    }
-
     private func grant(_ owner: Int) throws {
         guard slots.count < 4 else { return try transaction(owner) }
         var groups = Set(Self.groups.filter { _ in numbers.chance(2) })
@@ -115,7 +106,7 @@ final class ScopesVault {
         let rawKey = newRawKey()
         tell("grants \(groups.sorted())", owner)
         let id = try owners[owner].addSlot(try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true)
-        rebuilt()
+        model.tolerated = []
         slots.append(Slot(id: id, groups: groups, since: version, rawKeys: [(version, rawKey)]))
     }
 
@@ -124,7 +115,7 @@ final class ScopesVault {
         var slot = slots.remove(at: numbers.below(slots.count))
         tell("removes \(slot)", owner)
         try owners[owner].removeSlot(slot.id)
-        rebuilt()
+        model.tolerated = []
         slot.until = version
         removedSlots.append(slot)
     }
@@ -165,7 +156,7 @@ final class ScopesVault {
         guard ids.count == kept.count else { throw Wrong("\(ids.count) slots after the rotation, not \(kept.count)") }
         for index in kept.indices { kept[index].id = ids[index] }
         slots = kept
-        rebuilt()
+        model.tolerated = []
         // The other owners' handles have keys that are gone.
         for other in owners {
             other.lock()

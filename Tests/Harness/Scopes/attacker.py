@@ -195,9 +195,10 @@ class Attacker:
     def attack(self, names: str, *rest: str) -> str:
         files = [self.files[name] for name in names.split(",")]
         held = self.held(*rest)
-        # A key of one file may open what another file has.
+        # Whoever opened a slot of a file had its keyrings, too; and a key of one file may open what another has.
+        known = {name: self.files[name] for name in [*names.split(","), *(number for number, _ in listed(rest[0]))]}
         for _ in range(2):
-            for file in files:
+            for file in known.values():
                 unwrap(file, held)
         keys = held.all
         words = []

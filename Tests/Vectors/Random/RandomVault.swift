@@ -125,18 +125,29 @@ struct RandomVault {
 
     private mutating func addSlot(_ vault: Vault) throws {
         guard ways.count < 4 else { return }
-        let request = chance.factors()
+        let request = newFactors()
         let isFull = chance.isIn(percent: 40)
         let granted = groups.shuffled(using: &chance).prefix(chance.number(0...groups.count))
         let slot = try vault.addSlot(
             try request.factors(), cost: chance.cost(), name: chance.text(0, 3), grantedGroups: isFull ? nil : Array(Set(granted)),
-            allowWeak: true)
+            createsGroups: true, allowWeak: true)
         ways.append(Way(request: request, slot: slot, isFull: isFull))
+    }
+
+    /// Factors that open no slot so far: others are refused.
+    private mutating func newFactors() -> CheckRequest {
+        while true {
+            let request = chance.factors()
+            let isKnown = ways.map(\.request).contains { known in
+                known.passphrase == request.passphrase && known.keyFile == request.keyFile && known.rawKey == request.rawKey
+            }
+            if !isKnown { return request }
+        }
     }
 
     private mutating func changeFactors(_ vault: Vault) throws {
         let index = chance.number(0...ways.count - 1)
-        ways[index].request = chance.factors()
+        ways[index].request = newFactors()
         let old = Set(ways.map(\.slot))
         try vault.changeFactors(of: ways[index].slot, to: try ways[index].request.factors(), cost: chance.cost(), allowWeak: true)
         for slot in try vault.slots().map(\.id) where !old.contains(slot) { ways[index].slot = slot }

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+@Suite("Scoped slots at the command")
+struct ScopeTests {
+    private func sandbox() throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "deploy", "--group", "ci", input: "first".utf8)
+        try sandbox.ok("set", "other", "--group", "home", input: "other".utf8)
+        return sandbox
+    }
+
+    private func key(_ sandbox: Sandbox, _ byte: UInt8 = 7) throws -> String {
+        try sandbox.write("raw-\(byte)", [UInt8](repeating: byte, count: 32))
+    }
+
+    @Test("S5: --grant-group of a group that is not there is refused, with those that are; --create-group makes it")
+    func unknownGroup() throws {
+        let sandbox = try sandbox()
+        let key = try key(sandbox)
+        let before = try sandbox.read("test.vault")
+        let run = try sandbox.fails(1, "no access group 'c1'", "slot", "add", "--new-raw-key-file", key, "--grant-group", "c1")
+        #expect(run.error.contains("'ci'") && run.error.contains("--create-group"))
+        #expect(try sandbox.read("test.vault") == before)
+        try sandbox.fails(64, "--grant-group", "slot", "add", "--new-raw-key-file", key, "--create-group")
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci", "--grant-group", "later", "--create-group")
+        #expect(try sandbox.ok("slot", "list").output.contains("ci, later"))
+    }
+
+    @Test("S5: factors that open a slot already are refused, and the slot is named")
+    func sameFactors() throws {
+        let sandbox = try sandbox()
+        let key = try key(sandbox)
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci", "--name", "runner")
+        let before = try sandbox.read("test.vault")
+        try sandbox.fails(64, "\"runner\"", "slot", "add", "--new-raw-key-file", key, "--name", "full")
+        sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = sandbox.environment["VAULTFMT_PASSPHRASE"]
+        try sandbox.fails(64, "open the full slot", "slot", "add", "--kdf", "testing")
+        #expect(try sandbox.read("test.vault") == before)
+    }
+
+    @Test("S1: the help of --grant-group says that its holder lists all names, and that secrets it could read should be changed")
+    func help() throws {
+        let words = try Sandbox().ok("slot", "add", "--help").output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(words.contains("the names, labels and dates of every item"))
+        #expect(words.contains("change the secret itself"))
+    }
+
+    @Test("S1, S2: what becomes stricter leaves nothing in the file; with --later, the command says what stays readable, and for whom")
+    func later() throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key(sandbox), "--grant-group", "ci")
+        func records() throws -> Int {
+            let bytes = try sandbox.read("test.vault")
+            return bytes.indices.dropLast(4).count { bytes[$0..<$0 + 4].elementsEqual("vREC".utf8) }
+        }
+        #expect(try records() == 2)
+        var run = try sandbox.ok("move", "deploy", "--to-group", "home", "--later")
+        #expect(run.error.contains("an old record of") && run.error.contains("with the slots of the group 'ci'"))
+        #expect(run.error.contains("'vaultfmt compact'"))
+        #expect(try records() == 3)
+        run = try sandbox.ok("update", "other", "--accessible", "always", "--later")
+        #expect(!run.error.contains("old record"))
+        run = try sandbox.ok("update", "other", "--accessible", "when-unlocked", "--later")
+        #expect(run.error.contains("while the vault is locked"))
+        run = try sandbox.ok("set", "other", "--accessible", "when-unlocked-this-device-only", "--later", input: "new".utf8)
+        #expect(run.error.contains("on other devices"))
+        #expect(try records() == 6)
+        try sandbox.ok("update", "other", "--accessible", "always")
+        run = try sandbox.ok("update", "other", "--accessible", "when-unlocked")
+        #expect(try records() == 2 && !run.error.contains("old record"))
+        #expect(try sandbox.ok("get", "deploy").output == "first")
+    }
+
+    @Test("S3: salvage leaves out what is not proven to be an owner's, names it, and ends with 3; --include-unproven takes it")
+    func salvage() throws {
+        let sandbox = try sandbox()
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key(sandbox), "--grant-group", "ci")
+        try sandbox.ok("set", "deploy", input: "second".utf8)
+        try sandbox.ok("set", "other", input: "second".utf8)
+        var bytes = try sandbox.read("test.vault")
+        let records = bytes.indices.dropLast(4).filter { bytes[$0..<$0 + 4].elementsEqual("vREC".utf8) }
+        // The last but one is the newest record of "deploy".
+        bytes[try #require(records.dropLast().last) + 100] ^= 1
+        try sandbox.write("test.vault", bytes)
+        var run = try sandbox.fails(3, "not proven", "salvage", sandbox.vault, "--output", sandbox.path("new.vault"), "--kdf", "testing")
+        #expect(
+            run.error.contains("not proven to be an owner's, left out: generic-password 'deploy'") && run.error.contains("recovered 1 "))
+        run = try sandbox.fails(
+            3, "not proven", "salvage", sandbox.vault, "--output", sandbox.path("all.vault"), "--kdf", "testing", "--include-unproven")
+        #expect(run.error.contains("taken: generic-password 'deploy'"))
+        #expect(try sandbox.ok("get", "deploy", "-f", sandbox.path("all.vault")).output == "first")
+    }
+}
