@@ -139,7 +139,8 @@ let package = Package(
                 "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Tests/Harness", exclude: ["Clients/run", "Clients/smtp_server.py", "Scopes/attacker.py", "Terminal/recording_server.py"],
+            path: "Tests/Harness",
+            exclude: ["Clients/run", "Clients/smtp_server.py", "Scopes/attacker.py", "Terminal/recording_server.py"],
             swiftSettings: settings),
 
         // The README's example, which a test builds and runs.

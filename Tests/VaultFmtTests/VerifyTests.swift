@@ -60,7 +60,7 @@ struct VerifyTests {
             try write(damaged, path)
             let vault: Vault
             do { vault = try Fast.open(path, writable: false) } catch let error as VaultError {
-                #expect([.authenticationFailed, .structureInvalid].contains(error.code), "\(error)")
+                #expect([.authenticationFailed, .structureInvalid, .tampered].contains(error.code), "\(error)")
                 refused += 1
                 continue
             }
