@@ -1,10 +1,12 @@
 internal import VaultBytes
 
-/// What becomes of the records that a transaction leaves behind where an item moves out of a group that a scoped slot opens, gets a stricter
-/// accessibility, or is for this device only from now on: until the vault is compacted, they open with fewer rights than the item asks for.
+/// What becomes of the records that a transaction leaves behind where an item moves out of a group that a scoped slot
+/// opens, gets a stricter accessibility, or is for this device only from now on: until the vault is compacted, they
+/// open with fewer rights than the item asks for.
 public enum Narrowing: Sendable, Hashable {
-    /// The vault is compacted in the same commit: all of it or nothing happens, and no such record is left in the file. It costs rewriting the file, and
-    /// throws `cannotReplace` where that is not possible, `noSpace` where there is no room for it.
+    /// The vault is compacted in the same commit: all of it or nothing happens, and no such record is left in the file.
+    /// It costs rewriting the file, and throws `cannotReplace` where that is not possible, `noSpace` where there is no
+    /// room for it.
     case atOnce
     /// They stay until the vault is compacted.
     case later
@@ -14,7 +16,8 @@ public enum Narrowing: Sendable, Hashable {
 public struct Remnant: Sendable, Hashable {
     /// The item, as it is named now.
     public let key: ItemKey
-    /// The access group whose scoped slots open the record, and do not all open the item; nil if the item is still readable for them all.
+    /// The access group whose scoped slots open the record, and do not all open the item; nil if the item is still
+    /// readable for them all.
     public let group: String?
     /// Whether programs that have locked the vault, and keep keys, open the record and not the item.
     public let isOpenWhenLocked: Bool
@@ -47,5 +50,7 @@ struct SlotGrants {
     }
 
     /// How many slots open one group, and not the other.
-    func count(with group: UInt32, without other: UInt32) -> Int { groups.count { $0.contains(group) && !$0.contains(other) } }
+    func count(with group: UInt32, without other: UInt32) -> Int {
+        groups.count { $0.contains(group) && !$0.contains(other) }
+    }
 }

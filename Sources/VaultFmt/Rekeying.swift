@@ -1,7 +1,8 @@
 internal import VaultBytes
 
-/// New index and MAC keys, and new keys of some groups, in a rewritten file: what granting groups to a slot takes, and removing one that
-/// had them. So the slot's holder opens neither what was written before, nor what comes after.
+/// New index and MAC keys, and new keys of some groups, in a rewritten file: what granting groups to a slot takes, and
+/// removing one that had them. So the slot's holder opens neither what was written before, nor what comes
+/// after.
 private struct NewEpoch: ~Copyable {
     private let core: VaultCore
     var header: Header
@@ -28,7 +29,8 @@ private struct NewEpoch: ~Copyable {
         if let new { header.slots.append(new) }
         try Rebuild.run(
             Rebuild.Plan(
-                header: header, keys: keys, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), keyring: rekeying.keyring,
+                header: header, keys: keys, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(),
+                keyring: rekeying.keyring,
                 newKeys: rekeying.newKeys, hasNewIndex: true), core)
     }
 }
@@ -46,7 +48,8 @@ enum ScopedRemoval {
     }
 }
 
-/// Adding a scoped slot: what it is granted gets new keys first, so that it opens nothing that was moved out, replaced or removed before.
+/// Adding a scoped slot: what it is granted gets new keys first, so that it opens nothing that was moved out, replaced
+/// or removed before.
 struct ScopedGrant {
     private let core: VaultCore
     private let names: [String]
@@ -79,7 +82,9 @@ struct ScopedGrant {
             numbers.insert(try rekeying.addGroup(name, epoch.keys))
         }
         try rekeying.replace(groups: numbers, epoch.keys)
-        let grants = try SlotEditing.grants(numbers.sorted(), core) { (number) throws(VaultError) in try rekeying.groupKey(number) }
+        let grants = try SlotEditing.grants(numbers.sorted(), core) { (number) throws(VaultError) in
+            try rekeying.groupKey(number)
+        }
         let (slot, _) = try SlotEditing.scopedSlot(
             epoch.keys, grants: grants, factors, cost: cost, name: name, vault: store.vault, store.random)
         try epoch.finish(rekeying, adding: slot)
@@ -122,7 +127,8 @@ struct Rekeying {
         _ number: UInt32, _ name: String, _ key: borrowing Secret, _ keys: borrowing VaultKeys
     ) throws(VaultError) -> Keyring.Group {
         switch keys.owner {
-        case .some(let owner): return Wrapping.wrap(group: number, name, key, owner, core.store.vault, core.store.random)
+        case .some(let owner):
+            return Wrapping.wrap(group: number, name, key, owner, core.store.vault, core.store.random)
         case .none: throw VaultError(.notPermitted, "only an owner can do this")
         }
     }
@@ -171,12 +177,14 @@ struct Rekeying {
             return SecretBox(same)
         }
         SlotSeal.seal(
-            SlotPayload(keys, grants: grants), into: &slot, wrappingKey: part.wrappingKey.secret, vault: store.vault, store.random)
+            SlotPayload(keys, grants: grants), into: &slot, wrappingKey: part.wrappingKey.secret, vault: store.vault,
+            store.random)
     }
 }
 
 extension Keyring {
-    /// Takes the number for a new group. Throws `limitExceeded` for a name of more than 4096 bytes, and beyond 1024 groups.
+    /// Takes the number for a new group. Throws `limitExceeded` for a name of more than 4096 bytes, and beyond 1024
+    /// groups.
     mutating func numberForGroup(named name: String) throws(VaultError) -> UInt32 {
         guard name.utf8.count <= Format.Limit.field else {
             throw VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")

@@ -52,7 +52,8 @@ package final class CommitCodec: Sendable {
         let isOwner = macs.owner == nil || Bytes32(Array(bytes[32...])) == macs.owner
         guard isReader else { throw VaultError(.authenticationFailed, "a commit does not authenticate: damaged or altered", at: offset) }
         guard isOwner else {
-            throw VaultError(.tampered, "a commit was not made by an owner of this vault: made with a scoped slot's keys, or damaged", at: offset)
+            throw VaultError(
+                .tampered, "a commit was not made by an owner of this vault: made with a scoped slot's keys, or damaged", at: offset)
         }
     }
 

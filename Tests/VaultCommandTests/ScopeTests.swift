@@ -19,11 +19,13 @@ struct ScopeTests {
         let sandbox = try sandbox()
         let key = try key(sandbox)
         let before = try sandbox.read("test.vault")
-        let run = try sandbox.fails(1, "no access group 'c1'", "slot", "add", "--new-raw-key-file", key, "--grant-group", "c1")
+        let run = try sandbox.fails(
+            1, "no access group 'c1'", "slot", "add", "--new-raw-key-file", key, "--grant-group", "c1")
         #expect(run.error.contains("'ci'") && run.error.contains("--create-group"))
         #expect(try sandbox.read("test.vault") == before)
         try sandbox.fails(64, "--grant-group", "slot", "add", "--new-raw-key-file", key, "--create-group")
-        try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci", "--grant-group", "later", "--create-group")
+        try sandbox.ok(
+            "slot", "add", "--new-raw-key-file", key, "--grant-group", "ci", "--grant-group", "later", "--create-group")
         #expect(try sandbox.ok("slot", "list").output.contains("ci, later"))
     }
 
@@ -39,14 +41,19 @@ struct ScopeTests {
         #expect(try sandbox.read("test.vault") == before)
     }
 
-    @Test("S1: the help of --grant-group says that its holder lists all names, and that secrets it could read should be changed")
+    @Test(
+        "S1: the help of --grant-group says that its holder lists all names, and that secrets it could read should be changed"
+    )
     func help() throws {
-        let words = try Sandbox().ok("slot", "add", "--help").output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let words = try Sandbox().ok("slot", "add", "--help").output.split(whereSeparator: \.isWhitespace).joined(
+            separator: " ")
         #expect(words.contains("the names, labels and dates of every item"))
         #expect(words.contains("change the secret itself"))
     }
 
-    @Test("S1, S2: what becomes stricter leaves nothing in the file; with --later, the command says what stays readable, and for whom")
+    @Test(
+        "S1, S2: what becomes stricter leaves nothing in the file; with --later, the command says what stays readable, and for whom"
+    )
     func later() throws {
         let sandbox = try sandbox()
         try sandbox.ok("slot", "add", "--new-raw-key-file", key(sandbox), "--grant-group", "ci")
@@ -63,7 +70,8 @@ struct ScopeTests {
         #expect(!run.error.contains("old record"))
         run = try sandbox.ok("update", "other", "--accessible", "when-unlocked", "--later")
         #expect(run.error.contains("while the vault is locked"))
-        run = try sandbox.ok("set", "other", "--accessible", "when-unlocked-this-device-only", "--later", input: "new".utf8)
+        run = try sandbox.ok(
+            "set", "other", "--accessible", "when-unlocked-this-device-only", "--later", input: "new".utf8)
         #expect(run.error.contains("on other devices"))
         #expect(try records() == 6)
         try sandbox.ok("update", "other", "--accessible", "always")
@@ -72,7 +80,9 @@ struct ScopeTests {
         #expect(try sandbox.ok("get", "deploy").output == "first")
     }
 
-    @Test("S3: salvage leaves out what is not proven to be an owner's, names it, and ends with 3; --include-unproven takes it")
+    @Test(
+        "S3: salvage leaves out what is not proven to be an owner's, names it, and ends with 3; --include-unproven takes it"
+    )
     func salvage() throws {
         let sandbox = try sandbox()
         try sandbox.ok("slot", "add", "--new-raw-key-file", key(sandbox), "--grant-group", "ci")
@@ -83,11 +93,14 @@ struct ScopeTests {
         // The last but one is the newest record of "deploy".
         bytes[try #require(records.dropLast().last) + 100] ^= 1
         try sandbox.write("test.vault", bytes)
-        var run = try sandbox.fails(3, "not proven", "salvage", sandbox.vault, "--output", sandbox.path("new.vault"), "--kdf", "testing")
+        var run = try sandbox.fails(
+            3, "not proven", "salvage", sandbox.vault, "--output", sandbox.path("new.vault"), "--kdf", "testing")
         #expect(
-            run.error.contains("not proven to be an owner's, left out: generic-password 'deploy'") && run.error.contains("recovered 1 "))
+            run.error.contains("not proven to be an owner's, left out: generic-password 'deploy'")
+                && run.error.contains("recovered 1 "))
         run = try sandbox.fails(
-            3, "not proven", "salvage", sandbox.vault, "--output", sandbox.path("all.vault"), "--kdf", "testing", "--include-unproven")
+            3, "not proven", "salvage", sandbox.vault, "--output", sandbox.path("all.vault"), "--kdf", "testing",
+            "--include-unproven")
         #expect(run.error.contains("taken: generic-password 'deploy'"))
         #expect(try sandbox.ok("get", "deploy", "-f", sandbox.path("all.vault")).output == "first")
     }

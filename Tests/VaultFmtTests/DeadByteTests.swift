@@ -20,13 +20,17 @@ struct DeadByteTests {
         try .genericPassword(service: key.service ?? "", account: key.account ?? "", group: group)
     }
 
-    @Test("S1: a group's newcomer opens nothing that left it before: moved out, replaced or removed, in this file or in older ones")
+    @Test(
+        "S1: a group's newcomer opens nothing that left it before: moved out, replaced or removed, in this file or in older ones"
+    )
     func newcomer() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let owner = try Fast.create(path)
         var older: [[UInt8]] = []
-        for (key, secret) in [(first, "moved out"), (second, "replaced"), (third, "removed")] { try owner.put(key, secret) }
+        for (key, secret) in [(first, "moved out"), (second, "replaced"), (third, "removed")] {
+            try owner.put(key, secret)
+        }
         older.append(try contents(path))
         try owner.move(first, to: moved(first, to: "admin"))
         try owner.put(second, "now")
@@ -122,7 +126,9 @@ struct DeadByteTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let owner = try Fast.create(path, device: .random())
-        for key in [first, second, third] { try owner.add(key, secret: Secret(text: key.account ?? ""), accessibility: .always) }
+        for key in [first, second, third] {
+            try owner.add(key, secret: Secret(text: key.account ?? ""), accessibility: .always)
+        }
         _ = try owner.addSlot(try Fast.rawKey(9), grantedGroups: ["ci"])
         let reader = try RawReader(try Fast.openWritable(path, try Fast.rawKey(9)))
         let admin = try moved(first, to: "admin")
@@ -174,7 +180,9 @@ struct DeadByteTests {
         let reader = try RawReader(try Fast.openWritable(path, try Fast.rawKey(9)))
         let anchor = owner.anchor
         try owner.transaction { (transaction) throws(VaultError) in
-            for number in 0..<100 { try transaction.set(try password("other", "\(number)"), secret: Secret(text: "changed")) }
+            for number in 0..<100 {
+                try transaction.set(try password("other", "\(number)"), secret: Secret(text: "changed"))
+            }
             try transaction.set(first, secret: Secret(text: "never committed"))
             try transaction.move(first, to: moved(first, to: "admin"))
             try transaction.set(second, secret: Secret(text: "second"))
@@ -215,7 +223,9 @@ struct DeadByteTests {
         #expect(try Fast.open(path).text(admin) == "first")
     }
 
-    @Test("S1: a slot's removal leaves others what they opened, and nothing of what was before their grant", arguments: [false, true])
+    @Test(
+        "S1: a slot's removal leaves others what they opened, and nothing of what was before their grant",
+        arguments: [false, true])
     func removal(isRotated: Bool) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")

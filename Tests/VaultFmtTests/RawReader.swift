@@ -4,7 +4,8 @@ import VaultStore
 
 @testable import VaultFmt
 
-/// An attacker who holds exactly what an open handle holds, and reads a raw file with it: every frame, live or dead, with every key.
+/// An attacker who holds exactly what an open handle holds, and reads a raw file with it: every frame, live or dead,
+/// with every key.
 struct RawReader {
     private let index: [UInt8]
     private let locator: [UInt8]
@@ -59,7 +60,8 @@ struct RawReader {
         do {
             try out.withUnsafeMutableBytes { out in
                 try part.withUnsafeBytes {
-                    try sealing.open($0, as: kind, at: UInt64(frame.range.lowerBound), key: Secret(bytes: index), into: out)
+                    try sealing.open(
+                        $0, as: kind, at: UInt64(frame.range.lowerBound), key: Secret(bytes: index), into: out)
                 }
             }
             return out

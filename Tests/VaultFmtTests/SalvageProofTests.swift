@@ -57,7 +57,8 @@ struct SalvageProofTests {
             entry.recordRevision = entry.revision
             entry.record = try RecordCodec.append(
                 work, Secret(text: "forged"), Attributes(), entry.identity,
-                compartmentKey: try core.compartments.key(compartment, core.context).secret, locatorKey: store.slot.keys.locator,
+                compartmentKey: try core.compartments.key(compartment, core.context).secret,
+                locatorKey: store.slot.keys.locator,
                 to: appender, store.sealing)
             let old = try ItemCodec.decode(page, index)
             let value = LeafEntry(page: page, index: index, item: old).value(with: entry, insteadOf: old)
@@ -68,7 +69,9 @@ struct SalvageProofTests {
         }
     }
 
-    @Test("S3: with a page of the index damaged, takes an owner's older state, and names a forged newer one", arguments: [false, true])
+    @Test(
+        "S3: with a page of the index damaged, takes an owner's older state, and names a forged newer one",
+        arguments: [false, true])
     func forgedLeaf(takesUnproven: Bool) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")

@@ -22,7 +22,8 @@ struct NarrowingOption: ParsableArguments {
         guard later else { return }
         for remnant in remnants {
             Terminal.warning(
-                "an old record of \(ItemText.summary(remnant.key)) can still be read \(remnant.readers) until 'vaultfmt compact'")
+                "an old record of \(ItemText.summary(remnant.key)) can still be read \(remnant.readers) until 'vaultfmt compact'"
+            )
         }
     }
 }

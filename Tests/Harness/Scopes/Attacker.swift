@@ -33,17 +33,23 @@ final class Attacker: Sendable {
 
     func attack(_ files: [Int], _ held: Held) throws -> Shown {
         let slots = held.slots.map { "\($0.version):\(Hex.encode($0.rawKey))" }
-        let devices = held.devices.sorted().map { ScopesDevice.parts($0) }.map { "\(Hex.encode($0.id)):\(Hex.encode($0.secret))" }
+        let devices = held.devices.sorted().map { ScopesDevice.parts($0) }.map {
+            "\(Hex.encode($0.id)):\(Hex.encode($0.secret))"
+        }
         let lists = [
             "slots=" + slots.joined(separator: ","), "index=" + (held.index.map(Hex.encode) ?? ""),
             "kept=" + held.kept.map(Hex.encode).joined(separator: ","), "devices=" + devices.joined(separator: ","),
         ]
         let answer = try ask("attack \(files.map(String.init).joined(separator: ",")) \(lists.joined(separator: " "))")
         let words = answer.split(separator: " ")
-        guard words.count == files.count + 1, let tries = Int(words[0]) else { throw Wrong("the attacker answers '\(answer)'") }
+        guard words.count == files.count + 1, let tries = Int(words[0]) else {
+            throw Wrong("the attacker answers '\(answer)'")
+        }
         var shown = Shown(tries: tries)
         for word in words.dropFirst() {
-            let lists = word.split(separator: "/", omittingEmptySubsequences: false).map { $0.split(separator: ",").map(String.init) }
+            let lists = word.split(separator: "/", omittingEmptySubsequences: false).map {
+                $0.split(separator: ",").map(String.init)
+            }
             guard lists.count == 2 else { throw Wrong("the attacker answers '\(answer)'") }
             shown.marks.formUnion(lists[0])
             shown.proven.formUnion(lists[1])

@@ -23,7 +23,8 @@ struct Opener: CustomStringConvertible {
     var description: String { "groups \(groups?.sorted().description ?? "all"), devices \(devices.sorted())" }
 }
 
-/// A text that stands nowhere else, in a secret, a sealed attribute or a label; and where it was live, from which version to which.
+/// A text that stands nowhere else, in a secret, a sealed attribute or a label; and where it was live, from which
+/// version to which.
 struct Mark: CustomStringConvertible {
     struct Stay {
         let placement: Placement
@@ -95,7 +96,8 @@ struct ScopesModel {
         items.removeAll { $0.number == item.number }
     }
 
-    /// What a transaction wrote and replaced itself was live in no version, and is in the file as of the one that it makes.
+    /// What a transaction wrote and replaced itself was live in no version, and is in the file as of the one that it
+    /// makes.
     private mutating func end(_ item: Item, version: Int) {
         for text in [item.secret, item.sealed, item.label].compactMap({ $0 }) {
             guard let last = marks[text]?.stays.indices.last, let from = marks[text]?.stays[last].from else { continue }
@@ -105,7 +107,8 @@ struct ScopesModel {
 
     // MARK: who may open what
 
-    /// In the file as it is now, somebody who could open things since a version. What an item has left behind asks for no less than the item does now.
+    /// In the file as it is now, somebody who could open things since a version. What an item has left behind asks for
+    /// no less than the item does now.
     func mayOpen(_ mark: Mark, _ opener: Opener, since: Int) -> Bool {
         let stays = mark.stays.filter { $0.to ?? .max >= since }
         guard !mark.isLabel else { return !stays.isEmpty }
@@ -114,7 +117,8 @@ struct ScopesModel {
         return opener.opens(item.placement) || tolerated.contains(item.number)
     }
 
-    /// A compartment for a device keeps its key where those who replace keys do not have the device: its holder opens what he did.
+    /// A compartment for a device keeps its key where those who replace keys do not have the device:
+    /// its holder opens what he did.
     func isOnlyBoundToDevice(_ mark: Mark, _ opener: Opener) -> Bool {
         !mark.isLabel && mark.stays.contains { $0.placement.device != nil && opener.opens($0.placement) }
     }

@@ -5,7 +5,8 @@ internal import VaultFmt
 extension Part {
     static let scopes = Part(
         name: "scopes",
-        about: "an attacker with the keys of a slot, and every byte of the file, opens nothing that the slot should not open"
+        about:
+            "an attacker with the keys of a slot, and every byte of the file, opens nothing that the slot should not open"
     ) { run in
         let totals = Mutex(ScopesTotals())
         let attackers = AttackerPool()
@@ -38,7 +39,9 @@ struct ScopesTotals: Sendable, CustomStringConvertible {
         opened += other.opened
     }
 
-    var description: String { "\(changes) changes, \(attacks) attacks, \(tries) decryptions tried, \(opened) marks rightly opened" }
+    var description: String {
+        "\(changes) changes, \(attacks) attacks, \(tries) decryptions tried, \(opened) marks rightly opened"
+    }
 }
 
 /// One vault, changed at random, and attacked after each change.
@@ -74,13 +77,15 @@ final class ScopesSequence {
     /// The devices that somebody could have got at: often none.
     private func someDevices() -> Set<Int> { [[], [], [0], [1]][numbers.below(4)] }
 
-    /// On the file as it is now: by a holder of each slot, by programs that are locked, and by an owner's factors without the device.
+    /// On the file as it is now: by a holder of each slot, by programs that are locked, and by an owner's factors
+    /// without the device.
     private func attackNow() throws {
         for slot in vault.slots {
             let devices = someDevices()
             let opener = Opener(groups: slot.groups, devices: devices)
             let since = slot.since
-            let shown = try attack([vault.version], Attacker.Held(slots: slot.keys(until: vault.version), devices: devices))
+            let shown = try attack(
+                [vault.version], Attacker.Held(slots: slot.keys(until: vault.version), devices: devices))
             try judge(shown, "the holder of \(slot)") { vault.model.mayOpen($0, opener, since: since) }
             let missed = vault.model.live(opener).union(vault.model.liveLabels).subtracting(shown.proven)
             try require(missed.isEmpty, "the holder of \(slot) does not open \(missed.sorted())")
@@ -96,8 +101,11 @@ final class ScopesSequence {
         }
         guard numbers.chance(2) else { return }
         let opener = Opener(groups: nil, devices: someDevices())
-        let shown = try attack([vault.version], Attacker.Held(slots: [(vault.version, vault.ownerKey)], devices: opener.devices))
-        try judge(shown, "an owner with the devices \(opener.devices)") { $0.isLabel || vault.model.mayOpen($0, opener, since: 0) }
+        let shown = try attack(
+            [vault.version], Attacker.Held(slots: [(vault.version, vault.ownerKey)], devices: opener.devices))
+        try judge(shown, "an owner with the devices \(opener.devices)") {
+            $0.isLabel || vault.model.mayOpen($0, opener, since: 0)
+        }
         let missed = vault.model.live(opener).subtracting(shown.proven)
         try require(missed.isEmpty, "an owner does not open \(missed.sorted())")
     }

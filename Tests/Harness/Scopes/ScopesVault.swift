@@ -16,7 +16,9 @@ final class ScopesVault {
 
         /// What opened it in every version up to this one.
         func keys(until version: Int) -> [(version: Int, rawKey: [UInt8])] {
-            (since...version).compactMap { version in rawKeys.last { $0.version <= version }.map { (version, $0.rawKey) } }
+            (since...version).compactMap { version in
+                rawKeys.last { $0.version <= version }.map { (version, $0.rawKey) }
+            }
         }
 
         var description: String { "slot \(groups.sorted()) from version \(since)" }
@@ -56,7 +58,8 @@ final class ScopesVault {
             var options = OpenOptions()
             options.writable = true
             options.device = number == 1 ? try Self.device(1) : nil
-            others.append(try Vault.open(Self.path, factors: try Self.factors(ownerKey), options: options, place: place))
+            others.append(
+                try Vault.open(Self.path, factors: try Self.factors(ownerKey), options: options, place: place))
         }
         owners = [first] + others
     }
@@ -97,7 +100,9 @@ final class ScopesVault {
         }
     }
 
-    private func tell(_ what: String, _ owner: Int? = nil) { story.append("\(version): \(owner.map { "owner \($0) " } ?? "")\(what)") }
+    private func tell(_ what: String, _ owner: Int? = nil) {
+        story.append("\(version): \(owner.map { "owner \($0) " } ?? "")\(what)")
+    }
 
     private func grant(_ owner: Int) throws {
         guard slots.count < 4 else { return try transaction(owner) }
@@ -105,7 +110,8 @@ final class ScopesVault {
         if numbers.chance(5) { groups.insert("new \(version)") }
         let rawKey = newRawKey()
         tell("grants \(groups.sorted())", owner)
-        let id = try owners[owner].addSlot(try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true)
+        let id = try owners[owner].addSlot(
+            try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true)
         model.tolerated = []
         slots.append(Slot(id: id, groups: groups, since: version, rawKeys: [(version, rawKey)]))
     }
@@ -127,7 +133,9 @@ final class ScopesVault {
         tell("gives \(slots[index]) other factors", owner)
         let others = Set(try owners[owner].slots().map(\.id))
         try owners[owner].changeFactors(of: slots[index].id, to: try Self.factors(rawKey))
-        guard let new = try owners[owner].slots().first(where: { !others.contains($0.id) }) else { throw Wrong("the slot kept its id") }
+        guard let new = try owners[owner].slots().first(where: { !others.contains($0.id) }) else {
+            throw Wrong("the slot kept its id")
+        }
         slots[index].id = new.id
         slots[index].rawKeys.append((version, rawKey))
     }
@@ -185,7 +193,9 @@ final class ScopesVault {
         let opener = Opener(groups: slot?.groups, devices: device.map { [$0] } ?? [], isLocked: true)
         tell("a program with \(opener) locks")
         let kept = program.keptKeys.map { $0.secret.withUnsafeBytes { Array($0) } }
-        let index = try program.withStore { (store) throws(VaultError) in store.slot.keys.index.withUnsafeBytes { Array($0) } }
+        let index = try program.withStore { (store) throws(VaultError) in
+            store.slot.keys.index.withUnsafeBytes { Array($0) }
+        }
         locked.append(Locked(version: version, opener: opener, index: index, kept: kept))
         if locked.count > 2 { locked.removeFirst() }
     }
@@ -236,7 +246,8 @@ final class ScopesVault {
             if let sealed = new.sealed { changes = AttributeChanges(set: ["sealed:mark": sealed]) }
             lines.append("set \(old.number) \(new.placement.accessibility.name)")
             try transaction.set(
-                old.key, secret: Secret(bytes: Array(new.secret.utf8)), attributes: changes, accessibility: new.placement.accessibility)
+                old.key, secret: Secret(bytes: Array(new.secret.utf8)), attributes: changes,
+                accessibility: new.placement.accessibility)
         case 3:
             new.label = next.newMark("l", item: old.number)
             lines.append("label \(old.number)")
@@ -274,13 +285,15 @@ final class ScopesVault {
         let placement = somePlacement(group, device)
         let sealed = numbers.chance(3) ? next.newMark("a", item: number) : nil
         let item = ScopesModel.Item(
-            number: number, key: try .genericPassword(service: "item", account: "\(number)", group: group), placement: placement,
+            number: number, key: try .genericPassword(service: "item", account: "\(number)", group: group),
+            placement: placement,
             secret: next.newMark("s", item: number), sealed: sealed, label: next.newMark("l", item: number))
         var attributes: Attributes = ["label": item.label]
         if let sealed { attributes["sealed:mark"] = Array(sealed.utf8) }
         lines.append("add \(number) to '\(group)' \(placement.accessibility.name)")
         try transaction.add(
-            item.key, secret: Secret(bytes: Array(item.secret.utf8)), attributes: attributes, accessibility: placement.accessibility)
+            item.key, secret: Secret(bytes: Array(item.secret.utf8)), attributes: attributes,
+            accessibility: placement.accessibility)
         next.put(item, version: version)
         return number
     }
@@ -288,6 +301,7 @@ final class ScopesVault {
     private func somePlacement(_ group: String, _ device: Int?) -> Placement {
         let all = Accessibility.allCases.filter { device != nil || !$0.isThisDeviceOnly }
         let accessibility = all[numbers.below(all.count)]
-        return Placement(group: group, accessibility: accessibility, device: accessibility.isThisDeviceOnly ? device : nil)
+        return Placement(
+            group: group, accessibility: accessibility, device: accessibility.isThisDeviceOnly ? device : nil)
     }
 }
