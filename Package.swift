@@ -47,7 +47,7 @@ let package = Package(
         .target(name: "CVaultShim", cSettings: strictC),
 
         .target(name: "VaultBytes", swiftSettings: settings),
-        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "CUtf8proc"], swiftSettings: settings),
+        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "CUtf8proc", "CVaultShim"], swiftSettings: settings),
         .target(name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim"], swiftSettings: settings),
         .target(name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore"], swiftSettings: settings),
         // The C interface: the header is the contract, in CVaultFmt; VaultC implements it.

@@ -1,5 +1,7 @@
 #include "vaultfmt_error.h"
 
+#include <pthread.h>
+
 #include "vaultfmt.h"
 
 static _Thread_local struct {
@@ -13,6 +15,15 @@ void vaultfmt_internal_clear_error(void) {
     last.offset = 0;
     last.has_offset = 0;
 }
+
+int vaultfmt_internal_begin(void) {
+    int state = PTHREAD_CANCEL_ENABLE;
+    vaultfmt_internal_clear_error();
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    return state;
+}
+
+void vaultfmt_internal_end(int cancel_state) { pthread_setcancelstate(cancel_state, NULL); }
 
 void vaultfmt_internal_set_error(const char *text, size_t size, int32_t has_offset, uint64_t offset) {
     size_t length = size;
@@ -48,7 +59,7 @@ const char *vaultfmt_status_name(vaultfmt_status status) {
         "authentication-failed", "structure-invalid", "limit-exceeded", "device-bound", "tampered", "rolled-back", "forked", "no-such-item",
         "duplicate-item", "no-such-file", "file-exists", "io", "no-space", "busy", "read-only", "locked", "not-permitted", "outcome-unknown",
         "cannot-replace", "last-slot", "no-such-slot", "key-file-invalid", "passphrase-invalid", "weak-kdf", "invalid-argument",
-        "out-of-memory", "no-kernel-keyring",
+        "out-of-memory", "no-kernel-keyring", "other-process",
     };
     if (status < 0 || (size_t)status >= sizeof names / sizeof names[0]) return "unknown";
     return names[status];

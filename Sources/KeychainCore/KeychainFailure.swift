@@ -54,7 +54,7 @@ extension KeychainFailure.Code {
             switch code {
             case .notAVault, .headerInvalid, .structureInvalid, .tampered, .rolledBack, .forked, .unsupportedCritical: .invalidKeychain
             case .unsupportedVersion: .wrongVersion
-            case .kdfLimit, .busy, .cannotReplace, .noKernelKeyring: .notAvailable
+            case .kdfLimit, .busy, .cannotReplace, .noKernelKeyring, .otherProcess: .notAvailable
             case .noSlotOpens, .notPermitted, .keyFileInvalid, .passphraseInvalid: .authFailed
             case .authenticationFailed: .decode
             case .limitExceeded: .dataTooLarge

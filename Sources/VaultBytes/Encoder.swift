@@ -43,6 +43,8 @@ extension Array where Element == UInt8 {
     package mutating func append(zeros count: Int) {
         // From an array, which is copied as memory; a repeated element is not.
         var rest = count
+        // In parts, it would grow to twice what it needs.
+        if count > zeroBytes.count { reserveCapacity(self.count + count) }
         while rest > 0 {
             let part = Swift.min(rest, zeroBytes.count)
             append(contentsOf: zeroBytes[..<part])

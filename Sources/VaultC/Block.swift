@@ -15,11 +15,11 @@ final class Block {
     }
 
     /// Makes a structure. `fill` is called twice, first to find out how much it puts into the arena; a secret that it points to lives as long.
-    static func make<T>(holding secret: consuming Secret? = nil, _ fill: (inout Arena) -> T) -> UnsafePointer<T> {
+    static func make<T>(holding secret: consuming Secret? = nil, _ fill: (inout Arena) -> T) throws(VaultError) -> UnsafePointer<T> {
         var measuring = Arena(memory: nil)
         _ = fill(&measuring)
         let start = headSize + (MemoryLayout<T>.stride + 15) / 16 * 16
-        var memory = Secret(count: start + measuring.size)
+        var memory = try Secret(allocating: start + measuring.size)
         let base = memory.withUnsafeMutableBytes { $0.baseAddress }
         guard let base else { preconditionFailure("a block is not empty") }
         var arena = Arena(memory: base + start)

@@ -23,12 +23,17 @@ public func vaultfmt_cursor_next(
     item?.pointee = nil
     return status { () throws(VaultError) in
         let out = try given(item, "item")
-        if let next = try Handle.cursor(cursor).next() { out.pointee = Output.item(next) }
+        if let next = try Handle.cursor(cursor).next() { out.pointee = try Output.item(next) }
     }
 }
 
 @c @implementation
-public func vaultfmt_cursor_close(_ cursor: OpaquePointer?) { Handle.release(cursor, CursorHandle.self) }
+public func vaultfmt_cursor_close(_ cursor: OpaquePointer?) {
+    _ = status { () throws(VaultError) in
+        guard cursor != nil, try Handle.cursor(cursor).process.isThis else { return }
+        Handle.release(cursor, CursorHandle.self)
+    }
+}
 
 @c @implementation
 public func vaultfmt_each_secret(
@@ -43,8 +48,8 @@ public func vaultfmt_each_secret(
             try handle.vault.forEachSecret(matching: try Input.query(query)) { (item, secret) throws(VaultError) in
                 let structure =
                     switch secret {
-                    case .opened(let bytes): Output.item(item, lending: bytes)
-                    case .refused(let error): Output.item(item, refusal: error.code.rawValue)
+                    case .opened(let bytes): try Output.item(item, lending: bytes)
+                    case .refused(let error): try Output.item(item, refusal: error.code.rawValue)
                     }
                 defer { Block.free(structure) }
                 guard function(context, structure) == 0 else {

@@ -1,53 +1,65 @@
-internal import Glibc
 internal import Synchronization
 internal import VaultFmt
 
-/// What a `vaultfmt_vault` is: a vault, and the transaction that a thread may have open on it.
+/// What a `vaultfmt_vault` is: an open vault, which other handles may share, and the transaction that was begun on this handle.
 final class VaultHandle: Sendable {
     let vault: Vault
-    /// The thread whose transaction is open; 0 for none.
-    private let owner = Atomic<UInt>(0)
-    // Only touched by the thread that `owner` names.
-    private nonisolated(unsafe) var open: Transaction?
+    private let open = Mutex<OpenTransaction?>(nil)
 
-    init(_ vault: consuming Vault) { self.vault = vault }
+    init(_ vault: Vault) { self.vault = vault }
 
-    private static var thread: UInt { UInt(pthread_self()) }
-
-    /// The transaction that is open on this thread.
-    var transaction: Transaction? { owner.load(ordering: .relaxed) == Self.thread ? open : nil }
+    /// The transaction of this handle, if this thread began it.
+    var transaction: OpenTransaction? {
+        get throws(VaultError) {
+            // Before the mutex, which a thread of the parent may have held.
+            guard vault.isOfThisProcess else { throw VaultError.otherProcess }
+            return open.withLock { $0 }.flatMap { $0.isOfThisThread ? $0 : nil }
+        }
+    }
 
     func begin() throws(VaultError) {
         let transaction = try vault.begin()
-        open = transaction
-        owner.store(Self.thread, ordering: .relaxed)
+        // Nobody else's can be there: the vault is this one's until it ends.
+        open.withLock { $0 = transaction }
     }
 
-    func commit() throws(VaultError) { try vault.commit(try takeTransaction()) }
+    func commit() throws(VaultError) { try end { (transaction) throws(VaultError) in try transaction.commit() } }
 
-    func rollBack() throws(VaultError) { vault.rollBack(try takeTransaction()) }
+    func rollBack() throws(VaultError) { try end { (transaction) throws(VaultError) in try transaction.rollBack() } }
 
-    private func takeTransaction() throws(VaultError) -> Transaction {
-        guard let transaction else { throw VaultError(.invalidArgument, "no transaction is open on this thread") }
-        open = nil
-        owner.store(0, ordering: .relaxed)
-        return transaction
+    private func end(_ body: (OpenTransaction) throws(VaultError) -> Void) throws(VaultError) {
+        guard vault.isOfThisProcess else { throw VaultError.otherProcess }
+        guard let transaction = open.withLock({ $0 }) else {
+            throw VaultError(.invalidArgument, "no transaction is open on this handle")
+        }
+        defer { if transaction.hasEnded { open.withLock { if $0 === transaction { $0 = nil } } } }
+        try body(transaction)
     }
 
     /// Makes changes: in the transaction that is open on this thread, or in one of their own.
     func changing<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
-        if let transaction { return try body(transaction) }
+        if let transaction = try transaction { return try transaction.perform(body) }
         return try vault.transaction(body)
     }
 }
 
 /// What a `vaultfmt_cursor` is.
-final class CursorHandle {
-    private var cursor: ItemCursor
+final class CursorHandle: Sendable {
+    private let cursor: Mutex<ItemCursor>
+    let process = OwnProcess()
 
-    init(_ cursor: ItemCursor) { self.cursor = cursor }
+    init(_ cursor: ItemCursor) { self.cursor = Mutex(cursor) }
 
-    func next() throws(VaultError) -> Item? { try cursor.next() }
+    func next() throws(VaultError) -> Item? {
+        try process.require()
+        let result = try cursor.withLockIfAvailable { (cursor) throws(VaultError) in Found(item: try cursor.next()) }
+        guard let result else { throw VaultError(.invalidArgument, "another thread is using this cursor") }
+        return result.item
+    }
+
+    private struct Found {
+        let item: Item?
+    }
 }
 
 /// Objects as C sees them: pointers that own.

@@ -21,16 +21,20 @@ enum Input {
     /// Nil where it was not given.
     static func secret(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret? {
         guard let buffer = try buffer(bytes) else { return nil }
-        return Secret(copying: buffer)
+        return try Secret(allocatingCopyOf: buffer)
     }
 
     static func text(_ bytes: vaultfmt_bytes, _ name: StaticString) throws(VaultError) -> String? {
         guard let buffer = try buffer(bytes) else { return nil }
-        guard let text = String(validating: buffer, as: UTF8.self) else { throw VaultError(.invalidArgument, "\(name) is not UTF-8") }
+        let valid = try Memory.allocating(buffer.count) { String(validating: buffer, as: UTF8.self) }
+        guard let text = valid else { throw VaultError(.invalidArgument, "\(name) is not UTF-8") }
         return text
     }
 
-    static func array(_ bytes: vaultfmt_bytes) throws(VaultError) -> [UInt8] { Array(try buffer(bytes) ?? .init(start: nil, count: 0)) }
+    static func array(_ bytes: vaultfmt_bytes) throws(VaultError) -> [UInt8] {
+        guard let buffer = try buffer(bytes) else { return [] }
+        return try Memory.allocating(buffer.count) { Array(buffer) }
+    }
 
     /// A path, or other text that ends with a NUL.
     static func string(_ text: UnsafePointer<CChar>?, _ name: StaticString) throws(VaultError) -> String {

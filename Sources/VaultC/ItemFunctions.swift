@@ -19,9 +19,13 @@ public func vaultfmt_find(
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let found: Item?
-        if let transaction = handle.transaction { found = try transaction.item(key) } else { found = try handle.vault.item(key) }
+        if let transaction = try handle.transaction {
+            found = try transaction.perform { (transaction) throws(VaultError) in try transaction.item(key) }
+        } else {
+            found = try handle.vault.item(key)
+        }
         guard let found else { throw noSuchItem }
-        out.pointee = Output.item(found)
+        out.pointee = try Output.item(found)
     }
 }
 
@@ -35,9 +39,13 @@ public func vaultfmt_get(
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let found: OpenedItem?
-        if let transaction = handle.transaction { found = try transaction.get(key) } else { found = try handle.vault.get(key) }
+        if let transaction = try handle.transaction {
+            found = try transaction.perform { (transaction) throws(VaultError) in try transaction.get(key) }
+        } else {
+            found = try handle.vault.get(key)
+        }
         guard let found else { throw noSuchItem }
-        out.pointee = Output.item(found)
+        out.pointee = try Output.item(found)
     }
 }
 

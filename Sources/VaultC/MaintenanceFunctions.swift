@@ -26,7 +26,7 @@ public func vaultfmt_verify(
     return status { () throws(VaultError) in
         let out = try given(report, "report")
         let found = try Handle.vault(vault).vault.verify()
-        out.pointee = Block.make { arena in structure(found, &arena) }
+        out.pointee = try Block.make { arena in structure(found, &arena) }
     }
 }
 
@@ -59,7 +59,7 @@ public func vaultfmt_inspect(
     return status { () throws(VaultError) in
         let out = try given(inspection, "inspection")
         let found = try Vault.inspect(try Input.string(path, "path"))
-        out.pointee = Block.make { arena in structure(found, &arena) }
+        out.pointee = try Block.make { arena in structure(found, &arena) }
     }
 }
 

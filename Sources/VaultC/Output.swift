@@ -7,16 +7,16 @@ enum Output {
     /// An item without a secret, or with one that is lent, and outlives what is made here.
     static func item(
         _ item: Item, lending secret: UnsafeRawBufferPointer? = nil, refusal: vaultfmt_status = 0
-    ) -> UnsafePointer<vaultfmt_item> {
-        Block.make { arena in structure(item, secret.map(bytes), refusal, &arena) }
+    ) throws(VaultError) -> UnsafePointer<vaultfmt_item> {
+        try Block.make { arena in structure(item, secret.map(bytes), refusal, &arena) }
     }
 
     /// An item with its secret.
-    static func item(_ opened: consuming OpenedItem) -> UnsafePointer<vaultfmt_item> {
+    static func item(_ opened: consuming OpenedItem) throws(VaultError) -> UnsafePointer<vaultfmt_item> {
         let item = opened.item
         let secret = opened.takeSecret()
         let lent = secret.withUnsafeBytes { bytes($0) }
-        return Block.make(holding: secret) { arena in structure(item, lent, 0, &arena) }
+        return try Block.make(holding: secret) { arena in structure(item, lent, 0, &arena) }
     }
 
     private static func bytes(_ buffer: UnsafeRawBufferPointer) -> vaultfmt_bytes {

@@ -13,7 +13,7 @@ public func vaultfmt_get_slots(
     return status { () throws(VaultError) in
         let out = try given(slots, "slots")
         let all = try Handle.vault(vault).vault.slots()
-        out.pointee = Block.make { arena in vaultfmt_slots(slots: Output.slots(all, &arena), count: all.count) }
+        out.pointee = try Block.make { arena in vaultfmt_slots(slots: Output.slots(all, &arena), count: all.count) }
     }
 }
 

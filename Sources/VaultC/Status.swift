@@ -3,7 +3,8 @@ internal import VaultFmt
 
 /// Runs the body of a C function: its error becomes a status, and the text that this thread can ask for.
 func status(_ body: () throws(VaultError) -> Void) -> vaultfmt_status {
-    vaultfmt_internal_clear_error()
+    let cancelState = vaultfmt_internal_begin()
+    defer { vaultfmt_internal_end(cancelState) }
     do throws(VaultError) {
         try body()
         return 0

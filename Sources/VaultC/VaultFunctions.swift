@@ -37,12 +37,24 @@ public func vaultfmt_open(
 
 @c @implementation
 public func vaultfmt_close(_ vault: OpaquePointer?) {
-    guard vault != nil else { return }
     _ = status { () throws(VaultError) in
-        let handle = try Handle.vault(vault)
-        if handle.transaction != nil { try handle.rollBack() }
+        guard vault != nil else { return }
+        // In a child process all of it is left as it is: what threads of the parent were at work on may not be whole.
+        guard try Handle.vault(vault).vault.isOfThisProcess else { return }
+        // A transaction that is open on it is rolled back.
+        Handle.release(vault, VaultHandle.self)
     }
-    Handle.release(vault, VaultHandle.self)
+}
+
+@c @implementation
+public func vaultfmt_share(_ vault: OpaquePointer?, _ shared: UnsafeMutablePointer<OpaquePointer?>?) -> vaultfmt_status {
+    shared?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(shared, "shared")
+        let vault = try Handle.vault(vault).vault
+        guard vault.isOfThisProcess else { throw VaultError.otherProcess }
+        out.pointee = Handle.owning(VaultHandle(vault))
+    }
 }
 
 @c @implementation
@@ -54,10 +66,7 @@ public func vaultfmt_refresh(_ vault: OpaquePointer?) -> vaultfmt_status {
 public func vaultfmt_lock(_ vault: OpaquePointer?) -> vaultfmt_status {
     status { () throws(VaultError) in
         let handle = try Handle.vault(vault)
-        guard handle.transaction == nil else {
-            throw VaultError(.invalidArgument, "a vault cannot be locked within a transaction")
-        }
-        handle.vault.lock()
+        try handle.vault.tryLock()
     }
 }
 
@@ -107,22 +116,18 @@ public func vaultfmt_get_info(_ vault: OpaquePointer?, _ info: UnsafeMutablePoin
         try check(size: size, of: vaultfmt_info.self, "info")
         out.pointee = vaultfmt_info()
         out.pointee.struct_size = size
-        let handle = try Handle.vault(vault)
-        guard handle.transaction == nil else {
-            throw VaultError(.invalidArgument, "a transaction is open on this thread: end it before")
-        }
-        let vault = handle.vault
-        let anchor = vault.anchor
+        let vault = try Handle.vault(vault).vault
+        let state = try vault.stateSnapshot()
         var new = vaultfmt_info()
         new.struct_size = size
         new.is_writable = vault.isWritable ? 1 : 0
-        new.is_locked = vault.isLocked ? 1 : 0
-        new.is_owner = vault.access == .owner ? 1 : 0
-        new.generation = anchor.generation
+        new.is_locked = state.isLocked ? 1 : 0
+        new.is_owner = state.isOwner ? 1 : 0
+        new.generation = state.anchor.generation
         Output.fill(&new.vault_id, vault.id.bytes.bytes)
-        Output.fill(&new.fingerprint, Array(vault.fingerprint.utf8))
-        Output.fill(&new.anchor, Array(anchor.description.utf8))
-        (new.tail, new.tail_size) = Output.tail(vault.tail)
+        Output.fill(&new.fingerprint, Array(state.fingerprint.utf8))
+        Output.fill(&new.anchor, Array(state.anchor.description.utf8))
+        (new.tail, new.tail_size) = Output.tail(state.tail)
         out.pointee = new
     }
 }

@@ -59,7 +59,7 @@ extension AEAD {
     /// Opens nonce ‖ sealed.
     package static func unwrap(_ wrapped: [UInt8], _ data: borrowing [UInt8], key: borrowing Secret) throws(CryptoError) -> Secret {
         guard wrapped.count >= 24 + overhead else { throw .authenticationFailed }
-        var out = Secret(count: wrapped.count - 24 - overhead)
+        var out = try Secret(ifPossible: wrapped.count - 24 - overhead)
         try out.withUnsafeMutableBytes { (out) throws(CryptoError) in
             try wrapped.span.bytes.withUnsafeBytes { (wrapped) throws(CryptoError) in
                 try data.span.bytes.withUnsafeBytes { (data) throws(CryptoError) in

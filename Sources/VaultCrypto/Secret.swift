@@ -3,7 +3,8 @@ internal import CSodium
 /// Bytes that must not stay behind: held in locked, guarded memory, and wiped when the value goes.
 ///
 /// A secret can be moved, not copied, unless `copy()` says so. It has no description, and is compared in constant time.
-/// At most 2^31 bytes; where the system has no memory left for it, the program ends.
+/// At most 2^31 bytes. Where the system has no memory left for it, `init(allocating:)` and `init(allocatingCopyOf:)` throw; the others, made for
+/// what is small, end the program.
 public struct Secret: ~Copyable, Sendable {
     private let piece: SecretMemory.Piece
     /// Where they start in the piece.
@@ -16,13 +17,29 @@ public struct Secret: ~Copyable, Sendable {
     /// Makes a secret of `count` zero bytes.
     public init(count: Int) {
         precondition(count >= 0, "a secret has a size")
-        piece = SecretMemory.shared.take(count)
+        guard let piece = SecretMemory.shared.take(count) ?? SecretMemory.shared.takeFromReserve(count) else {
+            preconditionFailure("out of memory for secrets")
+        }
+        self.piece = piece
+        self.count = count
+    }
+
+    /// Makes a secret of `count` zero bytes, or throws `outOfMemory`: for what a file or a caller has the size of.
+    package init(ifPossible count: Int) throws(CryptoError) {
+        precondition(count >= 0, "a secret has a size")
+        guard let piece = SecretMemory.shared.take(count) else { throw .outOfMemory }
+        self.piece = piece
         self.count = count
     }
 
     /// Copies bytes; what they were copied from is the caller's to wipe.
     public init(copying bytes: UnsafeRawBufferPointer) {
         self.init(count: bytes.count)
+        fill(from: bytes)
+    }
+
+    package mutating func fill(from bytes: UnsafeRawBufferPointer) {
+        precondition(bytes.count <= count, "a secret has room for what it is filled with")
         if let source = bytes.baseAddress { start.copyMemory(from: source, byteCount: bytes.count) }
     }
 

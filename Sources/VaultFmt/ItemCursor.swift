@@ -11,6 +11,8 @@ public struct ItemCursor: Sendable {
     /// What was met after the items that were read: it is thrown once those were given.
     private var failure: VaultError?
 
+    private let vaultProcess = OwnProcess()
+
     /// how many items the commit counts that have not come; only of who goes through all of them.
     private var missing: Int64?
 
@@ -44,6 +46,7 @@ public struct ItemCursor: Sendable {
     static let miscounted = VaultError(.structureInvalid, "the newest commit counts other items than the index has")
 
     private mutating func readOn() throws(VaultError) {
+        try vaultProcess.require()
         guard let batch = try leaves.next() else {
             hasEnded = true
             return

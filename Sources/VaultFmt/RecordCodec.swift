@@ -13,7 +13,7 @@ enum RecordCodec {
         let size = RecordLayout.bodySize(key: key.bytes.count, secret: secret.count, attributes: list.count)
         let length = size + Format.recordOverhead
         guard length <= Format.Limit.recordFrame else { throw VaultError(.limitExceeded, "an item of \(length) bytes is too large") }
-        var frame = Secret(count: length)
+        var frame = try Secret(allocating: length)
         frame.withUnsafeMutableBytes { frame in
             let body = UnsafeMutableRawBufferPointer(rebasing: frame[Sealing.recordBodyStart..<Sealing.recordBodyStart + size])
             var position = 0
@@ -33,7 +33,7 @@ enum RecordCodec {
     static func open(
         _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing, at offset: UInt64
     ) throws(VaultError) -> Secret {
-        var body = Secret(count: frame.count - Format.recordOverhead)
+        var body = try Secret(allocating: frame.count - Format.recordOverhead)
         try body.withUnsafeMutableBytes { (out) throws(VaultError) in try open(frame, identity, key: key, sealing, at: offset, into: out) }
         return body
     }

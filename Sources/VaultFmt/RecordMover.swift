@@ -116,7 +116,7 @@ private struct MovingWork: Sendable {
         _ frame: inout [UInt8], _ record: RecordMove, _ old: borrowing Secret, _ new: borrowing Secret, _ memory: inout Secret
     ) throws(VaultError) {
         let size = frame.count - Format.recordOverhead
-        if size > memory.count { memory = Secret(count: max(size, 4096)) }
+        if size > memory.count { memory = try Secret(allocating: max(size, 4096)) }
         let head = FrameHead(.record, length: frame.count).encoded
         try memory.withUnsafeMutableBytes { (memory) throws(VaultError) in
             let body = UnsafeMutableRawBufferPointer(rebasing: memory[..<size])

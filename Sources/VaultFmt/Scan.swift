@@ -147,7 +147,13 @@ final class ScanPart: Sendable {
         let rest = state.items[state.next...].reduce(0) { $0 + $1.paddedSize }
         let size = max(Self.memorySizes.first { $0 >= rest } ?? Self.memorySizes[2], state.items[state.next].paddedSize)
         // Bodies are opened over what the batch before left: it is wiped with the memory.
-        if size > state.memory.count { state.memory = Secret(count: size) }
+        if size > state.memory.count {
+            do throws(VaultError) { state.memory = try Secret(allocating: size) } catch {
+                state.results.append(.failure(error))
+                state.next += 1
+                return
+            }
+        }
         var start = 0
         while state.next < state.items.count {
             let item = state.items[state.next]

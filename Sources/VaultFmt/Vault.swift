@@ -3,7 +3,8 @@ internal import VaultBytes
 /// A vault: one encrypted file of items.
 ///
 /// A handle reads a consistent state, the newest one when it was opened; `refresh()` and every change move it to the newest one then. Any number of
-/// threads may use one handle, and any number of processes one file; one of them writes at a time, and the others wait.
+/// threads may use one handle, and any number of processes one file; one of them writes at a time, and the others wait. A handle belongs to the process
+/// that opened it: in a child, after fork(2), all its functions throw `otherProcess`, and nothing of it changes the file or releases the lock.
 /// The format is described in `Spec/vaultfmt-1.md`.
 public final class Vault: Sendable {
     let exclusive = ExclusiveLock()
@@ -27,7 +28,7 @@ public final class Vault: Sendable {
     }
 
     func withCore<R: ~Copyable>(_ body: (VaultCore) throws(VaultError) -> R) throws(VaultError) -> R {
-        try exclusive.withLock { () throws(VaultError) in try body(core) }
+        try exclusive.withLock(waitingForTransaction: core.lockWait) { () throws(VaultError) in try body(core) }
     }
 
     /// The store beneath, for tools that look at what is not shown here.
@@ -136,7 +137,15 @@ public final class Vault: Sendable {
 
     /// Reads something that cannot fail but within one's own transaction, where it has the value `otherwise`.
     private func reading<R>(_ otherwise: R, _ body: (VaultCore) -> R) -> R {
-        do throws(VaultError) { return try withCore { (core) throws(VaultError) in body(core) } } catch { return otherwise }
+        guard exclusive.isOfThisProcess else {
+            // What is in memory is whole, unless another thread was at work on it.
+            guard exclusive.acquireIfFree() else { return otherwise }
+            defer { exclusive.release() }
+            return body(core)
+        }
+        do throws(VaultError) {
+            return try exclusive.withLock(waitingForTransaction: .infinity) { () throws(VaultError) in body(core) }
+        } catch { return otherwise }
     }
 
     /// Moves to the newest committed state of the file. A locked vault stays where it is.
@@ -158,16 +167,44 @@ public final class Vault: Sendable {
         }
     }
 
+    /// What the properties say, of one moment, for callers that can take an error: as `refresh` throws.
+    package struct StateSnapshot {
+        package let isLocked: Bool
+        package let isOwner: Bool
+        package let anchor: Anchor
+        package let fingerprint: String
+        package let tail: TailState
+    }
+
+    package func stateSnapshot() throws(VaultError) -> StateSnapshot {
+        try withCore { (core) throws(VaultError) in
+            StateSnapshot(
+                isLocked: core.isLocked, isOwner: core.isOwner,
+                anchor: Anchor(vault: id, generation: core.store.state.commit.generation, chain: core.store.state.chain),
+                fingerprint: Hex.encode(core.fingerprint), tail: core.store.tail)
+        }
+    }
+
     // MARK: locking
 
     /// Wipes the vault key, the wrapping keys, and the keys of items that are accessible when unlocked only. Metadata can still be read, in the state of
     /// now, and secrets that are accessible after the first unlocking. Nothing can be changed until `unlock`.
     public func lock() {
-        do throws(VaultError) { try withCore { (core) throws(VaultError) in core.lock() } } catch {
+        guard exclusive.isOfThisProcess else {
+            guard exclusive.acquireIfFree() else { return }
+            defer { exclusive.release() }
+            return core.lock()
+        }
+        do throws(VaultError) {
+            try exclusive.withLock(waitingForTransaction: .infinity) { () throws(VaultError) in core.lock() }
+        } catch {
             // Only within this thread's own transaction, whose end needs the keys.
             preconditionFailure("a vault cannot be locked within a transaction")
         }
     }
+
+    /// The same for callers that can take an error: `invalidArgument` within this thread's own transaction, `busy` and `otherProcess`.
+    package func tryLock() throws(VaultError) { try withCore { (core) throws(VaultError) in core.lock() } }
 
     /// Unlocks it with the factors of any of its slots, and moves to the newest state. Throws as opening does.
     public func unlock(_ factors: borrowing Factors, limits: ReaderLimits = .init()) throws(VaultError) {

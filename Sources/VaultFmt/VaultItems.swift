@@ -34,9 +34,17 @@ extension Vault {
     /// Runs changes that become durable together, in one commit, or not at all.
     ///
     /// `body` runs under the writer's lock and on the newest state; if it throws, nothing has changed. Within it, use the transaction and not the vault.
-    /// Throws `readOnly`, `locked`, `notPermitted`, `busy`, `noSpace`, `io`, and `outcomeUnknown` if syncing failed.
+    /// Throws `readOnly`, `locked`, `notPermitted`, `busy`, `noSpace`, `io`, and `outcomeUnknown` if syncing failed. Other threads that use the vault
+    /// meanwhile wait as long as they would for another process, and get `busy` then.
     public func transaction<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
-        try withCore { (core) throws(VaultError) in try core.transaction(body) }
+        try withCore { (core) throws(VaultError) in
+            try core.transaction { (transaction) throws(VaultError) in
+                // Only while the caller's code runs: what comes before and after ends by itself.
+                exclusive.keepForTransaction()
+                defer { exclusive.endTransaction() }
+                return try body(transaction)
+            }
+        }
     }
 
     /// Adds an item. Throws `duplicateItem` if the key exists, else as `transaction`.

@@ -1,42 +1,134 @@
 internal import Glibc
+internal import Synchronization
 
-/// A lock for whole operations that tells a thread that it holds it already, where an ordinary one would wait for ever.
+/// Who may use a vault now: one call of one thread at a time, or one transaction from its begin to its end.
 ///
-/// Swift's own mutex cannot be held from one call of a program to another, which a transaction with a begin and an end of its own needs.
+/// Whoever holds it and asks again gets an error instead of waiting for ever. Other threads wait for a call as long as it takes,
+/// and for a transaction, which its owner may forget to end, for a limited time. In a child process it is refused.
 package final class ExclusiveLock: Sendable {
-    // The memory that a pthread mutex lives in must not move; it is freed with this object, and touched by pthread functions only.
-    private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    /// The number of the thread that holds it; 0 for none.
+    private let holder = Atomic<UInt64>(0)
+    /// Whether that thread holds it for a transaction.
+    private let isForTransaction = Atomic<Bool>(false)
+    private let waiting = Atomic<Int>(0)
+    private let process = OwnProcess()
+    private let change = ThreadSignal()
 
-    package init() {
-        mutex = .allocate(capacity: 1)
-        var attributes = pthread_mutexattr_t()
-        pthread_mutexattr_init(&attributes)
-        pthread_mutexattr_settype(&attributes, CInt(PTHREAD_MUTEX_ERRORCHECK))
-        pthread_mutex_init(mutex, &attributes)
-        pthread_mutexattr_destroy(&attributes)
-    }
+    package init() {}
 
-    deinit {
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-    }
+    /// Whether this is the process that made it.
+    package var isOfThisProcess: Bool { process.isThis }
 
-    /// Waits for other threads. Throws `invalidArgument` on the thread that holds it.
-    package func acquire() throws(VaultError) {
-        guard pthread_mutex_lock(mutex) == 0 else {
-            throw VaultError(.invalidArgument, "a transaction is open on this thread: use its own functions within it")
+    /// Waits for a call of another thread, and at most `seconds` for a transaction (`busy`). Throws `invalidArgument` on the thread that holds it,
+    /// `otherProcess` in a child.
+    package func acquire(waitingForTransaction seconds: Double) throws(VaultError) {
+        try process.require()
+        let thread = ThisThread.number
+        if take(thread) { return }
+        waiting.add(1, ordering: .sequentiallyConsistent)
+        defer { waiting.subtract(1, ordering: .sequentiallyConsistent) }
+        var deadline: Double?
+        while !take(thread) {
+            guard holder.load(ordering: .relaxed) != thread else {
+                throw VaultError(
+                    .invalidArgument, "a transaction is open on this thread: use its own functions within it")
+            }
+            var left = Double.infinity
+            let isLimited = isForTransaction.load(ordering: .sequentiallyConsistent)
+            if isLimited {
+                let now = Clock.seconds
+                let end = deadline ?? now + seconds
+                deadline = end
+                left = end - now
+                guard left > 0 else {
+                    throw VaultError(.busy, "another thread has a transaction of this vault open; waited \(Int(seconds)) s")
+                }
+            }
+            change.wait(atMost: left) {
+                holder.load(ordering: .sequentiallyConsistent) != 0 && isForTransaction.load(ordering: .sequentiallyConsistent) == isLimited
+            }
         }
     }
 
-    /// Only on the thread that acquired it.
-    package func release() {
-        let result = pthread_mutex_unlock(mutex)
-        precondition(result == 0, "a lock is released by the thread that holds it")
+    /// Acquires it if nobody holds it, also in a child: for what only reads memory.
+    package func acquireIfFree() -> Bool { take(ThisThread.number) }
+
+    /// From here on others wait for a limited time only, and any thread may release it.
+    package func keepForTransaction() {
+        isForTransaction.store(true, ordering: .sequentiallyConsistent)
+        // Who waits for a call without a limit has one from now on.
+        if waiting.load(ordering: .sequentiallyConsistent) > 0 { change.signal() }
     }
 
-    package func withLock<R: ~Copyable>(_ body: () throws(VaultError) -> R) throws(VaultError) -> R {
-        try acquire()
+    /// From here on others wait as long as it takes.
+    package func endTransaction() { isForTransaction.store(false, ordering: .sequentiallyConsistent) }
+
+    package func release() {
+        endTransaction()
+        holder.store(0, ordering: .sequentiallyConsistent)
+        if waiting.load(ordering: .sequentiallyConsistent) > 0 { change.signal() }
+    }
+
+    package func withLock<R: ~Copyable>(
+        waitingForTransaction seconds: Double, _ body: () throws(VaultError) -> R
+    ) throws(VaultError) -> R {
+        try acquire(waitingForTransaction: seconds)
         defer { release() }
         return try body()
+    }
+
+    private func take(_ thread: UInt64) -> Bool {
+        holder.compareExchange(expected: 0, desired: thread, ordering: .sequentiallyConsistent).exchanged
+    }
+}
+
+/// Lets threads sleep until something has changed.
+private final class ThreadSignal: Sendable {
+    // What pthread functions are given must not move; it is freed with this object, and touched by them only.
+    private nonisolated(unsafe) let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private nonisolated(unsafe) let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        // Nobody waits when the last user of this goes; in a child, those who waited do not exist.
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Sleeps while `condition` holds, until the next signal or for so many seconds.
+    func wait(atMost seconds: Double, while isNeeded: () -> Bool) {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        guard isNeeded() else { return }
+        guard seconds < 1e9 else {
+            pthread_cond_wait(condition, mutex)
+            return
+        }
+        let end = Clock.seconds + seconds
+        var time = timespec(tv_sec: Int(end), tv_nsec: Int((end - end.rounded(.down)) * 1e9))
+        pthread_cond_timedwait(condition, mutex, &time)
+    }
+
+    func signal() {
+        pthread_mutex_lock(mutex)
+        pthread_cond_broadcast(condition)
+        pthread_mutex_unlock(mutex)
+    }
+}
+
+/// Time that no one sets.
+enum Clock {
+    static var seconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }

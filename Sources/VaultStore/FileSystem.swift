@@ -15,6 +15,8 @@ package protocol FileSystem: Sendable {
     func remove(_ path: String) throws(VaultError)
     /// Makes renames, creations and removals in the file's directory durable.
     func syncDirectory(of path: String) throws(VaultError)
+    /// The file's directory, held open: syncing it cannot fail for want of a descriptor, after the file has got its name.
+    func directory(of path: String) throws(VaultError) -> any Directory
     /// The names in the file's directory.
     func siblings(of path: String) throws(VaultError) -> [String]
     /// Milliseconds since 1970.
@@ -24,6 +26,24 @@ package protocol FileSystem: Sendable {
 extension FileSystem {
     /// Where there are no symbolic links.
     package func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle { try open(path, writable: writable) }
+}
+
+/// A directory whose changes can be made durable.
+package protocol Directory {
+    /// As `FileSystem.syncDirectory`.
+    func sync() throws(VaultError)
+}
+
+/// A directory of a file system that needs no descriptors.
+private struct DirectoryByPath: Directory {
+    let fileSystem: any FileSystem
+    let path: String
+
+    func sync() throws(VaultError) { try fileSystem.syncDirectory(of: path) }
+}
+
+extension FileSystem {
+    package func directory(of path: String) throws(VaultError) -> any Directory { DirectoryByPath(fileSystem: self, path: path) }
 }
 
 /// One open file. Reads and writes are at offsets, whole or failing.
@@ -77,14 +97,9 @@ extension FileHandle {
     package func bytes(_ count: Int, at offset: UInt64) throws(VaultError) -> [UInt8] {
         // Making an array of none would write into the empty array that all threads share.
         guard count > 0 else { return [] }
-        var failure: VaultError?
-        let out = [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
-            do throws(VaultError) {
-                try read(into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: count), at: offset)
-                used = count
-            } catch { failure = error }
-        }
-        if let failure { throw failure }
+        var out = try Memory.bytes(count)
+        var span = out.mutableSpan
+        try span.withUnsafeMutableBytes { (buffer) throws(VaultError) in try read(into: buffer, at: offset) }
         return out
     }
 

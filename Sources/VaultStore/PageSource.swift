@@ -84,7 +84,13 @@ package enum FrameReader {
     /// The same into a buffer that is reused.
     package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle, into frame: inout [UInt8]) throws(VaultError) {
         if frame.count > ref.length { frame.removeLast(frame.count - ref.length) }
-        if frame.count < ref.length { frame.append(zeros: ref.length - frame.count) }
+        if frame.count < ref.length {
+            if frame.capacity < ref.length {
+                frame = try Memory.bytes(ref.length)
+            } else {
+                frame.append(zeros: ref.length - frame.count)
+            }
+        }
         var span = frame.mutableSpan
         try span.withUnsafeMutableBytes { (buffer) throws(VaultError) in try file.read(into: buffer, at: ref.offset) }
         try check(frame, ref, type)

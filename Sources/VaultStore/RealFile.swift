@@ -5,19 +5,25 @@ internal import Glibc
 final class RealFile: FileHandle {
     private let descriptor: Int32
     private let path: String
+    private let process = OwnProcess()
 
     init(descriptor: Int32, path: String) {
         self.descriptor = descriptor
         self.path = path
     }
 
+    // In a child process, too: the lock belongs to the open file, which the parent still has.
     deinit { close(descriptor) }
+
+    /// Lock, length and what was read are the parent's: a child that changed any of them would take it from under its parent.
+    private func requireProcess() throws(VaultError) { try process.require() }
 
     func requireRegular() throws(VaultError) {
         guard try status().st_mode & S_IFMT == S_IFREG else { throw VaultError(.notAVault, "\(path) is not a regular file") }
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) {
+        try requireProcess()
         var done = 0
         while done < buffer.count {
             let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
@@ -32,6 +38,7 @@ final class RealFile: FileHandle {
     }
 
     func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int {
+        try requireProcess()
         var done = 0
         while done < buffer.count {
             let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
@@ -47,6 +54,7 @@ final class RealFile: FileHandle {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
+        try requireProcess()
         var done = 0
         while done < bytes.count {
             let count = vault_write_at(
@@ -60,6 +68,7 @@ final class RealFile: FileHandle {
     }
 
     func sync() throws(VaultError) {
+        try requireProcess()
         while fdatasync(descriptor) != 0 {
             guard errno == EINTR else {
                 throw VaultError(
@@ -69,6 +78,7 @@ final class RealFile: FileHandle {
     }
 
     func truncate(to size: UInt64) throws(VaultError) {
+        try requireProcess()
         while ftruncate(descriptor, off_t(size)) != 0 {
             guard errno == EINTR else { throw SystemCall.error(errno, "cut off the tail of", path) }
         }
@@ -92,13 +102,16 @@ final class RealFile: FileHandle {
     }
 
     func lock() throws(VaultError) -> Bool {
+        try requireProcess()
         let result = vault_lock_exclusive(descriptor)
         if result == 0 { return true }
         if result == -EAGAIN || result == -EACCES || result == -EINTR { return false }
         throw SystemCall.error(-result, "lock", path)
     }
 
-    func unlock() { _ = vault_unlock(descriptor) }
+    func unlock() {
+        if process.isThis { _ = vault_unlock(descriptor) }
+    }
 
     func isLockedByAnother() throws(VaultError) -> Bool {
         let result = vault_lock_is_held(descriptor)

@@ -58,18 +58,13 @@ package struct RealFileSystem: FileSystem {
         guard unlink(path) == 0 || errno == ENOENT else { throw SystemCall.error(errno, "remove", path) }
     }
 
-    package func syncDirectory(of path: String) throws(VaultError) {
+    package func syncDirectory(of path: String) throws(VaultError) { try directory(of: path).sync() }
+
+    package func directory(of path: String) throws(VaultError) -> any Directory {
         let directory = Self.split(path).directory
         let descriptor = vault_open(directory, O_RDONLY | O_DIRECTORY, 0)
-        guard descriptor >= 0 else {
-            throw VaultError(.outcomeUnknown, "the folder \(directory) could not be synced: \(SystemCall.text(-descriptor))")
-        }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else {
-            // Some file systems cannot sync directories, and need not.
-            if errno == EINVAL || errno == EROFS { return }
-            throw VaultError(.outcomeUnknown, "the folder \(directory) could not be synced: \(SystemCall.text(errno))")
-        }
+        guard descriptor >= 0 else { throw SystemCall.error(-descriptor, "open the folder", directory) }
+        return RealDirectory(descriptor: descriptor, path: directory)
     }
 
     package func siblings(of path: String) throws(VaultError) -> [String] {
@@ -93,6 +88,29 @@ package struct RealFileSystem: FileSystem {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
         let name = String(path[path.utf8.index(after: slash)...])
         return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
+    }
+}
+
+/// A directory, closed with its last user.
+private final class RealDirectory: Directory {
+    private let descriptor: Int32
+    private let path: String
+
+    init(descriptor: Int32, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit { close(descriptor) }
+
+    func sync() throws(VaultError) {
+        while fsync(descriptor) != 0 {
+            // Some file systems cannot sync directories, and need not.
+            if errno == EINVAL || errno == EROFS { return }
+            guard errno == EINTR else {
+                throw VaultError(.outcomeUnknown, "the folder \(path) could not be synced: \(SystemCall.text(errno))")
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ package final class Store {
     package let path: String
     package let isWritable: Bool
     let cacheBytes: Int
+    let process = OwnProcess()
 
     package internal(set) var file: any FileHandle { didSet { fileIdentity = nil } }
     /// Of the file, once it was asked for; it stays as long as the file is open.

@@ -13,6 +13,7 @@ extension Store {
         }
         try Temporary.removeStale(beside: path, fileSystem)
         let temporary = Temporary.name(beside: path, random)
+        let directory = try fileSystem.directory(of: path)
         let copy = try fileSystem.create(temporary)
         do throws(VaultError) {
             guard try copy.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
@@ -24,7 +25,7 @@ extension Store {
             guard error.code == .outcomeUnknown else { throw error }
             throw VaultError(.io, "what follows the newest state could not be kept: \(error.detail)")
         }
-        try fileSystem.syncDirectory(of: path)
+        try directory.sync()
     }
 
     private static let longestAside: UInt64 = 64 << 20

@@ -11,8 +11,9 @@ extension Store {
         var header = header
         let bytes = try HeaderSeal.seal(&header, keys)
         try Temporary.removeStale(beside: resolved, place.fileSystem)
+        let directory = try place.fileSystem.directory(of: resolved)
         let loaded = try named(resolved, header, bytes, keys, wrappingKey, clock, place)
-        try place.fileSystem.syncDirectory(of: resolved)
+        try directory.sync()
         loaded.file.unlock()
         let store = Store(loaded, path: resolved, isWritable: true, place: place)
         store.synced = store.state

@@ -85,8 +85,9 @@ extension Store {
         guard try file.identity().links == 1 else {
             throw VaultError(.cannotReplace, "\(path) has other names (hard links), which a new file would not have")
         }
+        let directory = try fileSystem.directory(of: path)
         let new = try renamed(replacement, write)
-        do throws(VaultError) { try fileSystem.syncDirectory(of: path) } catch {
+        do throws(VaultError) { try directory.sync() } catch {
             // The new file has the name, but perhaps not for good. This handle goes on reading the old one, and writes no more.
             isPoisoned = true
             throw error

@@ -31,7 +31,7 @@ extension Store {
         guard !isPoisoned else {
             throw VaultError(.outcomeUnknown, "an earlier sync failed: open the vault again to see what is there")
         }
-        var waited = 0.0
+        let start = Clock.seconds
         while true {
             if try file.lock() {
                 do throws(VaultError) {
@@ -46,12 +46,13 @@ extension Store {
                 }
                 _ = try refresh()
             } else {
+                // Not by how often it slept: a signal ends a sleep early.
+                let waited = Clock.seconds - start
                 guard waited < seconds else {
                     let holder = file.lockHolder().map { " by \($0)" } ?? ""
                     throw VaultError(.busy, "the vault is locked\(holder); waited \(Int(waited)) s")
                 }
                 usleep(10_000)
-                waited += 0.01
             }
         }
     }
@@ -97,10 +98,11 @@ extension Store {
         let commit = state.commit
         let from = commit.wasSyncedFirst ? commit.offset : commit.start
         let count = Int(commit.end - from)
+        let directory = try fileSystem.directory(of: path)
         try file.write(try file.bytes(count, at: from), at: from)
         try syncing { () throws(VaultError) in
             try file.sync()
-            try fileSystem.syncDirectory(of: path)
+            try directory.sync()
         }
         synced = state
     }
@@ -159,7 +161,7 @@ extension Store {
 
     /// Before the last user of this handle goes: the file then ends with its newest commit. A reserve that cannot be cut off harms nobody.
     func cutReserve() {
-        guard hasCommitted, !isPoisoned else { return }
+        guard hasCommitted, !isPoisoned, process.isThis else { return }
         do throws(VaultError) {
             guard try file.lock() else { return }
             defer { file.unlock() }

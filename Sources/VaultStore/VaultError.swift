@@ -67,10 +67,12 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case weakKDF = 30
         /// An argument is not possible.
         case invalidArgument = 31
-        /// The KDF's memory could not be had.
+        /// The memory that the KDF, a secret or a large buffer takes could not be had.
         case outOfMemory = 32
         /// The system has no kernel keyring, or does not lend it.
         case noKernelKeyring = 33
+        /// It was opened by a process that this one is a child of, and belongs to that one.
+        case otherProcess = 34
     }
 
     /// What kind of failure it is.
@@ -97,6 +99,10 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
 }
 
 extension VaultError {
+    package static var otherProcess: VaultError {
+        VaultError(.otherProcess, "it was opened before a fork, and belongs to the parent process: open the vault again")
+    }
+
     package init(format error: FormatError) {
         let code: Code =
             switch error.code {
@@ -113,7 +119,7 @@ extension VaultError {
     package init(crypto error: CryptoError, _ what: String, at offset: UInt64? = nil) {
         switch error {
         case .authenticationFailed: self.init(.authenticationFailed, "\(what) does not authenticate: damaged or altered", at: offset)
-        case .outOfMemory: self.init(.outOfMemory, "not enough memory for the key derivation of \(what)", at: offset)
+        case .outOfMemory: self.init(.outOfMemory, "there is no memory for \(what)", at: offset)
         case .kdfFailed: self.init(.kdfLimit, "the key derivation refused the parameters of \(what)", at: offset)
         case .passphraseNotUTF8: self.init(.passphraseInvalid, "the passphrase is not valid UTF-8")
         case .passphraseLength: self.init(.passphraseInvalid, "a passphrase has 1 to \(Format.Limit.passphrase) bytes")

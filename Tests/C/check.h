@@ -79,5 +79,6 @@ void test_threads(void);
 void test_slots(void);
 void test_locking(void);
 void test_maintenance(void);
+void test_hosts(void);
 
 #endif

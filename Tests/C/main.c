@@ -111,6 +111,7 @@ int main(int argc, char **argv) {
     test_slots();
     test_locking();
     test_maintenance();
+    test_hosts();
     printf("%d checks, %d failures\n", checks, failures);
     return failures == 0 ? 0 : 1;
 }

@@ -25,7 +25,7 @@ extension KeychainTests {
                 (.busy, .notAvailable), (.readOnly, .readOnly), (.locked, .interactionNotAllowed), (.notPermitted, .authFailed),
                 (.outcomeUnknown, .io), (.cannotReplace, .notAvailable), (.lastSlot, .param), (.noSuchSlot, .param),
                 (.keyFileInvalid, .authFailed), (.passphraseInvalid, .authFailed), (.weakKDF, .param), (.invalidArgument, .param),
-                (.outOfMemory, .allocate), (.noKernelKeyring, .notAvailable),
+                (.outOfMemory, .allocate), (.noKernelKeyring, .notAvailable), (.otherProcess, .notAvailable),
             ]
             #expect(expected.map(\.0) == VaultError.Code.allCases)
             for (code, status) in expected { #expect(KeychainFailure(VaultError(code, "why")).status == status.rawValue, "\(code)") }

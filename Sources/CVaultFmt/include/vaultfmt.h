@@ -13,7 +13,16 @@
  *   Ownership  What a function returns through a pointer to a pointer is the caller's, to be given to the function that its type
  *              names. It is read-only, may be used after its vault was closed, and is wiped when it is freed. All freeing functions take NULL.
  *   Threads    "Any thread" means: at the same time as any other call, on the same handle too. A handle must not be used after, or while,
- *              it is freed, and not in a child process after fork(); a child opens the vault itself.
+ *              it is freed. A thread needs a stack of 256 KiB. One that is cancelled (pthread_cancel) goes on until its call returns; a signal
+ *              handler must not call the library, and neither it nor a function that the library calls may leave by longjmp.
+ *   Processes  A handle or cursor belongs to the process that opened it. In a child process, after fork(), every call on it is
+ *              VAULTFMT_OTHER_PROCESS, and closing it does nothing: the child neither writes nor gives up what its parent has locked. What the library returned
+ *              (items, slots, reports) is the child's own. A child may open the vault itself, also where other threads of the parent were using
+ *              the library as it forked. A writer that dies within a transaction holds up other writers until its children have ended, too, unless
+ *              they have called exec.
+ *   Memory     Where there is none left for a secret, or for what a file or a caller has the size of, it is VAULTFMT_OUT_OF_MEMORY. At most some
+ *              12,000 secrets over 32 KiB are held at a time. Where a small allocation fails, abort() ends the process.
+ *   Unloading  The library stays where it is after dlclose().
  *   Sizes      Structures that the caller fills in start with their size, which their VAULTFMT_..._INIT sets: a program that was compiled
  *              with an older header works with a newer library. Structures that the library returns may get more members at their end.
  *   Times      Milliseconds since 1970-01-01T00:00:00Z.
@@ -69,8 +78,9 @@ enum {
     VAULTFMT_PASSPHRASE_INVALID = 29,   /* empty, too long or not UTF-8 */
     VAULTFMT_WEAK_KDF = 30,             /* below the floor of what a key derivation must cost */
     VAULTFMT_INVALID_ARGUMENT = 31,
-    VAULTFMT_OUT_OF_MEMORY = 32,        /* the key derivation's memory could not be had */
-    VAULTFMT_NO_KERNEL_KEYRING = 33     /* the system has no kernel keyring, or does not lend it */
+    VAULTFMT_OUT_OF_MEMORY = 32,        /* memory for the key derivation, a secret or a large buffer could not be had */
+    VAULTFMT_NO_KERNEL_KEYRING = 33,    /* the system has no kernel keyring, or does not lend it */
+    VAULTFMT_OTHER_PROCESS = 34         /* the handle was opened before a fork, by the parent process: open the vault again */
 };
 
 /* A status as a word, "no-such-item"; "unknown" for a number that is none. Static. Any thread. */
@@ -181,6 +191,10 @@ vaultfmt_status vaultfmt_open(
 /* Wipes the keys and frees the handle. A transaction that is open is rolled back. Cursors of the vault can still be used, and keep the file
    open. One thread, after all other calls on this handle. */
 void vaultfmt_close(vaultfmt_vault *vault);
+
+/* Makes a second handle of the same open vault, with its own transaction: see "Transactions". It has its state, keys and lock in common with the first; each
+   is closed by itself, and the last one wipes the keys. VAULTFMT_OTHER_PROCESS. Any thread. */
+vaultfmt_status vaultfmt_share(vaultfmt_vault *vault, vaultfmt_vault **shared);
 
 /* Moves to the newest committed state of the file; a change does so by itself. A locked vault stays where it is.
    VAULTFMT_ROLLED_BACK or _FORKED if that state does not come from the current one; what opening returns. Any thread. */
@@ -405,20 +419,25 @@ vaultfmt_status vaultfmt_remove(vaultfmt_vault *vault, const vaultfmt_key *key);
 
 /* ---- Transactions ----
  *
- * Changes that become durable together, in one commit, or not at all. After vaultfmt_begin, vaultfmt_find, _get, _add, _set, _update, _move and
- * _remove by this thread on this handle are part of it, and see what it did; other calls by this thread on this handle are
- * VAULTFMT_INVALID_ARGUMENT, other threads' calls on it wait, and other processes cannot write. A call that fails changes nothing, and the transaction goes on.
+ * Changes that become durable together, in one commit, or not at all. A transaction belongs to the handle that it was begun on, and its thread is the one
+ * that began it. Until it ends,
+ *   - vaultfmt_find, _get, _add, _set, _update, _move and _remove by that thread on that handle are part of it, and see what it did;
+ *   - its other calls, and all of its calls on another handle of the same open vault (vaultfmt_share), are VAULTFMT_INVALID_ARGUMENT;
+ *   - calls of other threads, on any handle of the same open vault, wait for at most lock_wait and are VAULTFMT_BUSY then;
+ *   - other openings, in this or another process, cannot write.
+ * A call that fails changes nothing, and the transaction goes on. Where its thread has ended, no other takes its place: any thread may commit it or roll
+ * it back. A program whose tasks share a thread gives each of them a handle by vaultfmt_share: then none joins another's transaction by mistake.
  */
 
-/* Starts a transaction, on the newest state. It belongs to the thread that calls this, which must end it.
-   VAULTFMT_READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY, _IO. Any thread. */
+/* Starts a transaction, on the newest state. VAULTFMT_INVALID_ARGUMENT where this thread has one open already; VAULTFMT_READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY, _IO. Any thread. */
 vaultfmt_status vaultfmt_begin(vaultfmt_vault *vault);
 
 /* Makes its changes durable. The transaction has ended in any case: after an error, nothing has changed, but for VAULTFMT_OUTCOME_UNKNOWN, which says
-   that this is not known. The thread that began it. */
+   that this is not known. VAULTFMT_INVALID_ARGUMENT if there is none, and while another thread is in a call that is part of it: then it goes on.
+   Any thread. */
 vaultfmt_status vaultfmt_commit(vaultfmt_vault *vault);
 
-/* Gives its changes up. VAULTFMT_INVALID_ARGUMENT if there is no transaction. The thread that began it. */
+/* Gives its changes up. VAULTFMT_INVALID_ARGUMENT as for vaultfmt_commit. Any thread. */
 vaultfmt_status vaultfmt_rollback(vaultfmt_vault *vault);
 
 /* ---- Many items ---- */
@@ -452,8 +471,8 @@ typedef struct vaultfmt_cursor vaultfmt_cursor; /* closed with vaultfmt_cursor_c
    Without a query, all items. Any thread. */
 vaultfmt_status vaultfmt_items(vaultfmt_vault *vault, const vaultfmt_query *query, vaultfmt_cursor **cursor);
 
-/* The next item, to be freed with vaultfmt_item_free; VAULTFMT_OK and NULL after the last. _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _IO.
-   One thread at a time for each cursor. */
+/* The next item, to be freed with vaultfmt_item_free; VAULTFMT_OK and NULL after the last. _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _IO;
+   _INVALID_ARGUMENT while another thread is in this call with the same cursor. Any thread. */
 vaultfmt_status vaultfmt_cursor_next(vaultfmt_cursor *cursor, const vaultfmt_item **item);
 
 /* Frees a cursor. One thread. */

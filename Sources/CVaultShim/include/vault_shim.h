@@ -121,4 +121,15 @@ void vault_terminal_restore(int terminal, const struct vault_terminal_modes *mod
 /* realloc and free for libraries that hold secrets: what is released is overwritten first. */
 void *vault_wiping_realloc(void *block, size_t size);
 void vault_wiping_free(void *block);
+
+/* A number of this process that none of its ancestors and descendants has. Costs a read of memory. */
+uint64_t vault_process(void);
+/* A number of this thread that no other thread of the process has, or had. */
+uint64_t vault_thread(void);
+
+/* The lock of the memory for secrets, and of asking for large memory. A fork waits until it is free, so that a child can use it. */
+void vault_memory_lock(void);
+void vault_memory_unlock(void);
+/* 1 if so much memory can be allocated now. */
+int vault_memory_has(size_t size);
 #endif

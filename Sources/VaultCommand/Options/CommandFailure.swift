@@ -50,7 +50,7 @@ extension ExitStatus {
             self = error.offset == nil ? .usage : .damaged
         case .noSuchFile: self = .noSuchFile
         case .unsupportedVersion, .unsupportedCritical, .deviceBound, .noKernelKeyring: self = .unavailable
-        case .locked: self = .bug
+        case .locked, .otherProcess: self = .bug
         case .fileExists: self = .outputExists
         case .io, .noSpace, .readOnly, .outcomeUnknown, .cannotReplace, .outOfMemory: self = .io
         case .busy: self = .busy
@@ -97,7 +97,7 @@ extension CommandFailure {
         case .weakKDF: "give a higher cost, or accept it with --allow-weak-kdf"
         case .invalidArgument: "see 'vaultfmt help' and the command's --help"
         case .outOfMemory: "free some memory, or use a machine that has more"
-        case .locked: "this is a bug in vaultfmt: please report it"
+        case .locked, .otherProcess: "this is a bug in vaultfmt: please report it"
         case .noKernelKeyring: "give the passphrase to each command, for example with VAULTFMT_PASSPHRASE_FILE"
         }
     }
