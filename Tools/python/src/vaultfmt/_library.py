@@ -57,15 +57,29 @@ class Arguments:
             structure.data = ffi.NULL
             structure.size = 0
             return structure
-        if isinstance(value, str):
-            value = value.encode("utf-8", "surrogatepass")
+        source = _memory(str.encode(value, "utf-8", "surrogatepass") if isinstance(value, str) else value)
+        size = len(source)
         # One byte more, so that an empty value has memory too.
-        memory = self.keep(ffi.new("uint8_t[]", len(value) + 1))
-        ffi.memmove(memory, value, len(value))
-        self._wiped.append((memory, len(value)))
+        memory = self.keep(ffi.new("uint8_t[]", size + 1))
+        self._wiped.append((memory, size))
+        ffi.memmove(memory, source, size)
         structure.data = memory
-        structure.size = len(value)
+        structure.size = size
         return structure
+
+
+def _memory(value: Any) -> Any:
+    """The bytes of a buffer, whatever its items are, as long as the buffer says: a class may have a `__len__` of its own."""
+    view = memoryview(value)
+    return ffi.from_buffer("uint8_t[]", value if view.c_contiguous else view.tobytes())
+
+
+def c_string(text: str, what: str) -> Any:
+    """A C string. Raises ValueError for a text with a NUL, which would end it."""
+    encoded = text.encode()
+    if b"\0" in encoded:
+        raise ValueError(f"{what} has no NUL")
+    return ffi.new("char[]", encoded)
 
 
 def path_bytes(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bytes:

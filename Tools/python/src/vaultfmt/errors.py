@@ -204,7 +204,7 @@ class InvalidArgument(VaultError, ValueError):
 
 
 class OutOfMemory(VaultError, MemoryError):
-    """The key derivation's memory could not be had."""
+    """Memory for the key derivation, a secret or a large buffer could not be had."""
 
     status = 32
 
@@ -213,6 +213,12 @@ class NoKernelKeyring(VaultError, OSError):
     """The system has no kernel keyring, or does not lend it."""
 
     status = 33
+
+
+class OtherProcess(VaultError, RuntimeError):
+    """It was opened before a fork, by the parent process: open the vault again."""
+
+    status = 34
 
 
 _BY_STATUS = {kind.status: kind for kind in VaultError.__subclasses__()}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import weakref
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ._library import Arguments, ffi, lib, to_bytes, to_text
-from .errors import error
+from .errors import VaultError, error
 from .values import Accessibility
 
 
@@ -174,12 +177,17 @@ def item(structure: Any) -> Item:
 class OpenedItem:
     """An item with its secret, in memory that is wiped when the `with` that it is used in ends.
 
-    `secret` lends that memory; it must not be used later. `bytes(opened.secret)` is a copy, which nobody wipes.
+    `secret` lends that memory. Later it raises ValueError, and what was made of it (a slice, another view) reads zeros.
+    `bytes(opened.secret)` is a copy, which nobody wipes.
     """
 
     def __init__(self, structure: Any) -> None:
         self._structure = structure
+        self._views: list[weakref.ref[memoryview]] = []
         self.item = item(structure)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an opened item cannot be copied or pickled")
 
     def __enter__(self) -> OpenedItem:
         return self
@@ -193,13 +201,41 @@ class OpenedItem:
         if self._structure is None:
             raise ValueError("the item's memory was wiped")
         structure = self._structure
-        if structure.secret_status != 0:
-            name = ffi.string(lib.vaultfmt_status_name(structure.secret_status)).decode()
-            raise error(structure.secret_status, f"the secret cannot be read: {name}", None)
-        return memoryview(ffi.buffer(structure.secret.data, structure.secret.size)).toreadonly()
+        refusal = _refusal(structure)
+        if refusal is not None:
+            raise refusal
+        # A view holds the pointer, and the pointer the item: it is freed after the last view.
+        pointer = ffi.gc(structure.secret.data, functools.partial(_nothing, structure))
+        view = memoryview(ffi.buffer(pointer, structure.secret.size)).toreadonly()
+        self._views.append(weakref.ref(view))
+        return view
 
     def close(self) -> None:
         """Wipes the memory; does nothing the second time."""
         structure, self._structure = self._structure, None
-        if structure is not None:
-            lib.vaultfmt_item_free(structure)
+        if structure is None:
+            return
+        lib.vaultfmt_wipe(ffi.cast("void *", structure.secret.data), structure.secret.size)
+        for reference in self._views:
+            view = reference()
+            if view is not None:
+                # One that lends its memory on at this moment stays, and reads zeros.
+                with suppress(BufferError):
+                    view.release()
+
+
+def _nothing(*_: object) -> None:
+    """What a pointer is freed with that only keeps something."""
+
+
+def _refusal(structure: Any) -> VaultError | None:
+    """What kept the library from reading a secret."""
+    if structure.secret_status == 0:
+        return None
+    name = ffi.string(lib.vaultfmt_status_name(structure.secret_status)).decode()
+    return error(structure.secret_status, f"the secret cannot be read: {name}", None)
+
+
+def lent(structure: Any) -> tuple[Item, bytes | VaultError]:
+    """A copy of `vaultfmt_item` that is lent, and of its secret."""
+    return item(structure), _refusal(structure) or to_bytes(structure.secret)

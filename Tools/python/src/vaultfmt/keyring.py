@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -38,6 +39,17 @@ from .vault import Vault
 Result = TypeVar("Result")
 
 
+_backends: weakref.WeakSet[VaultKeyring] = weakref.WeakSet()
+
+
+def _renew_backends() -> None:
+    for backend in _backends:
+        backend._renew()
+
+
+os.register_at_fork(after_in_child=_renew_backends)
+
+
 class VaultKeyring(KeyringBackend):
     """Passwords in a vault. `vault` names the file; it can be set by KEYRING_PROPERTY_VAULT."""
 
@@ -46,13 +58,21 @@ class VaultKeyring(KeyringBackend):
     def __init__(self) -> None:
         super().__init__()
         self._opened: Vault | None = None
-        self._process = os.getpid()
+        self._guard = threading.Lock()
+        _backends.add(self)
+
+    def _renew(self) -> None:
+        """In a child process: what the parent opened is the parent's, and its lock is held by nobody."""
+        self._opened = None
         self._guard = threading.Lock()
 
     @properties.classproperty  # type: ignore[misc]
     def priority(cls) -> float:
         """Above backends that keep passwords in plaintext, and below a desktop's own."""
-        path = os.environ.get("KEYRING_PROPERTY_VAULT") or local.default_path()
+        try:
+            path = os.environ.get("KEYRING_PROPERTY_VAULT") or local.default_path()
+        except VaultError as error:
+            raise RuntimeError(str(error)) from error
         if not os.path.exists(path):
             raise RuntimeError(f'there is no vault "{path}"; make one with "vaultfmt create"')
         return 4.5
@@ -135,11 +155,11 @@ class VaultKeyring(KeyringBackend):
             raise errors.KeyringError(str(error)) from error
 
     def _newest(self) -> Vault:
-        path = self.vault or local.default_path()
-        if self._opened is not None and self._process != os.getpid():
-            # The parent's: a handle is of one process.
-            self._opened._handle = None
-        elif self._opened is not None and self._opened.path == path:
+        try:
+            path = self.vault or local.default_path()
+        except NoSuchFile as error:
+            raise errors.NoKeyringError(str(error)) from error
+        if self._opened is not None and self._opened.path == path:
             try:
                 self._opened.refresh()
                 return self._opened
@@ -147,7 +167,6 @@ class VaultKeyring(KeyringBackend):
                 # Other keys, another file: opening it anew says what it is.
                 self._opened.close()
         self._opened = None
-        self._process = os.getpid()
         try:
             self._opened = local.open(path, writable=True)
         except InputOutput:

@@ -36,7 +36,12 @@ def _base(variable: str, fallback: str) -> Path:
     given = os.environ.get(variable, "")
     if given.startswith("/"):
         return Path(given)
-    home = os.environ.get("HOME") or pwd.getpwuid(os.geteuid()).pw_dir
+    home = os.environ.get("HOME")
+    if not home:
+        try:
+            home = pwd.getpwuid(os.geteuid()).pw_dir
+        except KeyError:
+            raise NoSuchFile(f"this user has no home folder: set HOME, {variable} or VAULTFMT_VAULT") from None
     return Path(home) / fallback
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, TypedDict
 
-from ._library import Arguments, check, ffi, lib, path_bytes, to_text
+from ._library import Arguments, c_string, check, ffi, lib, path_bytes, to_text
+from ._transaction import Transaction, entered_handle
 from .errors import NoSuchItem, VaultError
-from .items import GenericPassword, Item, ItemKey, OpenedItem, _Key, item, key_structure
+from .items import GenericPassword, Item, ItemKey, OpenedItem, _Key, item, key_structure, lent
 from .values import Accessibility, BytesLike, Factors, KDFCost, Limits, Report, Slot, Statistics, Tail, Verdict, slot
 
 Path = str | bytes | os.PathLike[str]
@@ -115,7 +116,7 @@ def _open_options(
     options.most_kdf_work = limits.work
     arguments.bytes(device, options.device)
     if anchor is not None:
-        options.anchor = arguments.keep(ffi.new("char[]", anchor.encode()))
+        options.anchor = arguments.keep(c_string(anchor, "an anchor"))
     return options
 
 
@@ -131,12 +132,17 @@ def _key(key: KeyLike) -> ItemKey:
 class Vault(MutableMapping[KeyLike, bytes]):
     """An open vault; a mapping of keys to secrets. Use it in a `with`, or close it: that wipes its keys.
 
-    Any number of threads may use it. It must not be used in a child process after a fork. A pair is the key of a generic password, of
-    service and account, and a string that of one without an account. Changes are durable when they return, but within a `transaction`.
+    A pair is the key of a generic password, of service and account, and a string that of one without an account. Changes are durable when
+    they return, but within a `transaction`.
+
+    Any number of threads may use it, and close it while others read. It belongs to the process that opened it: in a child, after a fork,
+    every use raises OtherProcess, and closing it does nothing; the child opens the vault itself. It cannot be copied or pickled.
     """
 
     def __init__(self, handle: Any, path: Path) -> None:
-        self._handle = handle
+        # The library's handle goes with the last call that uses it, which may be in another thread.
+        self._handle = ffi.gc(handle, lib.vaultfmt_close)
+        self._process = os.getpid()
         self.path = path
         self._closing: Callable[[Vault], None] | None = None
 
@@ -146,9 +152,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            lib.vaultfmt_close(self._handle)
+    def __reduce__(self) -> Any:
+        raise TypeError("an open vault cannot be copied or pickled")
 
     def __repr__(self) -> str:
         return f"<vaultfmt.Vault {os.fsdecode(self.path)!r}{'' if self._handle else ', closed'}>"
@@ -158,21 +163,31 @@ class Vault(MutableMapping[KeyLike, bytes]):
     __hash__ = object.__hash__
 
     def close(self) -> None:
-        """Wipes the keys; does nothing the second time. No other thread may be using the vault."""
+        """Wipes the keys, once calls of other threads have ended; does nothing the second time. Rolls back a transaction."""
         if self._handle is None:
             return
+        transaction = entered_handle(self)
+        if transaction is not None:
+            lib.vaultfmt_rollback(transaction)
+            del transaction
         try:
-            if self._closing is not None:
+            if self._closing is not None and self._process == os.getpid():
                 self._closing(self)
         finally:
-            handle, self._handle = self._handle, None
-            lib.vaultfmt_close(handle)
+            self._handle = None
+
+    @property
+    def _open_handle(self) -> Any:
+        handle = self._handle
+        if handle is None:
+            raise ValueError("the vault is closed")
+        return handle
 
     @property
     def _vault(self) -> Any:
-        if self._handle is None:
-            raise ValueError("the vault is closed")
-        return self._handle
+        """The handle for a call: that of the transaction that this task is in, if it is in one."""
+        handle = self._open_handle
+        return entered_handle(self) or handle
 
     # ---- As a mapping ----
 
@@ -215,17 +230,14 @@ class Vault(MutableMapping[KeyLike, bytes]):
                 check(lib.vaultfmt_find(self._vault, key_structure(_key(key), arguments), out))
             except NoSuchItem:
                 return None
-            try:
-                return item(out[0])
-            finally:
-                lib.vaultfmt_item_free(out[0])
+            return item(ffi.gc(out[0], lib.vaultfmt_item_free))
 
     def open(self, key: KeyLike) -> OpenedItem:
         """The item with its secret, in memory that is wiped: use it in a `with`. Raises NoSuchItem, Locked, NotPermitted, DeviceBound."""
         with Arguments() as arguments:
             out = arguments.keep(ffi.new("const vaultfmt_item **"))
             check(lib.vaultfmt_get(self._vault, key_structure(_key(key), arguments), out))
-            return OpenedItem(out[0])
+            return OpenedItem(ffi.gc(out[0], lib.vaultfmt_item_free))
 
     def search(self, **filters: Any) -> Iterator[Item]:
         """All items that match (see `Filters`), in the order of their keys, as they are now. No secret is decrypted."""
@@ -237,24 +249,20 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def each_secret(self, function: Callable[[Item, bytes | VaultError], object], **filters: Any) -> None:
         """Calls a function with every item that matches and its secret, or with the error that kept it from being read.
 
-        It is the fast way to read everything. An error that the function raises ends it, and is raised.
+        It is the fast way to read everything. An error that the function raises, KeyboardInterrupt too, ends it, and is raised.
         """
         failures: list[BaseException] = []
 
         def call(_: Any, structure: Any) -> int:
-            try:
-                opened = OpenedItem(structure)
-                try:
-                    secret: bytes | VaultError = bytes(opened.secret)
-                except VaultError as refusal:
-                    secret = refusal
-                function(opened.item, secret)
-                return 0
-            except BaseException as failure:
-                failures.append(failure)
-                return 1
+            found, secret = lent(structure)
+            function(found, secret)
+            return 0
 
-        callback = ffi.callback("int32_t(void *, const vaultfmt_item *)", call)
+        def fail(_: type[BaseException], failure: BaseException, trace: Any) -> None:
+            failures.append(failure)
+
+        # What strikes before the first line of `call` ends it, too.
+        callback = ffi.callback("int32_t(void *, const vaultfmt_item *)", call, error=1, onerror=fail)
         with Arguments() as arguments:
             check(lib.vaultfmt_each_secret(self._vault, _query(filters, arguments), callback, ffi.NULL))
         if failures:
@@ -277,6 +285,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def _store(self, function: Any, key: KeyLike, secret: BytesLike, details: dict[str, Any]) -> None:
         if isinstance(secret, str):
             raise TypeError("a secret is bytes: encode text")
+        if secret is None:
+            raise TypeError("a secret is bytes, not None")
         with Arguments() as arguments:
             check(
                 function(self._vault, key_structure(_key(key), arguments), arguments.bytes(secret), _details(arguments, **details)),
@@ -297,19 +307,15 @@ class Vault(MutableMapping[KeyLike, bytes]):
         with Arguments() as arguments:
             check(lib.vaultfmt_remove(self._vault, key_structure(_key(key), arguments)))
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Makes changes that become durable together when the `with` ends, or not at all if it ends with an error.
+    def transaction(self) -> Transaction:
+        """For a `with`: changes that become durable together when it ends, or not at all if it ends with an error.
 
-        Within it, this thread reads and changes single items; everything else of this vault raises InvalidArgument. Other threads wait.
+        Within it, this thread reads and changes single items; everything else of this vault raises InvalidArgument. Other threads wait
+        for `wait` seconds and get Busy then. It belongs to the task that began it, and to those that this one starts meanwhile: other
+        tasks on the same thread get InvalidArgument. However the `with` is left, by KeyboardInterrupt at any instant too, no
+        transaction stays open.
         """
-        check(lib.vaultfmt_begin(self._vault))
-        try:
-            yield
-        except BaseException:
-            check(lib.vaultfmt_rollback(self._vault))
-            raise
-        check(lib.vaultfmt_commit(self._vault))
+        return Transaction(self)
 
     # ---- State ----
 
@@ -387,7 +393,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def verdict(self, anchor: str) -> Verdict:
         """How the state stands to one that was remembered. Raises InvalidArgument for an anchor of another vault."""
         out = ffi.new("int32_t *")
-        check(lib.vaultfmt_check_anchor(self._vault, anchor.encode(), out))
+        check(lib.vaultfmt_check_anchor(self._vault, c_string(anchor, "an anchor"), out))
         return Verdict(out[0])
 
     # ---- Slots ----
@@ -426,17 +432,17 @@ class Vault(MutableMapping[KeyLike, bytes]):
         """Gives a slot other factors: the one with this id, or the one that opened the vault. It gets another id."""
         with Arguments() as arguments:
             options = _slot_options(arguments, cost) if cost else ffi.NULL
-            identity = ffi.NULL if slot_id is None else ffi.new("uint8_t[16]", bytes.fromhex(slot_id))
+            identity = ffi.NULL if slot_id is None else _slot_id(slot_id)
             check(lib.vaultfmt_slot_change(self._vault, identity, factors.structure(arguments), options))
 
     def rename_slot(self, slot_id: str, name: str) -> None:
         """Gives a slot another name."""
         with Arguments() as arguments:
-            check(lib.vaultfmt_slot_rename(self._vault, ffi.new("uint8_t[16]", bytes.fromhex(slot_id)), arguments.bytes(name)))
+            check(lib.vaultfmt_slot_rename(self._vault, _slot_id(slot_id), arguments.bytes(name)))
 
     def remove_slot(self, slot_id: str) -> None:
         """Removes a slot. Raises LastSlot, NoSuchSlot."""
-        check(lib.vaultfmt_slot_remove(self._vault, ffi.new("uint8_t[16]", bytes.fromhex(slot_id))))
+        check(lib.vaultfmt_slot_remove(self._vault, _slot_id(slot_id)))
 
     def rotate(self, *kept: Factors) -> int:
         """Re-encrypts everything under new keys. Slots that none of these factors opens are dropped.
@@ -488,31 +494,27 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
 
 class _Cursor(Iterator[Item]):
-    """Goes through items; the C cursor ends with the last of them, or with this object."""
+    """Goes through items; the C cursor ends with the last of them, or with this object.
+
+    One thread at a time: another one gets InvalidArgument.
+    """
 
     def __init__(self, cursor: Any) -> None:
-        self._cursor = cursor
+        self._cursor = ffi.gc(cursor, lib.vaultfmt_cursor_close)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an iterator over a vault cannot be copied or pickled")
 
     def __next__(self) -> Item:
-        if self._cursor is None:
+        cursor = self._cursor
+        if cursor is None:
             raise StopIteration
         out = ffi.new("const vaultfmt_item **")
-        check(lib.vaultfmt_cursor_next(self._cursor, out))
+        check(lib.vaultfmt_cursor_next(cursor, out))
         if out[0] == ffi.NULL:
-            self._close()
+            self._cursor = None
             raise StopIteration
-        try:
-            return item(out[0])
-        finally:
-            lib.vaultfmt_item_free(out[0])
-
-    def _close(self) -> None:
-        cursor, self._cursor = self._cursor, None
-        if cursor is not None:
-            lib.vaultfmt_cursor_close(cursor)
-
-    def __del__(self) -> None:
-        self._close()
+        return item(ffi.gc(out[0], lib.vaultfmt_item_free))
 
 
 def _query(filters: dict[str, Any], arguments: Arguments) -> Any:
@@ -551,6 +553,13 @@ def _details(
             arguments.bytes(name, array[index].name)
             arguments.bytes(value, array[index].value)
     return details
+
+
+def _slot_id(text: str) -> Any:
+    identity = bytes.fromhex(text)
+    if len(identity) != 16:
+        raise ValueError("a slot's id has 32 hexadecimal digits")
+    return ffi.new("uint8_t[16]", identity)
 
 
 def _slot_options(arguments: Arguments, cost: KDFCost) -> Any:
