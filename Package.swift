@@ -140,7 +140,10 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Harness",
-            exclude: ["Clients/run", "Clients/smtp_server.py", "Scopes/attacker.py", "Terminal/recording_server.py"],
+            exclude: [
+                "Clients/run", "Clients/smtp_server.py", "Hosts/run", "Hosts/host.c", "Hosts/host.py", "Scopes/attacker.py",
+                "Terminal/recording_server.py",
+            ],
             swiftSettings: settings),
 
         // The README's example, which a test builds and runs.
