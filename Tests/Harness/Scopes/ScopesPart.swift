@@ -21,6 +21,7 @@ extension Part {
             }
         }
         run.note(totals.withLock { $0.description })
+        run.note(try GrantCost.measured(items: run.isLong ? 100_000 : 10_000))
     }
 }
 
