@@ -64,6 +64,32 @@ int vault_rename_noreplace(const char *from, const char *to) {
     }
 }
 
+int vault_open_unnamed(const char *folder) {
+    int fd = vault_open(folder, O_WRONLY | O_TMPFILE, 0600);
+    /* Whatever the umask. */
+    if (fd >= 0 && fchmod(fd, 0600) != 0) {
+        int error = errno;
+        close(fd);
+        return -error;
+    }
+    return fd;
+}
+
+int vault_link_open(int fd, const char *path) {
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
+}
+
+int vault_sync_directory(const char *path) {
+    int fd = vault_open(path, O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0) return fd;
+    /* Some file systems cannot sync directories, and need not. */
+    int result = fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : -errno;
+    close(fd);
+    return result;
+}
+
 int64_t vault_write_at(int fd, const void *bytes, size_t size, int64_t offset) {
     struct rlimit limit;
     /* Beyond the limit, the kernel would end the process with SIGXFSZ, which is the program's to catch and not a library's. */

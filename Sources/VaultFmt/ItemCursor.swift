@@ -82,7 +82,12 @@ struct LeafReader: Sendable {
         for index in page.lowerBound(prefix).index..<page.count {
             page.key(index, after: &key)
             // what is neither an item nor a tombstone, which end the listing, is nobody's to pass over.
-            guard key.first != Format.tombstoneTag, prefix.isEmpty || key.starts(with: prefix) else { return true }
+            if key.first == Format.tombstoneTag {
+                // Only tombstones follow, in this leaf too: no reader passes over one that is malformed.
+                for rest in index..<page.count { _ = try TombstoneCodec.decode(page, rest, view.keyring) }
+                return true
+            }
+            guard prefix.isEmpty || key.starts(with: prefix) else { return true }
             let item = try ItemCodec.item(page, index, key: key.span, &lookup)
             if takesAll || query.matches(item) { items.append(item) }
         }

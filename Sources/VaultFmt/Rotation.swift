@@ -48,7 +48,7 @@ public struct Rotation: ~Copyable {
             try core.writing { () throws(VaultError) in
                 // Whoever was not named before must not be dropped.
                 guard core.store.header.slots.map({ SlotID($0.id) }) == all else {
-                    throw VaultError(.invalidArgument, "the vault's slots have changed since the rotation was prepared: prepare it again")
+                    throw VaultError(.busy, "the vault's slots have changed since the rotation was prepared: prepare it again")
                 }
                 return try Self.run(core, factors, progress)
             }

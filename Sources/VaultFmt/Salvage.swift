@@ -45,16 +45,20 @@ extension Vault {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         let source = try SalvageSource(file, factors.keys, limits, device, &report)
         let items = try source.collect(&report)
-        let vault = try create(at: newPath, factors: newFactors, options: options, place: place)
+        // Half a vault would look like a whole one: it gets its name when it is complete.
+        let target = try place.fileSystem.resolve(newPath)
+        guard try place.fileSystem.identity(of: target) == nil else { throw VaultError(.fileExists, "\(newPath) exists already") }
+        try Temporary.removeStale(beside: target, place.fileSystem)
+        let unfinished = Temporary.name(beside: target, place.random)
         do throws(VaultError) {
-            try vault.transaction { (transaction) throws(VaultError) in
-                for item in items { try source.copy(item, takesUnproven: takesUnproven, into: transaction, &report) }
-            }
+            let vault = try create(at: unfinished, factors: newFactors, options: options, place: place)
+            try source.copy(items, takesUnproven: takesUnproven, into: vault, &report)
+            try place.fileSystem.rename(unfinished, to: target, replacing: false)
         } catch {
-            // Half a vault would look like a whole one.
-            do throws(VaultError) { try place.fileSystem.remove(vault.path) } catch {}
-            throw error
+            do throws(VaultError) { try place.fileSystem.remove(unfinished) } catch {}
+            throw error.code == .fileExists ? VaultError(.fileExists, "\(newPath) exists already") : error
         }
+        try place.fileSystem.syncDirectory(of: target)
         return report
     }
 }
@@ -77,6 +81,13 @@ struct SalvageSource: ~Copyable {
         let proven: SalvageIndex.Found?
         /// Nil if it says no more than the proven one.
         let unproven: SalvageIndex.Found?
+    }
+
+    /// Puts all into a new vault, at once.
+    func copy(_ items: [Candidate], takesUnproven: Bool, into vault: consuming Vault, _ report: inout SalvageReport) throws(VaultError) {
+        try vault.transaction { (transaction) throws(VaultError) in
+            for item in items { try copy(item, takesUnproven: takesUnproven, into: transaction, &report) }
+        }
     }
 
     /// Everything that can be named, the newest state of each.

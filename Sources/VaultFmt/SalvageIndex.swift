@@ -70,12 +70,17 @@ struct SalvageIndex {
                 covered.append((gap, commit.clock))
                 continue
             }
-            walk(root.ref, root.level, Gap(low: [], high: nil), within: gap, commit, isNewest: isNewest)
+            var seen: Set<UInt64> = []
+            walk(root.ref, root.level, Gap(low: [], high: nil), within: gap, commit, isNewest: isNewest, &seen)
         }
     }
 
-    private mutating func walk(_ ref: ObjectRef, _ level: UInt8, _ range: Gap, within gap: Gap, _ commit: Commit, isNewest: Bool) {
+    /// `seen` is where the pages are that this walk went through: one that is named twice is gone through once, and what else it should cover stays open.
+    private mutating func walk(
+        _ ref: ObjectRef, _ level: UInt8, _ range: Gap, within gap: Gap, _ commit: Commit, isNewest: Bool, _ seen: inout Set<UInt64>
+    ) {
         guard let part = range.intersection(gap) else { return }
+        guard seen.insert(ref.offset).inserted else { return open.append(part) }
         do throws(VaultError) {
             let page = try store.pages.page(ref, level: level)
             if page.layout.isLeaf {
@@ -85,7 +90,7 @@ struct SalvageIndex {
             for index in 0..<page.count {
                 let low = index == 0 ? range.low : page.key(index)
                 let high = index + 1 < page.count ? page.key(index + 1) : range.high
-                walk(try page.child(index), level - 1, Gap(low: low, high: high), within: gap, commit, isNewest: isNewest)
+                walk(try page.child(index), level - 1, Gap(low: low, high: high), within: gap, commit, isNewest: isNewest, &seen)
             }
         } catch { open.append(part) }
     }

@@ -62,7 +62,7 @@ public final class Vault: Sendable {
         let vaultKey = random.secret(Format.keySize)
         let keys = VaultKeys(vaultKey: vaultKey.copy(), epoch: epoch.bytes)
         let (slot, wrappingKey) = try SlotEditing.fullSlot(keys, factors.keys, cost: cost, name: options.slotName, vault: id, random)
-        let clock = UInt64(clamping: place.fileSystem.now()) << 16
+        let clock = try Clock.revision(place.fileSystem)
         let header = Header(id: id, epoch: epoch, slots: [slot])
         let store = try Store.create(
             at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(), clock: clock, place: place)

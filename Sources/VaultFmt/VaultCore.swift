@@ -57,7 +57,7 @@ final class VaultCore {
 
     /// A revision that is greater than all before (specification, section 1).
     func tick() throws(VaultError) -> UInt64 {
-        let now = UInt64(clamping: store.fileSystem.now()) << 16
+        let now = try Clock.revision(store.fileSystem)
         let (next, overflow) = clock.addingReportingOverflow(1)
         guard !overflow else { throw VaultError(.limitExceeded, "the vault's clock is at its end") }
         clock = max(now, next)

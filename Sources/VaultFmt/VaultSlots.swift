@@ -88,11 +88,13 @@ extension Vault {
         of id: SlotID? = nil, to factors: borrowing Factors, cost: KDFCost? = nil, allowWeak: Bool = false, limits: ReaderLimits = .init()
     ) throws(VaultError) {
         try withCore { (core) throws(VaultError) in
+            let known = core.store.header.slots.map(\.id)
             try core.writing { () throws(VaultError) in
                 let store = core.store
                 let wanted = id?.bytes ?? store.slot.id
                 guard let index = store.header.slots.firstIndex(where: { $0.id == wanted }) else {
-                    throw VaultError(.noSuchSlot, "no such slot")
+                    guard known.contains(wanted) else { throw VaultError(.noSuchSlot, "no such slot") }
+                    throw VaultError(.busy, "another program has just replaced or removed this slot: open the vault again")
                 }
                 let old = store.header.slots[index]
                 let kept = old.cost.map { KDFCost($0) } ?? .moderate

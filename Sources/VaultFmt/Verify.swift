@@ -64,6 +64,8 @@ struct Verifier: ~Copyable {
     private var liveBytes: UInt64 = 0
     private var items: UInt64 = 0
     private var tombstones: UInt64 = 0
+    /// Where the pages are that were gone through: one that is named twice, which no sound tree does, is gone through once.
+    private var seen: Set<UInt64> = []
 
     init(_ core: VaultCore) {
         self.core = core
@@ -195,6 +197,7 @@ struct Verifier: ~Copyable {
     }
 
     private mutating func checkPage(_ ref: ObjectRef, _ level: UInt8, low: [UInt8]?, high: [UInt8]?) throws(VaultError) {
+        guard seen.insert(ref.offset).inserted else { return report.add("a page is named twice", at: ref.offset) }
         let page: Page
         do throws(VaultError) { page = try store.pages.load(ref, level: level) } catch {
             guard error.code != .io else { throw error }

@@ -81,7 +81,8 @@ package struct RealFileSystem: FileSystem {
     package func now() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        let (milliseconds, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1000)
+        return overflow ? (time.tv_sec < 0 ? .min : .max) : milliseconds + Int64(time.tv_nsec) / 1_000_000
     }
 
     static func split(_ path: String) -> (directory: String, name: String) {

@@ -127,18 +127,27 @@ extension Store.Replacement {
 }
 
 /// Files on their way to replace another: `.NAME.vaultfmt-XXXXXXXX` beside it.
-enum Temporary {
-    static func name(beside path: String, _ random: Randomness) -> String {
+package enum Temporary {
+    package static func name(beside path: String, _ random: Randomness) -> String {
         let (directory, name) = RealFileSystem.split(path)
         let file = ".\(name).vaultfmt-\(Hex.encode(random.bytes(4)))"
         return directory == "/" ? "/" + file : directory + "/" + file
     }
 
+    /// Whether it is a name that `name(beside:)` gives for a file of this name, or for one that has such a name itself.
+    private static func isTemporary(_ sibling: String, of name: String) -> Bool {
+        var rest = sibling[...]
+        while rest.hasPrefix("."), rest.dropLast(8).hasSuffix(".vaultfmt-") {
+            rest = rest.dropFirst().dropLast(8 + ".vaultfmt-".count)
+            if rest == name { return true }
+        }
+        return false
+    }
+
     /// Removes what an interrupted replacement left; one whose writer lives is locked.
-    static func removeStale(beside path: String, _ fileSystem: any FileSystem) throws(VaultError) {
+    package static func removeStale(beside path: String, _ fileSystem: any FileSystem) throws(VaultError) {
         let (directory, name) = RealFileSystem.split(path)
-        let prefix = ".\(name).vaultfmt-"
-        for sibling in try fileSystem.siblings(of: path) where sibling.hasPrefix(prefix) && sibling.utf8.count == prefix.utf8.count + 8 {
+        for sibling in try fileSystem.siblings(of: path) where isTemporary(sibling, of: name) {
             let stale = directory == "/" ? "/" + sibling : directory + "/" + sibling
             do throws(VaultError) {
                 let file = try fileSystem.openOwn(stale, writable: true)

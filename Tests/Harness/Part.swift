@@ -8,7 +8,7 @@ struct Part: Sendable {
     /// In the order in which they run. Each stands in a file of its own.
     static let all: [Part] = [
         .crash, .faults, .disk, .kill, .power, .files, .mutation, .concurrency, .scopes, .hosts, .memory, .terminal, .descriptors,
-        .sanitizers, .clients,
+        .meetings, .sanitizers, .clients,
     ]
 }
 

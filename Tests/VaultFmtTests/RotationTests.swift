@@ -110,7 +110,7 @@ struct RotationTests {
         _ = try other.addSlot(try Fast.rawKey(9), name: "new")
         let bytes = try contents(path)
         let error = refusal(rotation)
-        #expect(error?.code == .invalidArgument && error?.detail.contains("slots have changed") == true)
+        #expect(error?.code == .busy && error?.detail.contains("slots have changed") == true)
         #expect(try contents(path) == bytes)
         #expect(try Fast.openWritable(path, try Fast.rawKey(9)).dump().count == 25)
     }

@@ -16,6 +16,14 @@ int vault_lock_is_held(int fd);
 /* The name of the next entry of a directory, NULL after the last. Reading it as Swift sees it, as an array of 256 bytes, would read past it. */
 const char *vault_next_name(DIR *directory);
 
+/* Makes a file, 0600, in a folder and without a name; where that is not possible, an error. */
+int vault_open_unnamed(const char *folder);
+/* Gives it a name; -EEXIST if there is one. */
+int vault_link_open(int fd, const char *path);
+
+/* Makes the names in a directory durable. */
+int vault_sync_directory(const char *path);
+
 /* pwrite(2) that fails with EFBIG at the limit for files (RLIMIT_FSIZE), without the signal. */
 int64_t vault_write_at(int fd, const void *bytes, size_t size, int64_t offset);
 

@@ -21,12 +21,12 @@ struct Create: ParsableCommand {
 
     func run() throws {
         let path = try vault.path
-        guard !StateFolder.exists(path) else {
+        guard try !StateFolder.exists(path) else {
             throw CommandFailure(.outputExists, "\(TerminalText.quoted(path)) exists already; choose another name or move it away")
         }
         let folder = StateFolder.parent(of: path)
         if vault.file == nil && Environment.nonEmpty("VAULTFMT_VAULT") == nil { try StateFolder.makeFolder(folder) }
-        guard StateFolder.exists(folder) else {
+        guard try StateFolder.exists(folder) else {
             throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to make the vault in; make it first")
         }
         let factors = try vault.access.factors.sources

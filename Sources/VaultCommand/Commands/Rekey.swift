@@ -38,7 +38,7 @@ struct Rekey: ParsableCommand {
         let opened = opening.vault
         let slots = try attempt { () throws(VaultError) in try opened.slots() }
         guard let current = slots.first(where: \.openedThis) else {
-            throw CommandFailure(.bug, "the slot that opened the vault is not listed; this is a bug in vaultfmt: please report it")
+            throw CommandFailure(.busy, "another program has just replaced the slot that opened the vault; run the command again")
         }
         if newFactors.sources.isAnyGiven || !(rotate || cost.isGiven) {
             opening.factors = try changeFactors(opened, current, opening.factors)
@@ -99,8 +99,7 @@ struct Rekey: ParsableCommand {
         let oldFingerprint = opened.fingerprint
         var rotation = try attempt { () throws(VaultError) in try opened.rotation() }
         guard try rotation.keeps(given) else {
-            throw CommandFailure(
-                .bug, "the rotation does not keep the slot that opened the vault; this is a bug in vaultfmt: please report it")
+            throw CommandFailure(.busy, "another program has just changed the slots of the vault; run the command again")
         }
         try kept.apply(to: &rotation)
         if !yes && !vault.access.noInput && Prompt.isPossible { try Self.askForPassphrases(&rotation) }
@@ -143,7 +142,7 @@ struct Rekey: ParsableCommand {
         do throws(VaultError) {
             return try rotation.run { done, total in progress.update(done, of: total) }
         } catch {
-            throw CommandFailure(error)
+            throw CommandFailure(opened: error)
         }
     }
 }

@@ -31,7 +31,7 @@ struct Salvage: ParsableCommand {
     @OptionGroup(title: "Key derivation") var cost: CostOptions
 
     func run() throws {
-        guard !StateFolder.exists(output) else {
+        guard try !StateFolder.exists(output) else {
             throw CommandFailure(.outputExists, "\(TerminalText.quoted(output)) exists already; choose another name or move it away")
         }
         let report = try access.withFactors(file) { given throws(CommandFailure) in

@@ -60,7 +60,7 @@ struct AccessOptions: ParsableArguments {
         _ path: String, unlessKept: () throws(CommandFailure) -> R? = { () throws(CommandFailure) in nil },
         _ body: (borrowing GivenFactors) throws(CommandFailure) -> R
     ) throws(CommandFailure) -> R {
-        guard StateFolder.exists(path) else {
+        guard try StateFolder.exists(path) else {
             throw CommandFailure(VaultError(.noSuchFile, "there is no vault \(TerminalText.quoted(path))"))
         }
         let sources = factors.sources
@@ -111,6 +111,7 @@ struct AccessOptions: ParsableArguments {
                 continue
             }
             progress.finish()
+            TailNotice.show(vault)
             if anchors == .enforce { try AnchorMemory.check(vault) }
             return vault
         }
@@ -121,7 +122,7 @@ struct AccessOptions: ParsableArguments {
     func openKept(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault? {
-        guard !factors.sources.isAnyGiven, StateFolder.exists(path) else { return nil }
+        guard !factors.sources.isAnyGiven, try StateFolder.exists(path) else { return nil }
         let options = try options(writable: writable, device: device)
         let vault: Vault?
         do throws(VaultError) {
@@ -130,6 +131,7 @@ struct AccessOptions: ParsableArguments {
             if error.code == .noKernelKeyring { return nil }
             throw CommandFailure(error)
         }
+        if let vault { TailNotice.show(vault) }
         if let vault, anchors == .enforce { try AnchorMemory.check(vault) }
         return vault
     }

@@ -116,11 +116,22 @@ extension CommandFailure {
     }
 }
 
-/// Calls the library; its errors become failures of the command.
+extension CommandFailure {
+    /// An error of the library in a vault that was opened: a factor cannot be wrong any more, but another program may have changed what it opens.
+    init(opened error: VaultError) {
+        guard error.code == .noSlotOpens else {
+            self.init(error)
+            return
+        }
+        self.init(.busy, "another program has just changed the keys of the vault; run the command again")
+    }
+}
+
+/// Calls the library with an opened vault; its errors become failures of the command.
 func attempt<Result: ~Copyable>(_ call: () throws(VaultError) -> Result) throws(CommandFailure) -> Result {
     do throws(VaultError) {
         return try call()
     } catch {
-        throw CommandFailure(error)
+        throw CommandFailure(opened: error)
     }
 }

@@ -14,9 +14,11 @@ enum StateFolder {
     }
 
     /// Whether there is something at a path, a dangling link included.
-    static func exists(_ path: String) -> Bool {
+    static func exists(_ path: String) throws(CommandFailure) -> Bool {
         var information = stat()
-        return lstat(path, &information) == 0
+        if lstat(path, &information) == 0 { return true }
+        if errno == ENOENT || errno == ENOTDIR { return false }
+        throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
     }
 
     /// Writes a file beside its place, syncs it and moves it there.

@@ -66,25 +66,12 @@ enum Descriptor {
         return try readAll(descriptor, name: name, limit: limit)
     }
 
-    /// Makes a new file, 0600, never over another one, and syncs it.
+    /// Makes a new file, 0600, never over another one; it and its name are durable on return.
     static func createFile(_ path: String, what: String, _ contents: borrowing Secret) throws(CommandFailure) {
-        let name = "\(what) \(TerminalText.quoted(path))"
-        let descriptor = vault_open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard descriptor >= 0 else {
-            guard descriptor != -EEXIST else {
-                throw CommandFailure(.outputExists, "\(name) exists already; choose another name or move it away")
-            }
-            throw CommandFailure(system: -descriptor, "cannot create \(name)")
-        }
-        defer { close(descriptor) }
-        let failure = contents.withUnsafeBytes { bytes in
-            let failure = writeAll(descriptor, bytes)
-            return failure != 0 ? failure : fsync(descriptor) == 0 ? 0 : errno
-        }
-        guard failure == 0 else {
-            unlink(path)
-            throw CommandFailure(system: failure, "cannot write \(name)")
-        }
+        let file = try NewFile(path, what: what)
+        let failure = contents.withUnsafeBytes { writeAll(file.descriptor, $0) }
+        guard failure == 0 else { throw CommandFailure(system: failure, "cannot write \(what) \(TerminalText.quoted(path))") }
+        try file.finish()
     }
 
     /// The system's words for an error number.

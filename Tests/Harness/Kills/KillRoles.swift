@@ -92,7 +92,7 @@ enum KillRoles {
                 _ = try rotation.run()
             }
         } catch {
-            guard [.noSlotOpens, .noSuchSlot, .invalidArgument].contains(error.code) else { throw error }
+            guard [.noSlotOpens, .noSuchSlot, .busy].contains(error.code) else { throw error }
         }
     }
 

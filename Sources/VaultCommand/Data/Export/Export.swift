@@ -43,7 +43,7 @@ struct Export: ParsableCommand {
         let opened = try vault.openVault()
         Terminal.warning("an export is plaintext: whoever can read it has the secrets")
         guard let output else { return try write(opened, to: .standard()) { () throws(CommandFailure) in } }
-        var file = try ExportFile(output)
+        let file = try ExportFile(output)
         try write(opened, to: file.output) { () throws(CommandFailure) in try file.checkInterruption() }
         try file.finish()
     }

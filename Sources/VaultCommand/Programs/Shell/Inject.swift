@@ -28,7 +28,7 @@ struct Inject: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
-        if let output, !force, StateFolder.exists(output) {
+        if let output, !force, try StateFolder.exists(output) {
             throw CommandFailure(
                 .outputExists, "\(TerminalText.quoted(output)) exists already; choose another name, or replace it with --force")
         }
@@ -48,7 +48,7 @@ struct Inject: ParsableCommand {
             return try stream.flush()
         }
         let folder = StateFolder.parent(of: output)
-        guard StateFolder.exists(folder) else {
+        guard try StateFolder.exists(folder) else {
             throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to write to; make it first")
         }
         if force {
