@@ -125,7 +125,9 @@ static void handle(int signal) {
         if (turn.state == VAULT_TURN_WORKING) {
             turn.state = VAULT_TURN_LOST;
             restore();
-            if (turn.lock >= 0) flock(turn.lock, LOCK_UN);
+            /* What ends the process leaves the lock to its guardian, which puts back only what it has the lock for. */
+            const int is_stop = signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+            if (turn.lock >= 0 && is_stop) flock(turn.lock, LOCK_UN);
         }
         act_on(signal);
     }
@@ -183,11 +185,12 @@ void vault_turn_end(void) {
     if (turn.state != VAULT_TURN_LOST) restore();
     turn.state = VAULT_TURN_NONE;
     for (int i = 0; i < caught_count; i++) sigaction(caught[i], &turn.actions[i], NULL);
-    if (turn.lock >= 0) flock(turn.lock, LOCK_UN);
 }
 
-void vault_terminal_restore(int terminal, const struct vault_terminal_modes *modes) {
+void vault_terminal_restore(int terminal, int lock, const struct vault_terminal_modes *modes) {
     struct termios before, hidden, now;
+    /* It is held already, but where the process gave it up before it was killed: then the terminal may be another's by now. */
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) return;
     memcpy(&before, modes->before, sizeof before);
     memcpy(&hidden, modes->hidden, sizeof hidden);
     /* Either side of the comparison is as the driver has it, but for flags that it does not know. */

@@ -144,15 +144,7 @@ public final class Transaction {
         _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ accessibility: Accessibility, replacing old: Item?,
         keeping identity: Item? = nil, created: Int64?, modified: Int64?
     ) throws(VaultError) {
-        guard secret.count <= Format.Limit.secret else {
-            throw VaultError(.limitExceeded, "a secret has at most \(Format.Limit.secret) bytes, not \(secret.count)")
-        }
-        try attributes.check()
-        for date in [created, modified] {
-            guard Format.Limit.time.contains(date ?? 0) else {
-                throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970")
-            }
-        }
+        try Self.check(secretBytes: secret.count, attributes, created: created, modified: modified)
         let compartment = try compartment(key.group, accessibility)
         let revision = try core.tick()
         let id = (old ?? identity)?.id.bytes ?? core.store.random.bytes16()
@@ -183,6 +175,22 @@ public final class Transaction {
         if remnant.isReadable { remnants.append(remnant) }
     }
 
+    /// Checks what every item must keep to.
+    static func check(secretBytes: Int, _ attributes: Attributes, created: Int64?, modified: Int64?) throws(VaultError) {
+        guard secretBytes <= Format.Limit.secret else {
+            throw VaultError(.limitExceeded, "a secret has at most \(Format.Limit.secret) bytes, not \(secretBytes)")
+        }
+        try attributes.check()
+        for date in [created, modified] {
+            guard Format.Limit.time.contains(date ?? 0) else {
+                throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970")
+            }
+        }
+    }
+
+    static let noDevice = VaultError(.deviceBound, "an item for this device only needs the device's secret")
+    static let groupTooLong = VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
+
     // MARK: compartments
 
     /// Whether items for this device only can be made.
@@ -192,7 +200,7 @@ public final class Transaction {
     private func compartment(_ group: String, _ accessibility: Accessibility) throws(VaultError) -> UInt32 {
         let device = accessibility.isThisDeviceOnly ? core.deviceID : .zero
         if accessibility.isThisDeviceOnly, device == .zero {
-            throw VaultError(.deviceBound, "an item for this device only needs the device's secret")
+            throw Self.noDevice
         }
         let name = Array(group.utf8)
         let known = keyring.groups.first { $0.name.utf8.elementsEqual(name) }

@@ -13,7 +13,7 @@ public enum ImportTarget {
 
     /// Runs one input; traps if a property does not hold, or if it takes too long.
     public static func run(_ input: UnsafeRawBufferPointer) {
-        do { try InputTime.limited { try check(input) } } catch { fatalError("import: \(error)") }
+        do { try InputTime.limited(bytes: input.count) { try check(input) } } catch { fatalError("import: \(error)") }
     }
 
     /// What is accepted comes out of a vault and of its export as it went in; throws if it does not.

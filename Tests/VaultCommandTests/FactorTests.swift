@@ -28,7 +28,7 @@ struct FactorTests {
         let key = try sandbox.write("key", "any file will do".utf8)
         try sandbox.ok("create", "--kdf", "testing", "--key-file", key)
         try sandbox.ok("list", "--key-file", key)
-        try sandbox.fails(77, "passphrase and key file", "list")
+        try sandbox.fails(77, "a passphrase and a key file", "list")
         let other = try sandbox.write("other", "any file will not do".utf8)
         try sandbox.fails(77, "wrong passphrase or key file", "list", "--key-file", other)
         sandbox.environment["VAULTFMT_KEY_FILE"] = key
@@ -55,6 +55,48 @@ struct FactorTests {
         try sandbox.ok("list")
     }
 
+    @Test("U6: what opens a slot is said where it is made, and a factor can be taken away")
+    func removal() throws {
+        let sandbox = try Sandbox()
+        let key = try sandbox.write("key", "any file".utf8)
+        sandbox.environment["VAULTFMT_KEY_FILE"] = key
+        #expect(try sandbox.ok("create", "--kdf", "testing").error.contains("it opens with a passphrase and a key file, both of them"))
+        sandbox.environment["VAULTFMT_KEY_FILE"] = nil
+        try sandbox.fails(77, "it opens with a passphrase and a key file (--key-file)", "list")
+        let run = try sandbox.ok("rekey", "--key-file", key, "--remove-key-file", "--kdf", "testing")
+        #expect(run.error.contains("it opens with a passphrase;"))
+        try sandbox.ok("list")
+        try sandbox.fails(64, "takes no key file", "rekey", "--remove-key-file")
+        try sandbox.fails(64, "it is all that opens the slot", "rekey", "--remove-passphrase")
+        #expect(try sandbox.ok("rekey", "--new-key-file", key, "--kdf", "testing").error.contains("both of them"))
+        try sandbox.ok("rekey", "--key-file", key, "--remove-passphrase", "--kdf", "testing")
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
+        try sandbox.ok("list", "--key-file", key)
+        try sandbox.fails(64, "exclude each other", "rekey", "--remove-passphrase", "--remove-key-file")
+        let added = try sandbox.ok(
+            "slot", "add", "--key-file", key, "--new-raw-key-file", try sandbox.write("raw", (0..<32).map { UInt8($0) }))
+        #expect(added.error.contains("it opens with a raw key"))
+    }
+
+    @Test("U7: a weak passphrase is remarked on, a strong one is not, and a measured cost is not below the default")
+    func strength() throws {
+        let sandbox = try Sandbox()
+        for (number, passphrase) in ["1", "123456789012", "password1", "Passw0rd!", "aaaaaaaaaaaaaaaaaaaaaaaa", "hunter2"].enumerated() {
+            sandbox.environment["VAULTFMT_PASSPHRASE"] = passphrase
+            #expect(
+                try sandbox.ok("create", "--kdf", "testing", sandbox.path("weak\(number)")).error.contains("the passphrase is weak"),
+                "\(passphrase)")
+        }
+        for (number, passphrase) in ["correct horse battery staple", "kJ8#mq2!xR", "длинная фраза"].enumerated() {
+            sandbox.environment["VAULTFMT_PASSPHRASE"] = passphrase
+            let run = try sandbox.ok("create", "--kdf", "testing", sandbox.path("strong\(number)"))
+            #expect(!run.error.contains("weak, about"), "\(passphrase)")
+        }
+        let run = try sandbox.ok("create", "--kdf-time", "0.001", sandbox.path("slow"))
+        #expect(run.error.contains("the default cost takes longer"))
+        #expect(try sandbox.ok("slot", "list", sandbox.path("slow")).output.contains("256 MiB"))
+    }
+
     @Test("a raw key is 32 bytes and stands alone")
     func rawKey() throws {
         let sandbox = try Sandbox()
@@ -62,7 +104,7 @@ struct FactorTests {
         try sandbox.ok("create", "--raw-key-file", key)
         try sandbox.ok("set", "svc", "--raw-key-file", key, input: "s".utf8)
         #expect(try sandbox.ok("get", "svc", "--raw-key-file", key).output == "s")
-        try sandbox.fails(77, "key file", "get", "svc")
+        try sandbox.fails(77, "it opens with a raw key (--raw-key-file)", "get", "svc")
         let short = try sandbox.write("short", [1, 2, 3])
         try sandbox.fails(64, "exactly 32 bytes", "get", "svc", "--raw-key-file", short)
         try sandbox.fails(64, "stands alone", "get", "svc", "--raw-key-file", key, "--key-file", short)
@@ -136,7 +178,7 @@ struct FactorTests {
         let new = try sandbox.write("new", "new passphrase".utf8)
         try sandbox.ok("rekey", "--key-file", key, "--new-passphrase-file", new)
         try sandbox.ok("list", "--key-file", key, "--passphrase-file", new)
-        try sandbox.fails(77, "passphrase and key file", "list", "--passphrase-file", new)
+        try sandbox.fails(77, "a passphrase and a key file", "list", "--passphrase-file", new)
     }
 
     @Test("rekey --kdf changes the cost only")

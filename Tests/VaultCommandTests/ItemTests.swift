@@ -3,6 +3,57 @@ import Testing
 
 @Suite("set, add, get, update, move, remove")
 struct ItemTests {
+    @Test("D3: an empty secret and an empty name are refused, unless they are wanted")
+    func empty() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: "kept".utf8)
+        let empty = try sandbox.write("empty", "".utf8)
+        for arguments in [["set", "svc", "ann"], ["set", "svc", "ann", "--secret-file", empty], ["add", "new"], ["set", "new"]] {
+            let run = try sandbox.run(arguments, input: [])
+            #expect(run.status == 64 && run.error.contains("the secret is empty"), "\(arguments): \(run.error)")
+        }
+        try sandbox.fails(64, "the secret is empty", "set", "svc", "ann", input: "\n".utf8)
+        #expect(try sandbox.ok("get", "svc").output == "kept")
+        for arguments in [["set", ""], ["add", ""], ["set", "--server", ""], ["set", "--service", "", "--account", "x"]] {
+            let run = try sandbox.run(arguments, input: Array("s".utf8))
+            #expect(run.status == 64 && run.error.contains("is empty"), "\(arguments): \(run.error)")
+        }
+        try sandbox.fails(64, "is empty", "move", "svc", "--to-service", "")
+        #expect(try sandbox.ok("list").lines.count == 1)
+        let terminal = try PseudoTerminal(sandbox, "set", "svc", "ann")
+        for question in ["Secret for", "again: "] {
+            try terminal.expect(question)
+            try terminal.answerHidden("")
+        }
+        #expect(try terminal.finish() == 64)
+        #expect(try sandbox.ok("get", "svc").output == "kept")
+        try sandbox.ok("set", "svc", "ann", "--allow-empty", input: "".utf8)
+        #expect(try sandbox.ok("get", "svc").output == "")
+        try sandbox.ok("set", "", "--allow-empty", input: "s".utf8)
+    }
+
+    @Test("D8: 'set' means the item that 'get' shows, of whatever class; several are exit 2, with what tells them apart")
+    func oneRule() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "--server", "github.com", "--protocol", "https", "--account", "me", input: "of the browser".utf8)
+        let replaced = try sandbox.ok("set", "github.com", "me", input: "new".utf8)
+        #expect(replaced.error.contains("replaced the secret of internet-password 'github.com' 'me' protocol 'https'"))
+        #expect(try sandbox.ok("get", "github.com", "me").output == "new")
+        #expect(try sandbox.ok("list").lines.count == 1)
+        try sandbox.ok("set", "--class", "generic-password", "github.com", "me", input: "generic".utf8)
+        try sandbox.fails(2, "2 items are named 'github.com' 'me'; add --class", "get", "github.com", "me")
+        let before = try sandbox.read("test.vault")
+        try sandbox.fails(2, "2 items are named 'github.com' 'me'; add --class", "set", "github.com", "me", input: "x".utf8)
+        #expect(try sandbox.read("test.vault") == before)
+        try sandbox.ok("set", "--class", "generic-password", "github.com", "me", input: "again".utf8)
+        let made = try PseudoTerminal(sandbox, "set", "other", "--generate")
+        #expect(try made.finish() == 0)
+        #expect(made.screen.contains("vaultfmt: created generic-password 'other' ''"))
+        let again = try PseudoTerminal(sandbox, "set", "other", "--generate")
+        #expect(try again.finish() == 0)
+        #expect(again.screen.contains("vaultfmt: replaced the secret of generic-password 'other' ''"))
+    }
+
     @Test("a secret that is set comes back byte for byte, and nothing else")
     func setAndGet() throws {
         let sandbox = try Sandbox.withVault()
@@ -19,7 +70,7 @@ struct ItemTests {
         #expect(try sandbox.ok("get", "two").output == "x\n")
         try sandbox.ok("set", "exact", "--exact", input: "x\n".utf8)
         #expect(try sandbox.ok("get", "exact").output == "x\n")
-        try sandbox.ok("set", "empty", input: "".utf8)
+        try sandbox.ok("set", "empty", "--allow-empty", input: "".utf8)
         #expect(try sandbox.ok("get", "empty").bytes == [])
     }
 

@@ -3,6 +3,66 @@ import Testing
 
 @Suite("create, inspect, verify, compact")
 struct VaultTests {
+    @Test(
+        "U2: every command takes the vault by --vault or -f, before and after its name, and by an argument if it is about the file",
+        arguments: [
+            ["inspect"], ["verify"], ["export"], ["slot", "list"], ["compact"], ["anchor"], ["list"], ["get", "svc"], ["lock"],
+        ])
+    func vaultEverywhere(_ command: [String]) throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        let vault = sandbox.vault
+        sandbox.environment["VAULTFMT_VAULT"] = sandbox.path("absent")
+        let isAboutItems = command[0] == "list" || command[0] == "get"
+        if command[0] == "lock" && !Machine.hasKeyring { return }
+        var ways = [
+            command + ["--vault", vault], command + ["-f", vault], command + ["--vault=\(vault)"], ["--vault", vault] + command,
+            ["-f", vault] + command, ["--vault=\(vault)"] + command,
+        ]
+        if command.count == 2 && !isAboutItems { ways.append([command[0], "-f", vault, command[1]]) }
+        if !isAboutItems { ways += [command + [vault], command + [vault, "-f", vault]] }
+        for way in ways {
+            let run = try sandbox.run(way)
+            #expect(run.status == 0, "\(way): \(run.error)")
+        }
+        if !isAboutItems { #expect(try sandbox.run(command + [vault, "-f", sandbox.path("other")]).status == 64) }
+        if command[0] != "lock" { #expect(try sandbox.run(command).status == 66) }
+    }
+
+    @Test("U2: so do those that change the vault")
+    func vaultEverywhereChanging() throws {
+        let sandbox = try Sandbox()
+        let vault = sandbox.path("one")
+        sandbox.environment["VAULTFMT_VAULT"] = sandbox.path("absent")
+        sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "correct horse battery staple too"
+        try sandbox.ok("-f", vault, "create", "--kdf", "testing")
+        try sandbox.ok("-f", vault, "set", "svc", input: "s".utf8)
+        try sandbox.ok("slot", "-f", vault, "add", "--kdf", "testing", "--name", "two")
+        try sandbox.ok("slot", "remove", "two", "-f", vault)
+        try sandbox.ok("rekey", "--kdf", "testing", "--vault", vault)
+        sandbox.environment["VAULTFMT_PASSPHRASE"] = "correct horse battery staple too"
+        #expect(try sandbox.ok("get", "svc", "-f", vault).output == "s")
+    }
+
+    @Test("U5: after a kill within a transaction verify is content; a damaged header sends nobody in a circle")
+    func advice() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        let sound = try sandbox.read("test.vault")
+        try sandbox.write("test.vault", sound + [UInt8](repeating: 7, count: 100))
+        #expect(try sandbox.ok("verify").output.contains("sound:"))
+        try sandbox.ok("set", "svc", input: "t".utf8)
+        try sandbox.ok("verify")
+        var damaged = sound
+        for at in 200..<216 { damaged[at] ^= 0xFF }
+        try sandbox.write("test.vault", damaged)
+        let list = try sandbox.run("list")
+        let salvage = try sandbox.run("salvage", sandbox.vault, "--output", "new.vault")
+        #expect(list.status != 0 && salvage.status != 0)
+        #expect(!salvage.error.contains("'vaultfmt salvage'") && !salvage.error.contains("'vaultfmt inspect'"), "\(salvage.error)")
+        #expect(!(try sandbox.run("inspect").error.contains("'vaultfmt inspect'")))
+    }
+
     @Test("create makes a vault that only its owner may read, and never overwrites")
     func create() throws {
         let sandbox = try Sandbox()

@@ -133,7 +133,9 @@ struct VerifyTests {
         _ = try sample(path)
         let bytes = try contents(path)
         try write(bytes + [1, 2, 3], path)
-        #expect(try Fast.open(path).verify().problems.map(\.what) == ["3 bytes after the newest commit belong to none"])
+        let torn = try Fast.open(path)
+        #expect(torn.tail == .damaged(bytes: 3))
+        #expect(try torn.verify().isSound)
         let body = try #require(try frames(bytes).last { $0.type == .page })
         var damaged = bytes
         damaged[body.range.lowerBound + 50] ^= 1

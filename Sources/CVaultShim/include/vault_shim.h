@@ -114,7 +114,7 @@ int vault_turn_begin(int terminal, int lock, int note);
 int vault_turn_ask(int is_hidden);
 /* Echo off, until the next question. */
 int vault_turn_work(void);
-/* Puts back the terminal and the signals, and gives up the lock. */
+/* Puts back the terminal and the signals. The lock is the caller's to give up. */
 void vault_turn_end(void);
 
 /* How a terminal was before a turn, and how it is while nothing typed is shown. */
@@ -123,8 +123,8 @@ struct vault_terminal_modes {
     unsigned char hidden[128];
 };
 void vault_turn_modes(struct vault_terminal_modes *modes);
-/* Puts a terminal back that still is as a turn has set it. */
-void vault_terminal_restore(int terminal, const struct vault_terminal_modes *modes);
+/* Puts a terminal back that still is as a turn has set it, if no other process has the lock. */
+void vault_terminal_restore(int terminal, int lock, const struct vault_terminal_modes *modes);
 
 /* realloc and free for libraries that hold secrets: what is released is overwritten first. */
 void *vault_wiping_realloc(void *block, size_t size);

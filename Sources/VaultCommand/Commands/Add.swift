@@ -20,6 +20,7 @@ struct Add: ParsableCommand {
 
     func run() throws {
         let key = try name.key()
+        try source.check(key)
         let values = try attributes.values()
         try source.check(vault.access)
         if source.asks { ControllingTerminal.beginSeries() }

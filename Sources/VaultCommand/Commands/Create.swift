@@ -25,12 +25,15 @@ struct Create: ParsableCommand {
             throw CommandFailure(.outputExists, "\(TerminalText.quoted(path)) exists already; choose another name or move it away")
         }
         let folder = StateFolder.parent(of: path)
-        if vault.file == nil && Environment.nonEmpty("VAULTFMT_VAULT") == nil { try StateFolder.makeFolder(folder) }
+        if try vault.file == nil && Environment.nonEmpty("VAULTFMT_VAULT") == nil { try StateFolder.makeFolder(folder) }
         guard try StateFolder.exists(folder) else {
             throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to make the vault in; make it first")
         }
-        let factors = try vault.access.factors.sources
-            .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput).together()
+        let given = try vault.access.factors.sources
+            .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput)
+        PassphraseStrength.remark(on: given)
+        let factors = try given.together()
+        let kinds = try given.combinations().first ?? []
         var options = CreateOptions()
         options.cost = try cost.cost()
         options.allowWeak = cost.allowWeak
@@ -40,7 +43,7 @@ struct Create: ParsableCommand {
         let created = try make(path, factors, options)
         AnchorMemory.remember(created)
         Terminal.note(
-            "created \(TerminalText.quoted(path)); without its passphrase or key file nobody can open it, so keep a copy of those")
+            "created \(TerminalText.quoted(path)); \(SlotAdvice.words(kinds)); without that nobody can open it, so keep a copy")
     }
 
     private func make(_ path: String, _ factors: borrowing Factors, _ options: consuming CreateOptions) throws(CommandFailure) -> Vault {

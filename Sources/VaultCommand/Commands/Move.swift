@@ -51,6 +51,9 @@ struct Move: ParsableCommand {
         let opened = try vault.openVault(writable: true)
         let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
         let key = try destination.key(from: item.key)
+        guard destination.toService != "", destination.toServer != "" else {
+            throw CommandFailure(.usage, "the new service or server is empty; name it")
+        }
         let progress = Progress("writing")
         defer { progress.finish() }
         guard try attempt({ () throws(VaultError) in try opened.item(key) }) == nil || key == item.key else {

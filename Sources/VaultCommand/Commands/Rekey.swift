@@ -12,12 +12,19 @@ struct Rekey: ParsableCommand {
 
             Examples:
               vaultfmt rekey work.vault
+              vaultfmt rekey work.vault --remove-key-file
               vaultfmt rekey work.vault --rotate --keep-key-file backup.key
             """)
 
     @OptionGroup var vault: VaultFileOptions
     @OptionGroup(title: "New factors") var newFactors: NewFactorOptions
     @OptionGroup(title: "Key derivation") var cost: CostOptions
+
+    @Flag(help: "Take the key file away: the passphrase alone opens the slot.")
+    var removeKeyFile = false
+
+    @Flag(help: "Take the passphrase away: the key file alone opens the slot.")
+    var removePassphrase = false
 
     @Flag(help: "Encrypt everything anew under a new vault key: older copies and copied keys open nothing later.")
     var rotate = false
@@ -28,6 +35,12 @@ struct Rekey: ParsableCommand {
     var yes = false
 
     func validate() throws {
+        guard !(removeKeyFile && removePassphrase) else {
+            throw ValidationError("--remove-key-file and --remove-passphrase exclude each other; one of them must stay")
+        }
+        guard !removeKeyFile || newFactors.newKeyFile == nil, !removePassphrase || (newFactors.newPassphraseFile ?? "").isEmpty else {
+            throw ValidationError("what is to be removed is also given by a --new-… option; leave one out")
+        }
         guard rotate || !kept.isAnyGiven else { throw ValidationError("--keep-… options go with --rotate") }
     }
 
@@ -40,7 +53,7 @@ struct Rekey: ParsableCommand {
         guard let current = slots.first(where: \.openedThis) else {
             throw CommandFailure(.busy, "another program has just replaced the slot that opened the vault; run the command again")
         }
-        if newFactors.sources.isAnyGiven || !(rotate || cost.isGiven) {
+        if newFactors.sources.isAnyGiven || removesFactor || !(rotate || cost.isGiven) {
             opening.factors = try changeFactors(opened, current, opening.factors)
         } else {
             opening.factors = GivenFactors(opening.factors, only: current.factors)
@@ -62,17 +75,40 @@ struct Rekey: ParsableCommand {
 
     /// Rewraps the slot for new factors, and returns those that open it now.
     private func changeFactors(_ opened: Vault, _ current: SlotInfo, _ old: borrowing GivenFactors) throws(CommandFailure) -> GivenFactors {
-        var new = try newFactors.sources.creating("New passphrase for \(TerminalText.escaped(opened.path))", mayAsk: !vault.access.noInput)
+        try checkRemoval(current)
+        var new = GivenFactors(passphrase: nil, keyFile: nil, rawKey: nil)
+        if newFactors.sources.isAnyGiven || !removesFactor {
+            new = try newFactors.sources.creating(
+                "New passphrase for \(TerminalText.escaped(opened.path))", mayAsk: !vault.access.noInput)
+            PassphraseStrength.remark(on: new)
+        }
         if new.rawKey == nil {
             let stays = GivenFactors(old, only: current.factors)
-            if new.passphrase == nil { new.passphrase = stays.passphrase?.copy() }
-            if new.keyFile == nil { new.keyFile = stays.keyFile?.copy() }
+            if new.passphrase == nil && !removePassphrase { new.passphrase = stays.passphrase?.copy() }
+            if new.keyFile == nil && !removeKeyFile { new.keyFile = stays.keyFile?.copy() }
         }
+        let kinds = try new.combinations().first ?? []
         try rewrap(opened, current, new)
         Terminal.note(
-            "changed what opens \(TerminalText.quoted(opened.path)); an older copy and what opened it open later states too, until 'vaultfmt rekey --rotate'"
+            "changed what opens \(TerminalText.quoted(opened.path)): \(SlotAdvice.words(kinds)); an older copy and what opened it open later states too, until 'vaultfmt rekey --rotate'"
         )
         return new
+    }
+
+    private var removesFactor: Bool { removeKeyFile || removePassphrase }
+
+    private func checkRemoval(_ current: SlotInfo) throws(CommandFailure) {
+        let hasKeyFile = !current.factors.isDisjoint(with: [.generatedKeyFile, .otherKeyFile])
+        let hasPassphrase = current.factors.contains(.passphrase)
+        if removeKeyFile && !hasKeyFile {
+            throw CommandFailure(.usage, "the slot that opened the vault takes no key file; nothing was changed")
+        }
+        if removePassphrase && !hasPassphrase {
+            throw CommandFailure(.usage, "the slot that opened the vault takes no passphrase; nothing was changed")
+        }
+        if removesFactor && !(hasKeyFile && hasPassphrase) && !newFactors.sources.isAnyGiven {
+            throw CommandFailure(.usage, "it is all that opens the slot; give what is to open it instead with a --new-… option")
+        }
     }
 
     private func changeCost(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws(CommandFailure) {

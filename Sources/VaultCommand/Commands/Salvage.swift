@@ -75,7 +75,7 @@ struct Salvage: ParsableCommand {
                     file, factors: factors, to: output, newFactors: newFactors, options: options, limits: access.limits, device: device,
                     takesUnproven: includeUnproven)
             } catch {
-                guard error.code == .noSlotOpens else { throw CommandFailure(error) }
+                guard error.code == .noSlotOpens else { throw CommandFailure(salvaging: error) }
                 firstFailure = firstFailure ?? error
             }
         }

@@ -8,7 +8,9 @@ struct SetItem: ParsableCommand {
         abstract: "Store a secret: make an item, or replace its secret.",
         discussion: """
             The secret is asked for twice on a terminal, or read from a pipe; it is never an argument. Attributes that are not named stay \
-            as they are. What names no item makes one, with an empty account if none is given; what names several is exit 2. \
+            as they are. The name means the item that 'get' would show: the one item, of whatever class, that has all that is given of it. If \
+            several have it, the command fails (exit 2); if none has, it makes a generic password, or an internet password where --server or \
+            the like is given, with an empty account if none is given. \
             The secret that is replaced stays in the file, encrypted, until 'vaultfmt compact', and in older copies.
 
             Examples:
@@ -26,10 +28,12 @@ struct SetItem: ParsableCommand {
     func run() throws {
         let changes = AttributeChanges(set: try attributes.values(), remove: removal.removeAttribute)
         let named = try name.key()
+        try source.check(named)
         try source.check(vault.access)
         if source.asks { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
-        let key = try name.target(named, in: opened)
+        let found = try name.findOnly(in: opened)
+        let (key, isNew) = (found?.key ?? named, found == nil)
         let secret = try source.read(for: ItemText.summary(key))
         ControllingTerminal.end()
         let progress = Progress("writing")
@@ -39,6 +43,12 @@ struct SetItem: ParsableCommand {
         }
         progress.finish()
         AnchorMemory.remember(opened)
-        if key != named { Terminal.note("replaced the secret of \(ItemText.summary(key)), the only item of that name") }
+        if isNew {
+            if Terminal.errorIsTerminal { Terminal.note("created \(ItemText.summary(key))") }
+        } else if key != named {
+            Terminal.note("replaced the secret of \(ItemText.summary(key)), the only item of that name")
+        } else if Terminal.errorIsTerminal {
+            Terminal.note("replaced the secret of \(ItemText.summary(key))")
+        }
     }
 }

@@ -37,7 +37,10 @@ struct SlotAdd: ParsableCommand {
         ControllingTerminal.beginSeries()
         let opened = try vault.openVault(writable: true)
         try checkGroups(opened)
-        let factors = try newFactors.sources.creating("New passphrase for the slot", mayAsk: !vault.access.noInput).together()
+        let given = try newFactors.sources.creating("New passphrase for the slot", mayAsk: !vault.access.noInput)
+        PassphraseStrength.remark(on: given)
+        let factors = try given.together()
+        let kinds = try given.combinations().first ?? []
         ControllingTerminal.endSeries()
         let figures = try cost.cost()
         let progress = Progress("adding a slot")
@@ -49,7 +52,7 @@ struct SlotAdd: ParsableCommand {
         }
         progress.finish()
         AnchorMemory.remember(opened)
-        Terminal.note("added slot \(id)")
+        Terminal.note("added slot \(id); \(SlotAdvice.words(kinds))")
     }
 
     /// Before anything is asked: a misspelt group would be granted to nobody's use.

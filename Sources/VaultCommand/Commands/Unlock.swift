@@ -49,14 +49,13 @@ struct Lock: ParsableCommand {
               vaultfmt lock --all
             """)
 
-    @Argument(help: ArgumentHelp("The vault (else VAULTFMT_VAULT, else the default vault).", valueName: "file"), completion: .file())
-    var file: String?
+    @OptionGroup var name: VaultFileName
 
     @Flag(help: "All vaults of this user, wherever their files are.")
     var all = false
 
     func validate() throws {
-        guard file == nil || !all else { throw ValidationError("--all locks every vault; leave out the file") }
+        guard (name.file ?? name.vault) == nil || !all else { throw ValidationError("--all locks every vault; leave out the file") }
     }
 
     func run() throws {
@@ -64,7 +63,7 @@ struct Lock: ParsableCommand {
             let count = try attempt { () throws(VaultError) in try Vault.endAllKeeping() }
             return Terminal.note(count == 0 ? "no vault was unlocked" : "locked \(count) \(count == 1 ? "vault" : "vaults")")
         }
-        let path = try VaultPath.resolve(file)
+        let path = try VaultPath.resolve(name.given)
         let wasOpen = try attempt { () throws(VaultError) in try Vault.endKeeping(path) }
         Terminal.note("\(TerminalText.quoted(path)) \(wasOpen ? "is locked" : "was not unlocked")")
     }

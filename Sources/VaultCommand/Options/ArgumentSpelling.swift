@@ -4,8 +4,9 @@ enum ArgumentSpelling {
     static let generatedLength = 20
     static let clipSeconds = 45
 
-    /// The arguments with both options in the form `--option=value`.
-    static func normalized(_ arguments: [String]) -> [String] {
+    /// The arguments with both options in the form `--option=value`, and a vault that is named before the command behind it.
+    static func normalized(_ all: [String]) -> [String] {
+        let arguments = CommandNames.vaultAfterCommand(all)
         guard arguments.contains("--generate") || arguments.contains("--clip") else { return arguments }
         var result: [String] = []
         var rest = arguments[...]
@@ -27,7 +28,10 @@ enum ArgumentSpelling {
     /// Whether the word is an option whose value is the next word: all are, but for those with `=` and the flags of these commands.
     private static func takesValue(_ word: String) -> Bool {
         guard word.hasPrefix("-"), !word.contains("=") else { return false }
-        return !["--exact", "--no-input", "--json", "--force", "--synchronizable", "--no-synchronizable", "--yes", "--help", "-h"].contains(
+        return ![
+            "--exact", "--no-input", "--json", "--force", "--allow-empty", "--synchronizable", "--no-synchronizable", "--yes", "--help",
+            "-h",
+        ].contains(
             word)
     }
 }

@@ -61,6 +61,17 @@ extension ExitStatus {
 }
 
 extension CommandFailure {
+    /// An error of the library that ended a salvage: there is nothing further to try on this file.
+    init(salvaging error: VaultError) {
+        switch error.code {
+        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .limitExceeded:
+            self.init(
+                ExitStatus(error), "\(error.description); nothing of this file can be recovered: restore a backup, or try another copy",
+                code: error.code)
+        default: self.init(error)
+        }
+    }
+
     /// An error of the library, with what to do about it.
     init(_ error: VaultError) {
         let status = ExitStatus(error)

@@ -8,6 +8,31 @@ enum CommandNames {
     /// The command that the arguments begin with.
     static func command(in arguments: [String]) -> any ParsableCommand.Type { walk(arguments).command }
 
+    /// The arguments with `--vault FILE` or `-f FILE`, where they stand before a command's name, moved behind it.
+    static func vaultAfterCommand(_ arguments: [String]) -> [String] {
+        var names: [String] = []
+        var vault: [String] = []
+        var command: any ParsableCommand.Type = Vaultfmt.self
+        var rest = arguments[...]
+        while let word = rest.first {
+            let subcommands = command.configuration.subcommands
+            if let next = subcommands.first(where: { Self.names(of: $0).contains(word) }) {
+                names.append(word)
+                command = next
+                rest = rest.dropFirst()
+            } else if !subcommands.isEmpty, word == "-f" || word == "--vault", rest.count > 1 {
+                vault += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else if !subcommands.isEmpty, word.hasPrefix("--vault=") || (word.hasPrefix("-f") && word.count > 2) {
+                vault.append(word)
+                rest = rest.dropFirst()
+            } else {
+                break
+            }
+        }
+        return names + vault + rest
+    }
+
     /// What to say where the arguments name a command that does not exist, or nil where they do not.
     static func misspelling(in arguments: [String]) -> String? {
         let (path, _, choices, rest) = walk(arguments)

@@ -23,7 +23,9 @@ struct CostOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: ArgumentHelp("Its lanes.", valueName: "n"))
     var kdfLanes: UInt32?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Measure this machine and choose what takes so long.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Benchmark this machine for a cost of about this time, at least the default.", valueName: "seconds"))
     var kdfTime: Double?
 
     @Flag(help: ArgumentHelp("Accept a cost below the floor of 19 MiB and 2 passes.", visibility: .hidden))
@@ -41,12 +43,21 @@ struct CostOptions: ParsableArguments {
     /// Whether the writer's floor does not apply.
     var allowWeak: Bool { allowWeakKdf || kdf == .testing }
 
+    /// A cost that was measured, or the default one where that is more: a machine that is busy while it is measured would choose too little.
+    private static func noLess(_ measured: KDFCost) -> KDFCost {
+        let least = KDFCost.moderate
+        let work = UInt64(measured.memoryKiB) * UInt64(measured.passes)
+        guard work < UInt64(least.memoryKiB) * UInt64(least.passes) else { return measured }
+        Terminal.note("the default cost takes longer than that here, and is used; --kdf interactive is less")
+        return least
+    }
+
     /// The cost given, or `moderate`; calibrates this machine where asked to.
     func cost() throws(CommandFailure) -> KDFCost {
         if let kdfTime {
             let progress = Progress("measuring key derivation")
             defer { progress.finish() }
-            return try attempt { () throws(VaultError) in try KDFCost.calibrated(seconds: kdfTime) }
+            return Self.noLess(try attempt { () throws(VaultError) in try KDFCost.calibrated(seconds: kdfTime) })
         }
         switch kdf {
         case .interactive: return .interactive

@@ -23,29 +23,30 @@ struct ItemName: ParsableArguments {
         return item
     }
 
-    /// What `set` writes to: the item of this very name where the account is given too, else the one item that the name fits, else a new one.
-    /// - Parameter key: The key that the name makes, `key()`.
-    func target(_ key: ItemKey, in vault: Vault) throws(CommandFailure) -> ItemKey {
-        if try accountGiven() != nil, try attempt({ () throws(VaultError) in try vault.item(key) }) != nil { return key }
-        var query = fields.query
-        query.itemClass = key.itemClass
-        query.service = key.service
-        query.server = key.server
-        query.account = try accountGiven()
-        var matches: [Item] = []
-        try ItemSearch.each(in: vault, query, fields) { item throws(CommandFailure) in matches.append(item) }
-        return try single(matches)?.key ?? key
-    }
+    /// The one item that is named, or nil if none is.
+    /// - Throws: `ExitStatus.ambiguous`, as `find`.
+    func findOnly(in vault: Vault) throws(CommandFailure) -> Item? { try single(findAll(in: vault)) }
 
     /// The only match, if any; several go to standard error.
     private func single(_ matches: [Item]) throws(CommandFailure) -> Item? {
         guard matches.count <= 1 else {
             for match in matches.prefix(20) { Terminal.errorLine("  \(ItemText.summary(match.key, label: match.attributes.label))") }
             if matches.count > 20 { Terminal.errorLine("  … and \(matches.count - 20) more") }
-            throw CommandFailure(
-                .ambiguous, "\(matches.count) items are named \(shown); add the account or other options until one is left")
+            throw CommandFailure(.ambiguous, "\(matches.count) items are named \(shown); add \(Self.differences(matches.map(\.key)))")
         }
         return matches.first
+    }
+
+    /// What tells the items apart, as what to add to the name.
+    private static func differences(_ keys: [ItemKey]) -> String {
+        let parts: [(String, (ItemKey) -> String)] = [
+            ("the account", { $0.account ?? "" }), ("--class", { $0.itemClass.name }), ("--group", { $0.group }),
+            ("--protocol", { $0.networkProtocol }), ("--port", { String($0.port) }), ("--path", { $0.path }),
+            ("--synchronizable or --no-synchronizable", { String($0.synchronizable) }),
+        ]
+        let different = parts.filter { part in Set(keys.map { Array(part.1($0).utf8) }).count > 1 }.map(\.0)
+        guard let last = different.last else { return "other options until one is left" }
+        return different.count == 1 ? last : different.dropLast().joined(separator: ", ") + " or " + last
     }
 
     /// Finds all items that the name and the options fit, in key order.
@@ -159,4 +160,14 @@ struct ItemName: ParsableArguments {
         let words = [service, account].compactMap { $0 }.map { TerminalText.quoted($0) }
         return words.isEmpty ? "by these options" : words.joined(separator: " ")
     }
+}
+
+extension ItemKey {
+    fileprivate var networkProtocol: String {
+        if case .internetPassword(_, let networkProtocol, _, _, _, _, _) = fields { networkProtocol } else { "" }
+    }
+
+    fileprivate var port: UInt32 { if case .internetPassword(_, _, let port, _, _, _, _) = fields { port } else { 0 } }
+
+    fileprivate var path: String { if case .internetPassword(_, _, _, let path, _, _, _) = fields { path } else { "" } }
 }

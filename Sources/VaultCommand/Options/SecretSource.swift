@@ -15,6 +15,9 @@ struct SecretSource: ParsableArguments {
     @Flag(help: "Keep the newline at the end of what a pipe gives.")
     var exact = false
 
+    @Flag(help: "Accept an empty secret, and an empty name.")
+    var allowEmpty = false
+
     func validate() throws {
         guard secretFile == nil || generate == nil else {
             throw ValidationError("--secret-file and --generate exclude each other; give one")
@@ -37,9 +40,23 @@ struct SecretSource: ParsableArguments {
     /// Whether the secret is asked for on the terminal.
     var asks: Bool { generate == nil && secretFile == nil && Terminal.inputIsTerminal }
 
-    /// Reads or makes the secret.
+    /// Refuses a name without a service or a server, unless it is wanted: it is a mistake in a script as a rule.
+    func check(_ key: ItemKey) throws(CommandFailure) {
+        guard !allowEmpty, let name = key.service ?? key.server, name.isEmpty else { return }
+        throw CommandFailure(.usage, "the \(key.service == nil ? "server" : "service") is empty; name it, or give --allow-empty")
+    }
+
+    /// Reads or makes the secret; an empty one is refused, unless it is wanted.
     /// - Parameter item: What it is for, as a person knows it.
     func read(for item: String) throws(CommandFailure) -> Secret {
+        let secret = try readAny(for: item)
+        guard secret.count > 0 || allowEmpty else {
+            throw CommandFailure(.usage, "the secret is empty, so nothing was stored; give --allow-empty if it is meant to be")
+        }
+        return secret
+    }
+
+    private func readAny(for item: String) throws(CommandFailure) -> Secret {
         if let generate { return PasswordGenerator.password(length: generate) }
         if let secretFile { return try Descriptor.readFile(secretFile, what: "secret file", limit: Self.longest) }
         if asks { return try Prompt.newSecret("Secret for \(item)", instead: Self.instead) }

@@ -24,12 +24,19 @@ enum SlotAdvice {
         return "it opens with " + (ways.isEmpty ? last : ways.joined(separator: ", with ") + ", or with " + last)
     }
 
-    private static func way(_ slot: FactorKinds) -> String {
-        if slot.contains(.rawKey) { return "a raw key (--raw-key-file)" }
+    /// "it opens with a passphrase and a key file, both of them", for a slot that was just made.
+    static func words(_ slot: FactorKinds) -> String {
+        let isBoth = slot.contains(.passphrase) && slot != .passphrase
+        return "it opens with " + way(slot, withOptions: false) + (isBoth ? ", both of them" : "")
+    }
+
+    private static func way(_ slot: FactorKinds, withOptions: Bool = true) -> String {
+        let (rawKey, keyFile) = withOptions ? (" (--raw-key-file)", " (--key-file)") : ("", "")
+        if slot.contains(.rawKey) { return "a raw key\(rawKey)" }
         var parts: [String] = []
         if slot.contains(.passphrase) { parts.append("a passphrase") }
-        if slot.contains(.generatedKeyFile) { parts.append("a generated key file (--key-file)") }
-        if slot.contains(.otherKeyFile) { parts.append("a key file (--key-file)") }
+        if slot.contains(.generatedKeyFile) { parts.append("a generated key file\(keyFile)") }
+        if slot.contains(.otherKeyFile) { parts.append("a key file\(keyFile)") }
         return parts.joined(separator: " and ")
     }
 }

@@ -21,16 +21,38 @@ struct VaultOptions: ParsableArguments {
 
 /// The vault of a command about the whole file.
 struct VaultFileOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("The vault (else VAULTFMT_VAULT, else the default vault).", valueName: "file"), completion: .file())
-    var file: String?
-
+    @OptionGroup var name: VaultFileName
     @OptionGroup var access: AccessOptions
 
+    /// The path that was given, if any.
+    var file: String? { get throws(CommandFailure) { try name.given } }
+
     /// The path of the vault.
-    var path: String { get throws(CommandFailure) { try VaultPath.resolve(file) } }
+    var path: String { get throws(CommandFailure) { try VaultPath.resolve(name.given) } }
 
     /// Opens the vault.
     func openVault(writable: Bool = false) throws(CommandFailure) -> Vault {
         try access.open(path, writable: writable)
+    }
+}
+
+/// A vault that may be named by an argument, as the file that a command is about, or by the option that every command has.
+struct VaultFileName: ParsableArguments {
+    @Argument(help: ArgumentHelp("The vault (else VAULTFMT_VAULT, else the default vault).", valueName: "file"), completion: .file())
+    var file: String?
+
+    @Option(
+        name: [.customShort("f"), .long], parsing: .unconditional, help: ArgumentHelp("The same.", valueName: "file"), completion: .file())
+    var vault: String?
+
+    /// The path that was given, if any.
+    var given: String? {
+        get throws(CommandFailure) {
+            if let file, let vault, file != vault {
+                throw CommandFailure(
+                    .usage, "two vaults are named, \(TerminalText.quoted(file)) and \(TerminalText.quoted(vault)); leave one out")
+            }
+            return file ?? vault
+        }
     }
 }

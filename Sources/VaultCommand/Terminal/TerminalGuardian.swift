@@ -35,8 +35,10 @@ struct TerminalGuardian {
     func dismiss() {
         _ = withUnsafeBytes(of: Self.allIsWell) { pipe.write($0) }
         pipe.closeWriting()
-        _ = Subprocess.wait(process)
     }
+
+    /// Waits for its end; after `dismiss`.
+    func wait() { _ = Subprocess.wait(process) }
 
     /// What the process does: it waits for the other's end, or its word that all is well.
     static func watch() -> Never {
@@ -45,7 +47,7 @@ struct TerminalGuardian {
         var word: UInt8 = 0
         let isDismissed = count == 1 || withUnsafeMutableBytes(of: &word) { readAll(into: $0) } == 1
         guard !isDismissed else { exit(0) }
-        if count == MemoryLayout.size(ofValue: modes) { vault_terminal_restore(STDOUT_FILENO, &modes) }
+        if count == MemoryLayout.size(ofValue: modes) { vault_terminal_restore(STDOUT_FILENO, STDERR_FILENO, &modes) }
         let arguments = ProcessArguments.all
         lastWords = arguments.count == 3 ? arguments[2] : ""
         sayLastWords(on: keptOutput)

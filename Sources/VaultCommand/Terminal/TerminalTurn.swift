@@ -37,6 +37,7 @@ final class TerminalTurn {
             kill(0, SIGTTIN)
         }
         guardian?.dismiss()
+        guardian?.wait()
         close(terminal)
         if lock >= 0 { close(lock) }
         throw CommandFailure(.noAccess, "the terminal is another job's, so nothing can be asked; run this in the foreground")
@@ -82,8 +83,11 @@ final class TerminalTurn {
 
     /// Puts the terminal back and lets others have their turn; nothing is asked afterwards.
     func end() {
+        // In this order: killed in between, it leaves nothing that the guardian would do to another's turn.
         vault_turn_end()
         guardian?.dismiss()
+        if lock >= 0 { flock(lock, LOCK_UN) }
+        guardian?.wait()
         guardian = nil
     }
 

@@ -79,22 +79,16 @@ final class HarnessTerminal {
         let end = ContinuousClock.now + .seconds(seconds)
         while ContinuousClock.now < end {
             read(milliseconds: 20)
-            if hasEnded && members().isEmpty && Self.lockHolder(of: side) == nil { return true }
+            if hasEnded && members().isEmpty && asking() == nil { return true }
         }
         return false
     }
 
     /// The process whose turn it is.
-    func asking() -> pid_t? { Self.lockHolder(of: side) }
+    func asking() -> pid_t? { Self.lock(of: side).holder }
 
-    /// The processes of a program in the session.
-    func helpers(of program: String) -> [pid_t] {
-        members().filter { pid in
-            var target = [CChar](repeating: 0, count: 4096)
-            let length = readlink("/proc/\(pid)/exe", &target, target.count - 1)
-            return length > 0 && String(decoding: target.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self) == program
-        }
-    }
+    /// Those that wait for their turn.
+    func waiting() -> [pid_t] { Self.lock(of: side).waiters }
 
     func killAll() {
         for _ in 0..<50 {
@@ -114,15 +108,19 @@ final class HarnessTerminal {
         }
     }
 
-    /// Who holds the lock of a terminal, as /proc/locks has it.
-    private static func lockHolder(of terminal: Int32) -> pid_t? {
+    /// Who holds the lock of a terminal and who waits for it, as /proc/locks has it.
+    private static func lock(of terminal: Int32) -> (holder: pid_t?, waiters: [pid_t]) {
         var status = stat()
-        guard fstat(terminal, &status) == 0, let locks = try? Files.read("/proc/locks") else { return nil }
-        let wanted = ":\(status.st_ino)"
+        var found: (holder: pid_t?, waiters: [pid_t]) = (nil, [])
+        guard fstat(terminal, &status) == 0, let locks = try? Files.read("/proc/locks") else { return found }
         for line in String(decoding: locks, as: UTF8.self).split(separator: "\n") {
-            let fields = line.split(separator: " ")
-            if fields.count >= 8, fields[1] == "FLOCK", fields[5].hasSuffix(wanted) { return pid_t(fields[4]) }
+            let isWaiting = line.contains("->")
+            let fields = line.split(separator: " ").filter { $0 != "->" }
+            guard fields.count >= 8, fields[1] == "FLOCK", fields[5].hasSuffix(":\(status.st_ino)"), let pid = pid_t(fields[4]) else {
+                continue
+            }
+            if isWaiting { found.waiters.append(pid) } else { found.holder = pid }
         }
-        return nil
+        return found
     }
 }

@@ -44,10 +44,8 @@ struct TerminalRound {
             terminal.read(milliseconds: 5)
             let seen = terminal.count(of: "Passphrase for")
             if terminal.text.contains("Username for") || terminal.text.contains("Password for") {
-                // Git's own question, after its helper was killed before it asked. Who reads it, stops.
-                if counts.kills == 0 { faults.append("git asks for a user name, though no helper was killed") }
                 terminal.killAll()
-                break
+                throw Wrong("git asks for a user name: its helper ended without a word; the screen: \(terminal.text.suffix(400))")
             }
             guard seen > prompts else { continue }
             check(seen <= settled + 1, "\(seen) questions are there for \(settled) answers and ends")
@@ -84,11 +82,12 @@ struct TerminalRound {
         return true
     }
 
-    /// Sends a signal to the process that asks, or to any other; if another question does not come, the one that is there is answered.
+    /// Sends a signal to the process that asks, or to one that waits; if another question does not come, the one that is there is answered.
+    /// Not to one that only starts: git would ask for a user name while another's question is there, which nobody can prevent.
     private mutating func signal(_ choices: [Int32]) throws {
         guard let signal = choices.randomElement(using: &numbers) else { return }
         let asking = terminal.asking()
-        let pids = terminal.helpers(of: place.binary)
+        let pids = terminal.waiting()
         let pid = Bool.random(using: &numbers) ? asking ?? pids.randomElement(using: &numbers) : pids.randomElement(using: &numbers)
         guard let pid else { return try type(TerminalPlace.passphrase + "\r") }
         kill(pid, signal)

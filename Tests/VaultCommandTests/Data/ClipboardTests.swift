@@ -100,6 +100,17 @@ struct ClipboardTests {
         #expect(calls == "xclip -selection clipboard -in\nxclip -selection clipboard -out\nxclip -selection clipboard -in\n")
     }
 
+    @Test("H3: clipboard programs are told nothing that opens a vault")
+    func withheld() throws {
+        let sandbox = try sandbox()
+        try sandbox.write("bin/xclip", "#!/bin/sh\nenv >> \"$HOME/env\"\ncat > /dev/null\n".utf8)
+        chmod(sandbox.path("bin/xclip"), 0o700)
+        sandbox.environment["DISPLAY"] = ":0"
+        try sandbox.ok("get", "svc", "--clip", "1")
+        let names = String(decoding: try sandbox.read("env"), as: UTF8.self).split(separator: "\n").map { $0.prefix { $0 != "=" } }
+        #expect(names.contains("HOME") && names.filter { $0.hasPrefix("VAULTFMT_") } == ["VAULTFMT_VAULT"])
+    }
+
     @Test("what was copied since stays")
     func changed() throws {
         let sandbox = try sandbox()

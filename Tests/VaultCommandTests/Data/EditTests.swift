@@ -35,6 +35,48 @@ struct EditTests {
         #expect(try sandbox.ok("get", "svc", "--field", "label").output == "L")
     }
 
+    @Test("H7: what a killed edit left in memory is wiped by the next one; a folder in use is not touched")
+    func swept() throws {
+        let sandbox = try sandbox(editor: "echo \"$1\" > \"$HOME/seen\"; kill -KILL $PPID")
+        #expect(try sandbox.run("edit", "svc").status == 128 + SIGKILL)
+        let left = try seen(sandbox)
+        #expect(FileManager.default.fileExists(atPath: left))
+        // The editor is told nothing that opens the vault (H3), so it is told here.
+        let pass = try sandbox.write("pass", Sandbox.passphrase.utf8)
+        try sandbox.write(
+            "editor.sh",
+            """
+            #!/bin/sh
+            EDITOR=true \(Child.binary) edit svc --passphrase-file \(pass) 2> "$HOME/inner"
+            [ -e "$1" ] && echo there > "$HOME/own"
+
+            """.utf8)
+        chmod(sandbox.path("editor.sh"), 0o700)
+        let run = try sandbox.ok("edit", "svc")
+        #expect(run.error.contains("which an interrupted 'vaultfmt edit' had left"))
+        #expect(!FileManager.default.fileExists(atPath: URL(fileURLWithPath: left).deletingLastPathComponent().path))
+        #expect(try sandbox.read("own") == Array("there\n".utf8))
+        #expect(!String(decoding: try sandbox.read("inner"), as: UTF8.self).contains("interrupted"))
+    }
+
+    @Test("D3: a secret is not emptied by an editor")
+    func emptied() throws {
+        let sandbox = try sandbox(editor: ": > \"$1\"")
+        try sandbox.fails(64, "the edited text is empty", "edit", "svc")
+        #expect(try sandbox.ok("get", "svc").output == "old")
+    }
+
+    @Test("H3: the editor is told nothing that opens a vault")
+    func withheld() throws {
+        let sandbox = try sandbox(editor: "env > \"$HOME/env\"")
+        sandbox.environment["VAULTFMT_PASSPHRASE_FILE"] = "/nothing"
+        sandbox.environment["VAULTFMT_KEY_FILE"] = try sandbox.write("key", "k".utf8)
+        sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "new"
+        try sandbox.ok("edit", "svc")
+        let names = String(decoding: try sandbox.read("env"), as: UTF8.self).split(separator: "\n").map { $0.prefix { $0 != "=" } }
+        #expect(names.filter { $0.hasPrefix("VAULTFMT_") } == ["VAULTFMT_VAULT"])
+    }
+
     @Test("a newline that the editor adds is not kept where the secret had none, and kept where it had one")
     func newlines() throws {
         let without = try sandbox(editor: "echo new > \"$1\"")
@@ -112,7 +154,9 @@ struct EditTests {
 
     @Test("what somebody else changed meanwhile is not overwritten: exit 75")
     func conflict() throws {
-        let sandbox = try sandbox(editor: "printf theirs | \(Child.binary) set svc alice || exit 9; echo mine > \"$1\"")
+        let set = "\(Child.binary) set svc alice --passphrase-file \"$HOME/pass\""
+        let sandbox = try sandbox(editor: "printf theirs | \(set) || exit 9; echo mine > \"$1\"")
+        try sandbox.write("pass", Sandbox.passphrase.utf8)
         try sandbox.fails(75, "was changed by somebody else meanwhile", "edit", "svc")
         #expect(try sandbox.ok("get", "svc").output == "theirs")
     }

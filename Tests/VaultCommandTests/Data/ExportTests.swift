@@ -13,6 +13,19 @@ struct ExportTests {
         return sandbox
     }
 
+    @Test("D10: an export that leaves out what is of this device only is exit 3, and says so")
+    func leftOut() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "here", "--accessible", "when-unlocked-this-device-only", input: "s".utf8)
+        try sandbox.ok("set", "there", input: "s".utf8)
+        let run = try sandbox.fails(3, "1 item of this device only is missing", "export")
+        #expect(run.error.contains("left out, for it is of this device only: generic-password 'here'"))
+        #expect(run.output.contains("there") && !run.output.contains("\"here\""))
+        try sandbox.fails(3, "missing", "export", "--format", "csv", "--output", "out.csv")
+        #expect(try sandbox.read("out.csv").count > 0)
+        try sandbox.ok("export", "--service", "there")
+    }
+
     @Test("a file is made 0600 and never overwritten: exit 73; plaintext is warned about")
     func file() throws {
         let sandbox = try sandbox()
@@ -123,7 +136,7 @@ struct ExportTests {
         let sandbox = try sandbox()
         try sandbox.ok("set", "local", "--accessible", "when-unlocked-this-device-only", input: "here".utf8)
         for format in ["json", "csv"] {
-            let run = try sandbox.ok("export", "--format", format)
+            let run = try sandbox.fails(3, "of this device only", "export", "--format", format)
             #expect(!run.output.contains("here"))
             #expect(run.error.contains("left out, for it is of this device only: generic-password 'local'"))
         }

@@ -108,6 +108,18 @@ struct ImportPEMTests {
         #expect(try sandbox.ok("list").bytes == [])
     }
 
+    @Test("H5: a source is read in time that grows with its length")
+    func linear() throws {
+        // Each kind of line that the splitter keeps, 64,000 times; at the square of that it took minutes.
+        let sandbox = try Sandbox.withVault()
+        for line in ["QUJD\n", "\n", "a: b\n", "-----END x\n"] {
+            let text = "-----BEGIN CERTIFICATE-----\n" + String(repeating: line, count: 256_000) + "-----END CERTIFICATE-----\n"
+            try sandbox.write("long.pem", text.utf8)
+            // What does not end within a minute is a failure of the run.
+            try sandbox.fails(65, "line 1", "import", "long.pem")
+        }
+    }
+
     @Test("damaged blocks are refused with their line")
     func damaged() throws {
         let sandbox = try Sandbox.withVault()

@@ -16,7 +16,8 @@ struct ImportTests {
     func failing() throws {
         let sandbox = try sandbox()
         let before = try sandbox.read("test.vault")
-        let run = try sandbox.fails(1, "there already: generic-password 'a' 'u'", "import", "list.csv")
+        let run = try sandbox.fails(
+            1, "there already, in the vault or earlier in the source: generic-password 'a' 'u'", "import", "list.csv")
         #expect(run.error.contains("(line 2)"))
         #expect(run.error.contains("nothing was imported"))
         #expect(try sandbox.read("test.vault") == before)
@@ -67,6 +68,40 @@ struct ImportTests {
             #expect(try sandbox.run("import", "--dry-run", "list.csv").status == 1)
             try sandbox.ok("import", "--on-duplicate", policy, "list.csv")
             #expect(try sandbox.ok("get", "a").output == secret)
+        }
+    }
+
+    @Test("D7: keep-both loses neither of two rows of one name, and what is skipped, replaced or renamed is named")
+    func keepingBoth() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "a", "u", input: "0".utf8)
+        try sandbox.write("list.csv", "title,username,password\na,u,1\na,u,2\nb,,3\nb,,4\n".utf8)
+        let rehearsal = try sandbox.ok("import", "--dry-run", "--on-duplicate", "keep-both", "list.csv")
+        #expect(rehearsal.lines.map { $0.prefix { $0 != "\t" } } == ["keep-both", "keep-both", "add", "keep-both"])
+        let run = try sandbox.ok("import", "--on-duplicate", "keep-both", "list.csv")
+        #expect(run.error.contains("kept both, this one as account 'u (2)': generic-password 'a' 'u' label 'a' (line 2)"))
+        for (service, account, secret) in [("a", "u", "0"), ("a", "u (2)", "1"), ("a", "u (3)", "2"), ("b", "", "3"), ("b", "(2)", "4")] {
+            #expect(try sandbox.ok("get", service, account).output == secret)
+        }
+        let skipped = try sandbox.ok("import", "--on-duplicate", "skip", "list.csv")
+        #expect(skipped.error.contains("skipped: generic-password 'a' 'u' label 'a' (line 2)"))
+        let replaced = try sandbox.ok("import", "--on-duplicate", "replace", "list.csv")
+        #expect(replaced.error.contains("replaced: generic-password 'a' 'u' label 'a' (line 3)"))
+    }
+
+    @Test("D10: a dry run refuses what the import would refuse, with its exit code")
+    func rehearsalRefuses() throws {
+        let sandbox = try Sandbox.withVault()
+        let item =
+            #"{"class": "generic-password", "service": "s", "account": "a", "accessible": "when-unlocked-this-device-only", "secret": "x"}"#
+        try sandbox.write("device.json", #"{"format": "vaultfmt-export", "version": 1, "items": [\#(item)]}"#.utf8)
+        let long =
+            #"{"class": "generic-password", "service": "s", "account": "b", "secret": "\#(String(repeating: "x", count: 16 << 20 + 1))"}"#
+        try sandbox.write("long.json", #"{"format": "vaultfmt-export", "version": 1, "items": [\#(long)]}"#.utf8)
+        for file in ["device.json", "long.json"] {
+            let real = try sandbox.run("import", file)
+            let rehearsal = try sandbox.run("import", "--dry-run", file)
+            #expect(real.status != 0 && rehearsal.status == real.status, "\(file): \(real.error) \(rehearsal.error)")
         }
     }
 

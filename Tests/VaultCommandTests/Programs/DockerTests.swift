@@ -59,6 +59,39 @@ struct DockerTests {
         #expect(locked.status == 1 && locked.output.contains("no terminal") && locked.error.contains("no terminal"))
     }
 
+    @Test("H1: a field of docker's request that cannot be understood stores, gives and erases nothing")
+    func flawedFields() throws {
+        _ = try store("s", "u", "kept")
+        let before = try sandbox.read("test.vault")
+        for field in ["ServerURL", "Username", "Secret"] {
+            let others = ["ServerURL", "Username", "Secret"].filter { $0 != field }.map { "\"\($0)\": \"s\"" }
+            for (form, text) in [
+                ("missing", []), ("twice", ["\"\(field)\": \"s\"", "\"\(field)\": \"t\""]),
+                ("twice the same", ["\"\(field)\": \"s\"", "\"\(field)\": \"s\""]), ("null", ["\"\(field)\": null"]),
+                ("escaped", ["\"\(field)\": \"s\"", "\"\\u00\(String(field.utf8.first ?? 0, radix: 16))\(field.dropFirst())\": \"t\""]),
+                ("lone surrogate", ["\"\(field)\": \"\\ud800\""]),
+            ] {
+                let run = try helper("store", "{" + (others + text).joined(separator: ", ") + "}")
+                #expect(run.status == 1, "\(field) \(form): \(run.output)")
+                #expect(try sandbox.read("test.vault") == before, "\(field) \(form)")
+            }
+            let bytes =
+                Array("{".utf8) + Array(others.joined(separator: ", ").utf8) + Array(", \"\(field)\": \"a".utf8) + [0xFF, 0x22, 0x7D]
+            #expect(try sandbox.shell("docker-credential-vaultfmt store", input: bytes).status == 1)
+        }
+        for field in ["ServerURL", "Username"] {
+            let others = ["ServerURL", "Username", "Secret"].filter { $0 != field }.map { "\"\($0)\": \"s\"" }
+            #expect(try helper("store", "{" + (others + ["\"\(field)\": \"a\\u0000b\""]).joined(separator: ", ") + "}").status == 1)
+        }
+        for request in [[0x73, 0xFF], [0x80], [0x73, 0], Array("s\ns".utf8), [UInt8](repeating: 0x73, count: 60_000)] as [[UInt8]] {
+            for operation in ["get", "erase"] {
+                let run = try sandbox.shell("docker-credential-vaultfmt \(operation)", input: request)
+                #expect(!run.output.contains("kept"), "\(operation): \(run.output)")
+            }
+        }
+        #expect(try sandbox.read("test.vault") == before)
+    }
+
     @Test("a server has one user; an item of git at the same server is another item, and neither sees the other's")
     func separate() throws {
         let place = "protocol=https\nhost=ghcr.io\n"

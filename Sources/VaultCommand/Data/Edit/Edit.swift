@@ -32,6 +32,10 @@ struct Edit: ParsableCommand {
         guard let edited = try SecretEditor.edit(before.secret) else {
             return Terminal.note("nothing was changed")
         }
+        guard edited.count > 0 else {
+            throw CommandFailure(
+                .usage, "the edited text is empty, so the item stays as it was; 'vaultfmt set --allow-empty' stores an empty secret")
+        }
         try attempt { () throws(VaultError) in
             try opened.transaction { transaction throws(VaultError) in
                 guard try transaction.item(item.key)?.revision == item.revision else {

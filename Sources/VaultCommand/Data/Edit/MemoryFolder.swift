@@ -4,16 +4,24 @@ import VaultFmt
 
 /// A folder of our own in memory-backed storage, for a secret that another program must see as a file. The system may swap such
 /// memory out, but writes it to no disk otherwise.
+///
+/// A process that is killed leaves its folder; the next one wipes it. A folder in use is locked.
 struct MemoryFolder: ~Copyable {
+    private static let prefix = "vaultfmt-edit-"
     private let path: String
+    private let lock: Int32
 
     /// Makes the folder, 0700, in `$XDG_RUNTIME_DIR` or `/dev/shm`, whichever is kept in memory.
     init() throws(CommandFailure) {
-        let bases = [Environment.nonEmpty("XDG_RUNTIME_DIR"), "/dev/shm"].compactMap { $0 }
-        for base in bases where Self.isInMemory(base) {
-            var template = Array("\(base)/vaultfmt-XXXXXX".utf8CString)
-            if mkdtemp(&template) != nil {
-                path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        for base in Self.bases where Self.isInMemory(base) {
+            // Another process may take a folder that is not yet locked for one that was left.
+            for _ in 0..<10 {
+                var template = Array("\(base)/\(Self.prefix)XXXXXX".utf8CString)
+                guard mkdtemp(&template) != nil else { break }
+                let made = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+                guard let locked = Self.lock(made) else { continue }
+                path = made
+                lock = locked
                 return
             }
         }
@@ -29,14 +37,46 @@ struct MemoryFolder: ~Copyable {
     /// Overwrites and removes everything in the folder, what an editor left there included, and the folder.
     /// - Returns: What stayed behind, if anything.
     consuming func wipe() -> String? {
-        if let folder = vault_open_directory(path) {
-            while let entry = vault_next_name(folder) {
-                let name = String(cString: entry)
-                if name != "." && name != ".." { Self.wipe("\(path)/\(name)") }
+        defer { close(lock) }
+        return Self.wipe(folder: path) ? nil : path
+    }
+
+    /// Wipes the folders of this user that killed processes left.
+    static func sweep() {
+        for base in bases where isInMemory(base) {
+            for name in names(in: base) where name.hasPrefix(prefix) {
+                let path = "\(base)/\(name)"
+                var status = stat()
+                guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { continue }
+                guard let lock = lock(path) else { continue }
+                defer { close(lock) }
+                if wipe(folder: path) { Terminal.note("wiped \(TerminalText.quoted(path)), which an interrupted 'vaultfmt edit' had left") }
             }
-            closedir(folder)
         }
-        return rmdir(path) == 0 ? nil : path
+    }
+
+    private static var bases: [String] { [Environment.nonEmpty("XDG_RUNTIME_DIR"), "/dev/shm"].compactMap { $0 } }
+
+    /// The lock of a folder; nil where another process has it, or the folder is gone.
+    private static func lock(_ path: String) -> Int32? {
+        let descriptor = vault_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+        guard descriptor >= 0 else { return nil }
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0, access(path, F_OK) == 0 { return descriptor }
+        close(descriptor)
+        return nil
+    }
+
+    private static func names(in path: String) -> [String] {
+        guard let folder = vault_open_directory(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = vault_next_name(folder) { names.append(String(cString: entry)) }
+        return names
+    }
+
+    private static func wipe(folder path: String) -> Bool {
+        for name in names(in: path) where name != "." && name != ".." { wipe("\(path)/\(name)") }
+        return rmdir(path) == 0
     }
 
     private static func isInMemory(_ folder: String) -> Bool {

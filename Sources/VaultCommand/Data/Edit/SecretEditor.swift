@@ -7,6 +7,7 @@ enum SecretEditor {
     /// - Returns: The new secret, or nil where it is the old one.
     static func edit(_ secret: borrowing Secret) throws(CommandFailure) -> Secret? {
         let editor = try command()
+        MemoryFolder.sweep()
         let signals = try HeldSignals(ignoringKeys: true)
         let folder = try MemoryFolder()
         let outcome: Outcome

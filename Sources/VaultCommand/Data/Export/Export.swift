@@ -14,7 +14,7 @@ struct Export: ParsableCommand {
         discussion: """
             JSON keeps everything: 'vaultfmt import' of it gives an equal vault. CSV is for other programs: it begins with the columns of \
             Apple Passwords, leaves attributes out, and alters no value, so a spreadsheet may take one that starts with = for a formula. Items \
-            of this device only are left out, and named.
+            of this device only are left out, and named; that is exit 3.
 
             Examples:
               vaultfmt export --output backup.json
@@ -42,43 +42,58 @@ struct Export: ParsableCommand {
         }
         let opened = try vault.openVault()
         Terminal.warning("an export is plaintext: whoever can read it has the secrets")
-        guard let output else { return try write(opened, to: .standard()) { () throws(CommandFailure) in } }
-        let file = try ExportFile(output)
-        try write(opened, to: file.output) { () throws(CommandFailure) in try file.checkInterruption() }
-        try file.finish()
+        let leftOut: Int
+        if let output {
+            let file = try ExportFile(output)
+            leftOut = try write(opened, to: file.output) { () throws(CommandFailure) in try file.checkInterruption() }
+            try file.finish()
+        } else {
+            leftOut = try write(opened, to: .standard()) { () throws(CommandFailure) in }
+        }
+        guard leftOut == 0 else {
+            throw CommandFailure(
+                .incomplete,
+                "exported, but \(leftOut == 1 ? "1 item of this device only is" : "\(leftOut) items of this device only are") missing; "
+                    + "no export can hold them")
+        }
     }
 
-    private func write(_ vault: Vault, to output: Output, pause: () throws(CommandFailure) -> Void) throws(CommandFailure) {
+    private func write(_ vault: Vault, to output: Output, pause: () throws(CommandFailure) -> Void) throws(CommandFailure) -> Int {
         let progress = self.output == nil && Terminal.outputIsTerminal ? nil : Progress("exporting")
         defer { progress?.finish() }
+        let leftOut: Int
         switch format {
         case .json:
             var json = JSONExport(output)
             try json.begin(vault)
-            try forEach(vault, pause) { item throws(CommandFailure) in try json.write(item) }
+            leftOut = try forEach(vault, pause) { item throws(CommandFailure) in try json.write(item) }
             try json.end()
         case .csv:
             let csv = CSVExport(output)
             try csv.begin()
-            try forEach(vault, pause) { item throws(CommandFailure) in try csv.write(item) }
+            leftOut = try forEach(vault, pause) { item throws(CommandFailure) in try csv.write(item) }
         }
         try output.flush()
+        return leftOut
     }
 
-    /// Opens the items that fit one after the other, and names those that no export can hold.
+    /// Opens the items that fit one after the other, and names those that no export can hold; returns how many those are.
     private func forEach(
         _ vault: Vault, _ pause: () throws(CommandFailure) -> Void, _ body: (borrowing OpenedItem) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) {
+    ) throws(CommandFailure) -> Int {
+        var leftOut = 0
         var query = fields.query
         query.label = filters.label
         query.accessibility = filters.accessible?.value
         try ItemSearch.each(in: vault, query, fields) { item throws(CommandFailure) in
             try pause()
             guard !item.accessibility.isThisDeviceOnly else {
+                leftOut += 1
                 return Terminal.warning(
                     "left out, for it is of this device only: \(ItemText.summary(item.key, label: item.attributes.label))")
             }
             try body(attempt { () throws(VaultError) in try vault.open(item) })
         }
+        return leftOut
     }
 }

@@ -11,7 +11,7 @@ struct Import: ParsableCommand {
         abstract: "Import items from JSON, CSV or PEM.",
         discussion: """
             Reads what 'vaultfmt export' wrote; password lists (CSV) of Chrome, Edge, Firefox, Safari and Apple Passwords, \
-            KeePassXC and Bitwarden; certificates and unencrypted private keys in PEM. Everything is imported, or nothing.
+            KeePassXC and Bitwarden; certificates and unencrypted private keys in PEM. Everything is imported, or nothing; --dry-run ends as the import would.
 
             Examples:
               vaultfmt import --dry-run passwords.csv
@@ -24,7 +24,11 @@ struct Import: ParsableCommand {
     @Option(help: "The form of the source, if not to be found out from its contents: json, csv or pem.")
     var format: SourceFormat?
 
-    @Option(help: "What to do with an item that is there already: fail, skip or replace.")
+    @Option(
+        help: """
+            What to do with an item that is there already, in the vault or earlier in the source: fail, skip, replace, or keep-both, which \
+            adds a number to the account. What is not added as it is is named.
+            """)
     var onDuplicate: DuplicatePolicy = .fail
 
     @Flag(help: "Say what would change and what would be lost, and change nothing.")

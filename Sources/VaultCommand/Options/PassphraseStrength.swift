@@ -1,0 +1,74 @@
+import Glibc
+import VaultFmt
+
+/// How hard a passphrase is to guess, at best: an estimate from above, of what can be told without a dictionary of all passwords.
+enum PassphraseStrength {
+    /// Below so many bits a passphrase is remarked on; five words of the generator's list have 64.
+    static let enough = 45.0
+
+    /// Says so where a new passphrase alone protects a slot, and is easily guessed.
+    static func remark(on given: borrowing GivenFactors) {
+        guard given.rawKey == nil, given.keyFile == nil else { return }
+        let estimate: Double? =
+            switch given.passphrase {
+            case .some(let passphrase): passphrase.withUnsafeBytes { bits($0) }
+            case .none: nil
+            }
+        guard let estimate, estimate < enough else { return }
+        Terminal.warning(
+            "the passphrase is weak, about \(Int(estimate)) bits: anyone with the file can guess it; "
+                + "'vaultfmt generate --words 5' makes a strong one")
+    }
+
+    /// Bits: a character counts by the kinds of characters that there are, less where it only goes on from the one before, and a word that
+    /// everybody uses counts as one choice of a thousand.
+    static func bits(_ bytes: UnsafeRawBufferPointer) -> Double {
+        var alphabet = 0.0
+        if bytes.contains(where: { (0x61...0x7A).contains($0) }) { alphabet += 26 }
+        if bytes.contains(where: { (0x41...0x5A).contains($0) }) { alphabet += 26 }
+        if bytes.contains(where: { (0x30...0x39).contains($0) }) { alphabet += 10 }
+        if bytes.contains(where: { $0 < 0x80 && !isLetterOrDigit($0) }) { alphabet += 33 }
+        if bytes.contains(where: { $0 >= 0x80 }) { alphabet += 100 }
+        let each = log2(max(alphabet, 2))
+        var total = 0.0
+        var at = 0
+        while at < bytes.count {
+            if let length = commonWord(bytes, at) {
+                total += 10
+                at += length
+                continue
+            }
+            // Bytes of a character behind its first add nothing.
+            if bytes[at] & 0xC0 != 0x80 { total += at > 0 && follows(bytes[at - 1], bytes[at]) ? 1 : each }
+            at += 1
+        }
+        return total
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
+    }
+
+    /// The same character again, or the next one up or down.
+    private static func follows(_ before: UInt8, _ byte: UInt8) -> Bool {
+        before < 0x80 && byte < 0x80 && abs(Int(before) - Int(byte)) <= 1
+    }
+
+    private static let common: [StaticString] = [
+        "password", "passwort", "passphrase", "qwertyuiop", "qwerty", "qwertz", "asdfgh", "zxcvbn", "letmein", "welcome", "iloveyou",
+        "monkey",
+        "dragon", "master", "admin", "login", "secret", "changeme", "football", "baseball", "sunshine", "princess", "vaultfmt",
+    ]
+
+    /// The length of a common word that starts here, in any case.
+    private static func commonWord(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int? {
+        for word in common where start + word.utf8CodeUnitCount <= bytes.count {
+            let isThere = (0..<word.utf8CodeUnitCount).allSatisfy { bytes[start + $0] | 0x20 == word.utf8Start[$0] }
+            if isThere { return word.utf8CodeUnitCount }
+        }
+        return nil
+    }
+}
