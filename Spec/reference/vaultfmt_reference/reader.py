@@ -209,8 +209,10 @@ class Reader:
         require(all(low <= key and (high is None or key < high) for key in page.keys), "a key outside of its range (R-5.6)")
         for key, value in zip(page.keys, page.values, strict=True) if level == 0 else []:
             yield key, value, reference
-        for child, first, last in zip(page.children, [low, *page.keys], [*page.keys, high], strict=True) if level > 0 else []:
+        # A page is checked as a whole, before anything below it is released.
+        for child in page.children:
             child.check(b"vPAG", len(self.header.raw), reference.offset)
+        for child, first, last in zip(page.children, [low, *page.keys], [*page.keys, high], strict=True) if level > 0 else []:
             yield from self.subtree(child, level - 1, first, last)
 
     def walk(self) -> Iterator[Item | Tombstone]:

@@ -60,8 +60,9 @@ struct Reading {
             try reading.releaseSlots(store)
             reading.releaseKeyring(store)
         }
-        try reading.releaseItems(vault)
+        let failure = try reading.releaseItems(vault)
         try vault.withStore { (store) throws(VaultError) in try reading.releaseTombstones(store) }
+        if let failure { throw failure }
     }
 
     private static func links(_ store: Store) throws(VaultError) -> [Bytes32] {
@@ -100,9 +101,21 @@ struct Reading {
         }
     }
 
-    private mutating func releaseItems(_ vault: Vault) throws(VaultError) {
+    /// Returns an error that a listing met after the last item: at a tombstone, or where it counts. The tombstones before it
+    /// are released first.
+    private mutating func releaseItems(_ vault: Vault) throws(VaultError) -> VaultError? {
         var cursor = try vault.items()
-        while let item = try cursor.next() {
+        var count = 0
+        while true {
+            let next: Item?
+            do throws(VaultError) { next = try cursor.next() } catch {
+                var isBehind = false
+                try vault.withStore { (store) throws(VaultError) in isBehind = Self.haveAllCome(count, store) }
+                guard isBehind else { throw error }
+                return error
+            }
+            guard let item = next else { return nil }
+            count += 1
             let entry = item.entry
             line("item", Self.hex(item.key.bytes))
             line("id", item.id)
@@ -118,6 +131,21 @@ struct Reading {
                 try refuse(error)
             }
         }
+    }
+
+    /// Whether these are all items before the first tombstone.
+    private static func haveAllCome(_ items: Int, _ store: Store) -> Bool {
+        do throws(VaultError) {
+            var leaves = try store.tree.leaves()
+            var count = 0
+            while let leaf = try leaves.next(1).first {
+                let page = try store.pages.load(leaf)
+                let end = page.lowerBound([Format.tombstoneTag]).index
+                count += end
+                if end < page.count { return count == items && page.key(end).first == Format.tombstoneTag }
+            }
+            return count == items
+        } catch { return false }
     }
 
     private mutating func releaseAttributes(_ item: Item) {

@@ -195,6 +195,12 @@ extension Collection {
         ) {
             $0.onEntries(try $0.root()) { entries, _ in entries.append(PageEntry(key: [0x7F], value: [])) }
         }
+        try forged(
+            "tombstone-after-miscount", "R-5.14", .structureInvalid, bases.grown,
+            "The commit counts one item more than the tree has, which a reader knows when it has released the tombstones."
+        ) { forge in
+            forge.onCommit(try forge.last(.commit)) { commit, _ in commit.items += 1 }
+        }
         let tombstones: [(String, String, String, (inout PageEntry) -> Void)] = [
             ("long-key", "R-6.9", "A tombstone's key has 18 bytes.", { $0.key.append(7) }),
             ("short-key", "R-6.9", "A tombstone's key has 16 bytes.", { $0.key.removeLast() }),
@@ -288,6 +294,16 @@ extension Collection {
             try forged("tree-child-\(name)", spec, expect, tree, comment) { forge in
                 let leaf = forge.all(.page)[0]
                 forge.onEntries(try forge.root()) { entries, layout in edit(&entries[0].value, try layout.ref(leaf), layout.offset) }
+            }
+        }
+        try forged(
+            "tree-last-child-length-300", "R-2.2, R-5.5", .structureInvalid, tree,
+            "The last child's length is 300 bytes: the page is refused before an item of another child is released."
+        ) { forge in
+            let leaf = forge.all(.page)[0]
+            forge.onEntries(try forge.root()) { entries, layout in
+                let ref = try layout.ref(leaf)
+                entries[entries.count - 1].value = PageBuilder.child(ObjectRef(offset: ref.offset, length: 300, hash: ref.hash))
             }
         }
         try forged("tree-children-swapped", "R-5.6", .structureInvalid, tree, "Two children stand in each other's place.") {
