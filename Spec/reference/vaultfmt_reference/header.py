@@ -117,15 +117,17 @@ def encode_grants(index: bytes, reader: bytes, grants: dict[int, bytes]) -> byte
     return out + bytes(-len(out) % 256)
 
 
-def decode_grants(vault: bytes, payload: bytes) -> Keys:
+def decode_grants(payload: bytes) -> dict[int, bytes]:
+    """The group keys of a scoped slot's payload: they follow its index key and reader key, of 32 bytes each."""
     cursor = Cursor(payload)
-    index, reader, grants = cursor.take(32), cursor.take(32), dict[int, bytes]()
+    cursor.take(64)
+    grants = dict[int, bytes]()
     for _ in range(at_most(cursor.number(1), Limit.GRANTS, "the groups granted to a slot")):
         number = cursor.number(4)
         require(number > max(grants, default=0), "a slot's groups are out of order")
         grants[number] = cursor.take(32)
     cursor.padding(cursor.position + -cursor.position % 256)
-    return Keys.scoped(vault, index, reader, grants)
+    return grants
 
 
 def encode_owner_part(name: bytes, wrapping_key: bytes) -> bytes:

@@ -42,6 +42,8 @@ class Reader:
         self.keys = self.open_slot(factors, policy or Policy())
         macs = header_macs(self.keys, self.header.raw[:-64])
         require(is_same(macs, self.header.raw[-64:][: len(macs)]), "the header's MACs (R-3.3)", "authentication-failed")
+        if not self.keys.is_owner:
+            self.keys.grants = decode_grants(self.payload)
         self.find_state()
         commit = self.commit = self.state.commit
         body = self.keys.unseal_at("keyring", commit.keyring.offset, self.frame(commit.keyring, b"vKEY"))
@@ -62,20 +64,22 @@ class Reader:
             key = factors.slot_key(self.vault, slot.parameters, slot.stretching)
             if is_same(derive(key, "vaultfmt-1 slot commitment"), slot.commitment):
                 self.slot, self.slot_key = slot, key
-                return self.open_payload(slot, derive(key, "vaultfmt-1 slot wrap"))
+                self.payload = payload = self.open_payload(slot, derive(key, "vaultfmt-1 slot wrap"))
+                if slot.kind == FULL:
+                    return Keys(self.vault, self.header.epoch, payload)
+                return Keys.scoped(self.vault, payload[:32], payload[32:64], {})
         raise Refused("no-slot-opens", "no slot opens with these factors")
 
-    def open_payload(self, slot: Slot, wrapping_key: bytes) -> Keys:
+    def open_payload(self, slot: Slot, wrapping_key: bytes) -> bytes:
         bound = str8("vaultfmt-1 slot") + self.vault + slot.clear
-        payload = unseal(wrapping_key, slot.nonce, bound, slot.payload, "a slot's payload")
-        return Keys(self.vault, self.header.epoch, payload) if slot.kind == FULL else decode_grants(self.vault, payload)
+        return unseal(wrapping_key, slot.nonce, bound, slot.payload, "a slot's payload")
 
     def owner_part(self, slot: Slot) -> tuple[bytes, list[int]]:
         """For owners: a slot's name, and the groups that a scoped one grants."""
         bound = str8("vaultfmt-1 slot owner") + self.vault + slot.clear
         plain = unseal(self.keys.slot_owner, slot.owner_nonce, bound, slot.owner_part, "an owner part")
         name, wrapping_key = decode_owner_part(slot.kind, plain)
-        return name, [] if slot.kind == FULL else list(self.open_payload(slot, wrapping_key).grants)
+        return name, [] if slot.kind == FULL else list(decode_grants(self.open_payload(slot, wrapping_key)))
 
     # The state
 

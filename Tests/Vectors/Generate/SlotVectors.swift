@@ -291,6 +291,13 @@ extension Collection {
                 { $0.flip(0) }
             ),
             ("wrong-reader-key", "R-3.3", .authenticationFailed, "Another reader key: the header's MAC is wrong.", { $0.flip(40) }),
+            (
+                "wrong-reader-key-and-order", "R-3.3, R-3.13", .authenticationFailed,
+                "Another reader key, and groups out of order: the header's MAC comes before what the slot grants.",
+                {
+                    $0.flip(40); $0.put(Array($0[101..<137]) + $0[65..<101], at: 65)
+                }
+            ),
         ]
         for (name, spec, expect, comment, edit) in cases {
             for isOwner in [false, true] where !isOwner || [.structureInvalid, .limitExceeded].contains(expect) {
