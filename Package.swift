@@ -157,7 +157,7 @@ let package = Package(
 
         // Makes the conformance vectors, and answers the runner for this implementation (Spec/vectors/README.md).
         .executableTarget(
-            name: "vectors", dependencies: ["VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium"],
+            name: "vectors", dependencies: ["Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium"],
             path: "Tests/Vectors",
             swiftSettings: settings),
 

@@ -38,14 +38,17 @@ package final class OperationRunner {
         anchor = vault.anchor
     }
 
-    /// All of them, one after the other, in memory, and a last look at everything. Throws at the first thing that is wrong.
-    package static func runInMemory(_ operations: [Operation], seed: UInt64) throws {
+    /// Runs all of them in memory, one after the other, and checks everything at the end. Throws at the first thing that is wrong.
+    /// - Returns: The vault's file as it is then, and the raw key that opens it.
+    @discardableResult
+    package static func runInMemory(_ operations: [Operation], seed: UInt64) throws -> FuzzFile {
         let files = MemoryFileSystem(clock: 1_700_000_000_000)
         let place = Store.Place(fileSystem: files, random: .fixed(String(seed)), cacheBytes: 1 << 20)
         let runner = try OperationRunner(path: "a.vault", place: place) { files.setClock(files.now() + $0) }
         try runner.run(operations)
         let left = try files.siblings(of: "").filter { $0 != "a.vault" && !$0.hasPrefix("salvaged") }
         try Mismatch.require(left.isEmpty, "files were left behind: \(left)")
+        return FuzzFile(bytes: files.bytes(of: "a.vault") ?? [], rawKey: rawKey(runner.keyNumber))
     }
 
     package func run(_ operations: [Operation]) throws {
@@ -105,8 +108,10 @@ package final class OperationRunner {
     // MARK: handles
 
     private static func factors(_ number: UInt8) throws -> Factors {
-        try Factors(rawKey: Secret(bytes: [UInt8](repeating: number, count: 32)))
+        try Factors(rawKey: Secret(bytes: rawKey(number)))
     }
+
+    private static func rawKey(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
     private static func device() throws -> Device { try Device(fileContents: Secret(bytes: deviceFile)) }
 

@@ -181,7 +181,7 @@ package enum Reading {
 
 /// A raw key: that of all vaults that are made for fuzzing, unless another is given.
 package struct FuzzFactors: ~Copyable {
-    private let rawKey: [UInt8]
+    let rawKey: [UInt8]
 
     package static let usualKey = [UInt8](repeating: 0x2B, count: 32)
 

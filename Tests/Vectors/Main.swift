@@ -9,6 +9,8 @@ enum Main {
                vectors compare DIR                    says which of them are otherwise there
                vectors verify DIR                     reads and writes all of them, and prints the names of those that fail
                vectors random SEED FIRST COUNT DIR    writes random vaults as vectors, from number FIRST on; the same of a seed
+               vectors corpus DIR                     writes the fuzzers' corpus and what the vectors are once sealed again, as vectors
+               vectors mutated SEED FIRST COUNT DIR   writes mutations of corpus and vectors, likewise; both in the repository's folder
         """
 
     static func main() {
@@ -24,6 +26,8 @@ enum Main {
         switch (arguments.first, arguments.count) {
         case ("check", _): try CheckCommand.run(Array(arguments.dropFirst()))
         case ("random", _): try RandomCommand.run(Array(arguments.dropFirst()))
+        case ("corpus", 2): try MutatedCommand.writeCorpus(arguments[1])
+        case ("mutated", _): try MutatedCommand.writeMutations(Array(arguments.dropFirst()))
         case ("generate", 2): try GenerateCommand.run(arguments[1])
         case ("compare", 2): if try !GenerateCommand.compare(arguments[1]) { exit(1) }
         case ("verify", 2): if try !VerifyCommand.run(arguments[1]) { exit(1) }

@@ -37,10 +37,7 @@ enum VerifyCommand {
     }
 
     private static func isRight(_ file: VectorFile) throws -> Bool {
-        var request = CheckRequest()
-        for (key, value) in file.lines where !["vector", "spec", "expect", "content", "comment"].contains(key) {
-            guard request.take(key, value) else { throw UsageError("\(key) is unknown, or its value malformed") }
-        }
+        let request = try file.request()
         let reading: Reading
         do { reading = try Reading("vault", request, fileSystem: MemoryFileSystem("vault", file.vault)) } catch { return false }
         let content = reading.dump.isEmpty ? nil : SHA256.hex(Array(reading.dump.map { $0 + "\n" }.joined().utf8))
@@ -72,6 +69,15 @@ struct VectorFile {
             guard let colon = line.firstRange(of: ": ") else { throw UsageError("a header's line without a value: \(line)") }
             return (String(line[..<colon.lowerBound]), String(line[colon.upperBound...]))
         }
+    }
+
+    /// How the vault is to be read.
+    func request() throws -> CheckRequest {
+        var request = CheckRequest()
+        for (key, value) in lines where !["vector", "spec", "expect", "content", "comment"].contains(key) {
+            guard request.take(key, value) else { throw UsageError("\(key) is unknown, or its value malformed") }
+        }
+        return request
     }
 
     func first(_ key: String) -> String? { lines.first { $0.key == key }?.value }

@@ -18,6 +18,11 @@ struct Vector {
         guard reading.verdict == expect else {
             throw ForgeError("\(name): expected \(expect.rawValue), read \(reading.verdict.rawValue)")
         }
+        return try encode(reading)
+    }
+
+    /// The same, for what was read already.
+    func encode(_ reading: Reading) throws -> [UInt8] {
         guard comment.utf8.allSatisfy({ (32..<127).contains($0) }) else { throw ForgeError("\(name): a comment is ASCII") }
         var lines = [("vector", name), ("spec", spec), ("expect", expect.rawValue)] + request.lines
         if !reading.dump.isEmpty {

@@ -1,0 +1,127 @@
+import Foundation
+import Fuzzing
+import VaultBytes
+import VaultForge
+import VaultStore
+
+/// `corpus` and `mutated`: what fuzzers read, as vectors with this reader's verdict and dump, for another implementation to
+/// compare with its own (Tools/exchange).
+enum MutatedCommand {
+    /// Files may be this large after a mutation; the largest are long in being read by the reference.
+    private static let mostBytes = 1 << 16
+    private static let mostRecipeBytes = 1 << 15
+
+    /// Writes each entry of the fuzzers' corpus, and each vector that comes apart, sealed again under the fuzzing key.
+    static func writeCorpus(_ folder: String) throws {
+        for entry in try FuzzCorpus().entries {
+            let name = entry.name.map { $0.isLetter || $0.isNumber ? String($0) : "-" }.joined()
+            if case .fuzzer = entry { try write(try FuzzCorpus.file(entry), "corpus-" + name, entry.name, folder) }
+            // A corpus entry of this target was written already.
+            if case .fuzzer(.sealed, _) = entry { continue }
+            guard let recipe = try FuzzCorpus.recipe(entry) else { continue }
+            try write(try FuzzCorpus.sealed(recipe), "sealed-" + name, "\(entry.name), sealed again", folder)
+        }
+    }
+
+    /// Writes mutations of entries that a seed chooses; the same of a seed.
+    static func writeMutations(_ arguments: [String]) throws {
+        guard arguments.count == 4, let seed = UInt64(arguments[0]), let first = Int(arguments[1]), let count = Int(arguments[2]) else {
+            throw ForgeError("mutated takes a seed, the number of the first file, how many, and a folder")
+        }
+        let entries = try FuzzCorpus().entries
+        for number in first..<first + count {
+            var choices = SeededChoices(seed: seed &+ UInt64(number) &* 0xD129_0DA1_39F5_C32D)
+            let digits = "\(number)"
+            let name = "mutated-" + String(repeating: "0", count: max(0, 5 - digits.count)) + digits
+            var (made, source) = try mutation(entries, &choices)
+            bound(&made.request)
+            try write(made, name, "\(source), mutation \(number) of seed \(seed)", arguments[3])
+        }
+    }
+
+    /// A mutation, and the name of the entry that it is of: three of four are of plaintext, where most of a reader's checks are.
+    private static func mutation(_ entries: [FuzzCorpus.Entry], _ choices: inout SeededChoices) throws -> (FuzzCorpus.Case, String) {
+        var entry = entries[choices.below(entries.count)]
+        guard choices.below(4) > 0 else { return (try altered(entry, entries, &choices), entry.name) }
+        // About half of the entries come apart.
+        for _ in 0..<8 {
+            if let recipe = try FuzzCorpus.recipe(entry) { return (try resealed(recipe, &choices), entry.name) }
+            entry = entries[choices.below(entries.count)]
+        }
+        return (try altered(entry, entries, &choices), entry.name)
+    }
+
+    // MARK: mutations
+
+    /// A mutated recipe, sealed: what somebody who has the keys can make.
+    private static func resealed(_ recipe: [UInt8], _ choices: inout SeededChoices) throws -> FuzzCorpus.Case {
+        let seed = choices.next()
+        let mutation = recipe.withUnsafeBytes { input in
+            FuzzTarget.sealed.mutation(of: input, most: mostRecipeBytes, seed: seed) { ByteMutation.mutate(&$0, most: $1, &choices) }
+        }
+        var made = try FuzzCorpus.sealed(mutation ?? recipe)
+        if choices.below(5) == 0 { made.request.device = nil }
+        if choices.below(2) == 0 { made.request.anchor = try anchor(try FuzzCorpus.sealed(recipe), &choices) }
+        return made
+    }
+
+    /// A file whose bytes are altered, or joined with another's, by somebody without a key.
+    private static func altered(_ entry: FuzzCorpus.Entry, _ all: [FuzzCorpus.Entry], _ choices: inout SeededChoices) throws
+        -> FuzzCorpus.Case
+    {
+        var made = try FuzzCorpus.file(entry)
+        if made.request.anchor == nil, choices.below(3) == 0 { made.request.anchor = try anchor(made, &choices) }
+        if choices.below(6) == 0 {
+            made.bytes = ByteMutation.splice(made.bytes, try FuzzCorpus.file(all[choices.below(all.count)]).bytes, &choices)
+        }
+        // What is altered in the header ends the reading there, mostly; so more often it is what follows.
+        let length = headerLength(made.bytes)
+        let start = choices.below(4) == 0 ? 0 : length
+        for _ in 0..<1 + choices.below(3) {
+            var rest = Array(made.bytes.dropFirst(start))
+            ByteMutation.mutate(&rest, most: mostBytes, &choices)
+            made.bytes = made.bytes.prefix(start) + rest
+        }
+        return made
+    }
+
+    private static func headerLength(_ bytes: [UInt8]) -> Int {
+        guard bytes.count >= 16 else { return 0 }
+        do throws(FormatError) { return min(try Header.regionLength(bytes.span), bytes.count) } catch { return 0 }
+    }
+
+    /// What the unaltered file's state is, or another generation or chain value; nil if it does not open.
+    private static func anchor(_ base: FuzzCorpus.Case, _ choices: inout SeededChoices) throws
+        -> (generation: UInt64, chain: [UInt8])?
+    {
+        let dump = try Reading("vault", base.request, fileSystem: MemoryFileSystem("vault", base.bytes)).dump
+        func value(_ key: String) -> String? { dump.first { $0.hasPrefix(key + " ") }.map { String($0.dropFirst(key.count + 1)) } }
+        guard let generation = value("generation").flatMap({ UInt64($0) }), let chain = value("chain").flatMap({ Hex.decode($0) }) else {
+            return nil
+        }
+        switch choices.below(4) {
+        case 0: return (generation &+ 1, choices.bytes(32))
+        case 1: return (max(generation, 2) - 1, chain)
+        default: return (generation, chain)
+        }
+    }
+
+    /// A mutated slot may not cost the readers gigabytes; what a vector says of limits holds.
+    private static func bound(_ request: inout CheckRequest) {
+        for (limit, value) in [(CheckRequest.Limit.memory, UInt64(1) << 15), (.total, 1 << 17)] where request.limits[limit] == nil {
+            request.limits[limit] = value
+        }
+    }
+
+    // MARK: writing
+
+    private static func write(_ made: FuzzCorpus.Case, _ name: String, _ comment: String, _ folder: String) throws {
+        let reading: Reading
+        do {
+            reading = try Reading("vault", made.request, fileSystem: MemoryFileSystem("vault", made.bytes))
+        } catch { throw UsageError("\(name) (\(comment)) is not read but fails: \(error.code): \(error)") }
+        let vector = Vector(
+            name: name, spec: "R-8.2", expect: reading.verdict, request: made.request, comment: comment, file: made.bytes)
+        try Data(try vector.encode(reading)).write(to: URL(fileURLWithPath: folder + "/" + name + ".vector"))
+    }
+}
