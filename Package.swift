@@ -24,6 +24,7 @@ let package = Package(
     name: "vaultfmt",
     products: [
         .library(name: "VaultFmt", targets: ["VaultFmt"]),
+        .library(name: "VaultLocal", targets: ["VaultLocal"]),
         .library(name: "KeychainAccess", targets: ["KeychainAccess"]),
         .library(name: "SecItem", targets: ["SecItem"]),
         .library(name: "KeychainStores", targets: ["KeychainStores"]),
@@ -50,12 +51,16 @@ let package = Package(
         .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "CUtf8proc", "CVaultShim"], swiftSettings: settings),
         .target(name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim"], swiftSettings: settings),
         .target(name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore"], swiftSettings: settings),
+        // What a machine does about vaults: its places, factors, device, memory of states, unlocked vaults.
+        .target(
+            name: "VaultLocal", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CVaultShim"], swiftSettings: settings
+        ),
         // The C interface: the header is the contract, in CVaultFmt; VaultC implements it.
         .target(name: "CVaultFmt", cSettings: strictC),
-        .target(name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt"], swiftSettings: settings),
+        .target(name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt", "VaultLocal"], swiftSettings: settings),
 
         // The Keychain's APIs. KeychainCore is beneath all three, and no product.
-        .target(name: "KeychainCore", dependencies: ["VaultFmt", "CVaultShim"], swiftSettings: settings),
+        .target(name: "KeychainCore", dependencies: ["VaultFmt", "VaultLocal"], swiftSettings: settings),
         .target(name: "KeychainAccess", dependencies: ["KeychainCore", "VaultFmt"], swiftSettings: settings),
         .target(name: "SecItem", dependencies: ["KeychainCore", "VaultFmt"], swiftSettings: settings),
         .target(
@@ -67,7 +72,7 @@ let package = Package(
         .target(
             name: "VaultCommand",
             dependencies: [
-                "VaultFmt", "CCSV", "CVaultShim",
+                "VaultFmt", "VaultLocal", "CCSV", "CVaultShim",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -78,6 +83,9 @@ let package = Package(
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
+        .testTarget(
+            name: "VaultLocalTests", dependencies: ["VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"],
+            swiftSettings: strict),
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "CTestSupport"], swiftSettings: strict),
 
         // The rest of the C interface is tested from C: Tests/C.
@@ -119,8 +127,8 @@ let package = Package(
         .testTarget(
             name: "KeychainTests",
             dependencies: [
-                "Wrappers", "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultFmt", "VaultStore", "VaultCrypto",
-                "VaultBytes",
+                "Wrappers", "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultLocal", "VaultFmt", "VaultStore",
+                "VaultCrypto", "VaultBytes",
                 "CSodium", "KeychainProgram",
                 .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
             ],
@@ -136,7 +144,7 @@ let package = Package(
         .executableTarget(
             name: "harness",
             dependencies: [
-                "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
+                "VaultForge", "VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Harness",
@@ -169,8 +177,8 @@ let package = Package(
 // What `Tools/harness sanitizers` builds: the library and its tests, without the command and all that only it needs.
 if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
-        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultForge",
-        "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests",
+        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultLocal", "VaultForge",
+        "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests", "VaultLocalTests",
     ]
     package.targets.removeAll { !kept.contains($0.name) }
     package.products.removeAll { $0.name != "VaultFmt" }

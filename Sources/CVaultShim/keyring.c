@@ -72,7 +72,7 @@ static int has_prefix(int32_t key, const char *prefix) {
     return field && strncmp(text, "user;", 5) == 0 && strncmp(field, prefix, strlen(prefix)) == 0;
 }
 
-int64_t vault_key_drop_all(const char *prefix) {
+int64_t vault_keys(const char *prefix, int32_t *found, size_t count) {
     long result = possess_user_keyring();
     if (result < 0) return result;
     long size = keyctl(KEYCTL_READ, KEY_SPEC_USER_KEYRING, 0, 0, 0);
@@ -81,13 +81,16 @@ int64_t vault_key_drop_all(const char *prefix) {
     if (!keys) return -ENOMEM;
     long read = keyctl(KEYCTL_READ, KEY_SPEC_USER_KEYRING, (long)keys, size, 0);
     if (read > size) read = size; /* Others were added meanwhile. */
-    int64_t dropped = 0;
+    int64_t matching = 0;
     for (long at = 0; at < read / (long)sizeof *keys; at++) {
         if (!has_prefix(keys[at], prefix)) continue;
-        /* One whose time is up stays listed for a while. */
-        int was_valid = keyctl(KEYCTL_READ, keys[at], 0, 0, 0) >= 0;
-        if (drop(keys[at]) >= 0 && was_valid) dropped++;
+        if ((size_t)matching < count) found[matching] = keys[at];
+        matching++;
     }
     free(keys);
-    return read < 0 ? read : dropped;
+    return read < 0 ? read : matching;
 }
+
+int64_t vault_key_read(int32_t key, void *payload, size_t size) { return keyctl(KEYCTL_READ, key, (long)payload, (long)size, 0); }
+
+int64_t vault_key_drop_numbered(int32_t key) { return drop(key); }

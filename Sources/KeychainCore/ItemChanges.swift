@@ -1,5 +1,6 @@
 package import Foundation
 package import VaultFmt
+internal import VaultLocal
 
 /// Attributes and secret that an item is to have, taken out of a dictionary: all of a new one, or what changes of an old one.
 package struct ItemChanges: Sendable {
@@ -32,11 +33,11 @@ package struct ItemChanges: Sendable {
     mutating func add(_ name: String, _ value: Any, of itemClass: ItemClass) throws(KeychainFailure) {
         if name == SecKey.valueData { return secret = try Self.secret(value) }
         guard let row = AttributeTable.of(itemClass)[name] else {
-            throw KeychainFailure(.noSuchAttribute, "items of the class \(itemClass.name) have no attribute \(OneLine.quoted(name))")
+            throw KeychainFailure(.noSuchAttribute, "items of the class \(itemClass.name) have no attribute \(TerminalText.quoted(name))")
         }
         if row.place == .accessControl { return try add(accessControl: value) }
         guard let taken = AttributeValue(value, row.kind) else {
-            throw KeychainFailure(.param, "the value of \(OneLine.quoted(name)) is of the wrong type")
+            throw KeychainFailure(.param, "the value of \(TerminalText.quoted(name)) is of the wrong type")
         }
         if row.place == .accessible { try Self.check(accessible: taken) }
         values[name] = taken
@@ -52,7 +53,7 @@ package struct ItemChanges: Sendable {
 
     private mutating func add(accessControl value: Any) throws(KeychainFailure) {
         guard let control = value as? SecAccessControl else {
-            throw KeychainFailure(.param, "the value of \(OneLine.quoted(SecKey.accessControl)) is no access control")
+            throw KeychainFailure(.param, "the value of \(TerminalText.quoted(SecKey.accessControl)) is no access control")
         }
         try Self.check(accessible: .text(control.protection))
         self.control = control

@@ -1,4 +1,5 @@
 internal import VaultFmt
+internal import VaultLocal
 
 extension ItemChanges {
     /// The key of a new item of a class, or of an item whose key was `old` and that changes so.
@@ -49,11 +50,11 @@ extension ItemChanges {
         switch values[code] {
         case .number(let number):
             guard let small = UInt32(exactly: number) else {
-                throw KeychainFailure(.param, "the value of \(OneLine.quoted(code)) is not between 0 and 2^32")
+                throw KeychainFailure(.param, "the value of \(TerminalText.quoted(code)) is not between 0 and 2^32")
             }
             return small
         // A key's type stands where a password's may be a text.
-        case .text: throw KeychainFailure(.param, "the value of \(OneLine.quoted(code)) is no number")
+        case .text: throw KeychainFailure(.param, "the value of \(TerminalText.quoted(code)) is no number")
         default: return nil
         }
     }

@@ -1,5 +1,6 @@
 internal import Foundation
 package import VaultFmt
+internal import VaultLocal
 
 /// A dictionary as these APIs take it, understood: which items, or what the new item is, and what to give back.
 package struct ItemRequest {
@@ -56,7 +57,7 @@ package struct ItemRequest {
         if let value = dictionary[SecKey.itemClass] {
             guard let code = value as? String else { throw KeychainFailure(.param, "the value of 'class' is no text") }
             guard let found = ItemClass(code: code) else {
-                throw KeychainFailure(.noSuchClass, "there is no class \(OneLine.quoted(code))")
+                throw KeychainFailure(.noSuchClass, "there is no class \(TerminalText.quoted(code))")
             }
             return found
         }
@@ -72,7 +73,7 @@ package struct ItemRequest {
         if try addInteraction(name, value) { return }
         if name == SecKey.synchronizable { return try add(synchronizable: value) }
         guard name.utf8.count == 4 || name == SecKey.valueData else {
-            throw KeychainFailure(.param, "the key \(OneLine.quoted(name)) is not supported")
+            throw KeychainFailure(.param, "the key \(TerminalText.quoted(name)) is not supported")
         }
         try attributes.add(name, value, of: itemClass)
     }
@@ -120,7 +121,7 @@ package struct ItemRequest {
             case SecKey.useAuthenticationUIAllow: interaction.ui = .allow
             case SecKey.useAuthenticationUIFail: interaction.ui = .fail
             case SecKey.useAuthenticationUISkip: interaction.ui = .skip
-            default: throw KeychainFailure(.param, "the value of \(OneLine.quoted(name)) is none of the constants for it")
+            default: throw KeychainFailure(.param, "the value of \(TerminalText.quoted(name)) is none of the constants for it")
             }
         case SecKey.useNoAuthenticationUI: if try Self.flag(name, value) { interaction.ui = .fail }
         case SecKey.useOperationPrompt:
@@ -150,7 +151,7 @@ package struct ItemRequest {
 
     private static func flag(_ name: String, _ value: Any) throws(KeychainFailure) -> Bool {
         guard case .flag(let flag) = AttributeValue(value, .flag) else {
-            throw KeychainFailure(.param, "the value of \(OneLine.quoted(name)) is neither true nor false")
+            throw KeychainFailure(.param, "the value of \(TerminalText.quoted(name)) is neither true nor false")
         }
         return flag
     }

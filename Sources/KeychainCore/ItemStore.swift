@@ -1,10 +1,12 @@
 internal import Foundation
 internal import VaultFmt
+internal import VaultLocal
 
 /// What both APIs do with items: find, add, update, remove, each on the newest state of the vault in use.
 package enum ItemStore {
     /// Runs a call and reports why it failed.
     package static func call<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure) -> R {
+        defer { Notices.sayWaiting() }
         do throws(KeychainFailure) { return try body() } catch {
             Notices.report(error, vault: VaultInUse.path)
             throw error
@@ -224,7 +226,7 @@ package enum ItemStore {
     private static func writing<R>(_ body: (Vault) throws(VaultError) -> R) throws(KeychainFailure) -> R {
         let vault = try VaultInUse.refreshed()
         if case .scoped(let groups) = vault.access {
-            let names = groups.map { $0.isEmpty ? "the default one" : OneLine.quoted($0) }.joined(separator: ", ")
+            let names = groups.map { $0.isEmpty ? "the default one" : TerminalText.quoted($0) }.joined(separator: ", ")
             throw KeychainFailure(.authFailed, "the slot that opened it reads secrets of the access groups \(names), and changes nothing")
         }
         do throws(VaultError) { return try body(vault) } catch {

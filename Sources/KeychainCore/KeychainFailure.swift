@@ -52,7 +52,10 @@ extension KeychainFailure.Code {
     package init(_ code: VaultError.Code) {
         self =
             switch code {
-            case .notAVault, .headerInvalid, .structureInvalid, .tampered, .rolledBack, .forked, .unsupportedCritical: .invalidKeychain
+            case .notAVault, .headerInvalid, .structureInvalid, .tampered, .rolledBack, .forked, .ancestryUnprovable, .foreignOwner,
+                .memoryDamaged,
+                .unsupportedCritical:
+                .invalidKeychain
             case .unsupportedVersion: .wrongVersion
             case .kdfLimit, .busy, .cannotReplace, .noKernelKeyring, .otherProcess: .notAvailable
             case .noSlotOpens, .notPermitted, .keyFileInvalid, .passphraseInvalid: .authFailed

@@ -1,11 +1,14 @@
 internal import Foundation
 internal import Synchronization
+internal import VaultLocal
 
 /// What these APIs say to a person: what was made on first use, and why a call failed.
 package enum Notices {
     private struct State {
         var handler: (@Sendable (String) -> Void)?
         var last = ""
+        /// To be said once no lock is held.
+        var waiting: [String] = []
     }
 
     private static let state = Mutex(State())
@@ -28,36 +31,26 @@ package enum Notices {
         FileHandle.standardError.write(Data("vaultfmt: \(line)\n".utf8))
     }
 
+    /// Keeps a line until `sayWaiting`: whoever is told may use the vault, which its caller holds.
+    static func wait(_ line: String) { state.withLock { $0.waiting.append(line) } }
+
+    /// Says what waits.
+    package static func sayWaiting() {
+        let lines = state.withLock { state in
+            defer { state.waiting.removeAll() }
+            return state.waiting
+        }
+        lines.forEach(say)
+    }
+
     /// Notes why a call of this thread failed, and says so unless that is an answer like any other.
     package static func report(_ failure: KeychainFailure, vault: String?) {
-        let place = vault.map { "the vault \(OneLine.quoted($0)): " } ?? ""
-        let line = "\(place)\(OneLine.escaped(failure.reason)) (\(failure.status))"
+        let place = vault.map { "the vault \(TerminalText.path($0)): " } ?? ""
+        let line = "\(place)\(TerminalText.singleLine(failure.reason)) (\(failure.status))"
         Thread.current.threadDictionary[failureKey] = line
         if !failure.isPlainOutcome { say(line) }
     }
 
     /// Why the last call of this thread that failed did so.
     package static var lastFailure: String? { Thread.current.threadDictionary[failureKey] as? String }
-}
-
-/// Text for one line of a message: names come from files that other people wrote.
-enum OneLine {
-    static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isHarmful) else { return text }
-        var out = ""
-        for scalar in text.unicodeScalars {
-            if isHarmful(scalar) { out += "\\u{" + String(scalar.value, radix: 16) + "}" } else { out.unicodeScalars.append(scalar) }
-        }
-        return out
-    }
-
-    static func quoted(_ text: String) -> String { "'\(escaped(text))'" }
-
-    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-        if scalar.value < 0x7F { return scalar.value < 0x20 }
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: return true
-        default: return scalar.properties.isDefaultIgnorableCodePoint
-        }
-    }
 }

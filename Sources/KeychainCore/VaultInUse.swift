@@ -1,5 +1,6 @@
 internal import Synchronization
 package import VaultFmt
+internal import VaultLocal
 
 /// The vault that the process's Keychain calls work on: one that the program gave, or the one that the environment says, opened when first needed.
 package enum VaultInUse {
@@ -25,21 +26,26 @@ package enum VaultInUse {
     /// The vault, opened if need be; in the state that it was used in last.
     package static func current() throws(KeychainFailure) -> Vault {
         var notices: [String] = []
-        defer { notices.forEach(Notices.say) }
+        defer {
+            notices.forEach(Notices.say)
+            Notices.sayWaiting()
+        }
         return try state.withLock { (state) throws(KeychainFailure) in
             if let vault = state.vault { return vault }
             return try open(&state, &notices)
         }
     }
 
-    /// The vault, at its newest state. One whose keys were replaced by a rotation is opened again, if this module opened it.
+    /// The vault, at its newest state. One whose keys were replaced by a rotation is opened again, if this module opened it; where it was rotated on another
+    /// machine, that is refused until it was accepted here.
     package static func refreshed() throws(KeychainFailure) -> Vault {
         let vault = try current()
+        defer { Notices.sayWaiting() }
         do throws(VaultError) {
             try vault.refresh()
             return vault
         } catch {
-            guard error.code == .noSlotOpens || error.code == .noSuchFile else { throw KeychainFailure(error) }
+            guard [.noSlotOpens, .noSuchFile, .ancestryUnprovable].contains(error.code) else { throw KeychainFailure(error) }
             guard let reopened = try reopen(vault) else { throw KeychainFailure(error) }
             return reopened
         }
@@ -48,9 +54,8 @@ package enum VaultInUse {
     /// Makes this machine's device, and opens the vault with it. Nil if the program gave the vault, or if it has a device already.
     package static func withNewDevice(_ vault: Vault) throws(KeychainFailure) -> Vault? {
         guard vault.device == nil, !state.withLock({ $0.isGiven }) else { return nil }
-        var opener = try VaultOpener()
-        try opener.makeDevice()
-        opener.notices.forEach(Notices.say)
+        try VaultOpener().makeDevice()
+        Notices.sayWaiting()
         return try reopen(vault)
     }
 
@@ -65,7 +70,10 @@ package enum VaultInUse {
 
     private static func reopen(_ old: Vault) throws(KeychainFailure) -> Vault? {
         var notices: [String] = []
-        defer { notices.forEach(Notices.say) }
+        defer {
+            notices.forEach(Notices.say)
+            Notices.sayWaiting()
+        }
         return try state.withLock { (state) throws(KeychainFailure) in
             guard !state.isGiven else { return nil }
             // Another thread may have done so meanwhile.
@@ -78,7 +86,7 @@ package enum VaultInUse {
         state.path = nil
         var opener = try VaultOpener()
         defer { notices = opener.notices }
-        state.path = opener.places.vault
+        state.path = opener.machine.places.vault
         let vault = try opener.open()
         state.vault = vault
         return vault

@@ -1,56 +1,66 @@
-internal import Glibc
 internal import VaultFmt
+internal import VaultLocal
 
-/// Opens the vault that the environment names, or the default one, which it makes on first use.
+/// Opens the vault that the environment names, or the default one, which it makes on first use, as this machine: compared with what it remembers.
 ///
 /// Any number of processes may do so at once: key file and vault get their names complete and only once, and whoever comes second uses what is there.
 struct VaultOpener {
-    let places: Places
+    let machine: Machine
     /// What was made, one line each, to be said once no lock is held.
     private(set) var notices: [String] = []
 
-    init() throws(KeychainFailure) { places = try Places() }
+    private var places: Places { machine.places }
+
+    init() throws(KeychainFailure) {
+        machine = try vaultCall { () throws(VaultError) in try Machine { Notices.wait($0.text) } }
+    }
 
     /// Opens it; for changing, if its file may be changed.
     mutating func open() throws(KeychainFailure) -> Vault {
-        if let kept = try openKept() { return kept }
+        if let unlocked = try openUnlocked() { return unlocked }
         let factors = try factors()
         return try vaultCall { () throws(VaultError) in
-            try factors.open { (factors) throws(VaultError) in try Vault.open(places.vault, factors: factors, options: options()) }
+            try factors.tryEach { (factors, _) throws(VaultError) in
+                try machine.open(places.vault, factors: factors, options: options())
+            }
         }
     }
 
-    /// Opens a vault that `vaultfmt unlock` keeps open, where nothing else opens it; nil if it does not.
-    private func openKept() throws(KeychainFailure) -> Vault? {
-        guard try GivenFactors().isEmpty, access(places.vault, F_OK) == 0, !places.isDefault || access(places.generatedKeyFile, F_OK) != 0
+    /// Opens a vault that `vaultfmt unlock` keeps unlocked, where nothing else opens it; nil if it does not.
+    private func openUnlocked() throws(KeychainFailure) -> Vault? {
+        guard !FactorSources.environment.isAnyGiven, machine.exists(places.vault),
+            !places.isDefault || !machine.exists(places.generatedKeyFile)
         else { return nil }
-        do throws(VaultError) { return try Vault.openKept(places.vault, options: options()) } catch {
+        do throws(VaultError) { return try machine.openUnlocked(places.vault, options: options()) } catch {
             guard error.code == .noKernelKeyring else { throw KeychainFailure(error) }
             return nil
         }
     }
 
-    private func options() throws(VaultError) -> OpenOptions {
+    private func options() -> OpenOptions {
         var options = OpenOptions()
-        options.writable = access(places.vault, W_OK) == 0
-        options.device = try device()
+        options.writable = machine.isWritable(places.vault)
         return options
     }
 
     /// Unlocks a vault that this opened.
     mutating func unlock(_ vault: Vault) throws(KeychainFailure) {
         let factors = try factors()
-        try vaultCall { () throws(VaultError) in try factors.open { (factors) throws(VaultError) in try vault.unlock(factors) } }
+        try vaultCall { () throws(VaultError) in
+            try factors.tryEach { (factors, _) throws(VaultError) in try vault.unlock(factors) }
+        }
     }
 
     // MARK: factors
 
     private mutating func factors() throws(KeychainFailure) -> GivenFactors {
-        let given = try GivenFactors()
-        let isThere = access(places.vault, F_OK) == 0
-        if !given.isEmpty {
+        let isThere = machine.exists(places.vault)
+        if FactorSources.environment.isAnyGiven {
             guard isThere else { throw KeychainFailure(.noSuchKeychain, "there is no such file; make one with 'vaultfmt create'") }
-            return given
+            do throws(VaultError) { return try FactorSources.environment.read() } catch {
+                guard error.code == .noSuchFile else { throw KeychainFailure(error) }
+                throw KeychainFailure(.authFailed, "\(error.description): the file that the environment names does not exist")
+            }
         }
         guard places.isDefault else {
             guard isThere else { throw KeychainFailure(.noSuchKeychain, "there is no such file; make one with 'vaultfmt create'") }
@@ -59,21 +69,24 @@ struct VaultOpener {
                 "no factor is given; set VAULTFMT_KEY_FILE, VAULTFMT_PASSPHRASE_FILE or VAULTFMT_PASSPHRASE, or unlock it with 'vaultfmt unlock'"
             )
         }
-        return GivenFactors(keyFile: isThere ? try existingKey() : try firstUse())
+        return GivenFactors(passphrase: nil, keyFile: isThere ? try existingKey() : try firstUse(), rawKey: nil)
     }
 
     private func existingKey() throws(KeychainFailure) -> Secret {
         guard let key = try readKey() else {
             throw KeychainFailure(
                 .authFailed,
-                "its key file \(OneLine.quoted(places.generatedKeyFile)) does not exist; restore it, or set VAULTFMT_KEY_FILE, "
+                "its key file \(TerminalText.path(places.generatedKeyFile)) does not exist; restore it, or set VAULTFMT_KEY_FILE, "
                     + "VAULTFMT_PASSPHRASE_FILE or VAULTFMT_PASSPHRASE")
         }
         return key
     }
 
     private func readKey() throws(KeychainFailure) -> Secret? {
-        try SmallFile.read(places.generatedKeyFile, what: "key file", limit: 4096)
+        try vaultCall { () throws(VaultError) in
+            guard machine.exists(places.generatedKeyFile) else { return nil }
+            return try FactorInput.file(places.generatedKeyFile, what: "key file", limit: 4096)
+        }
     }
 
     // MARK: first use
@@ -82,10 +95,11 @@ struct VaultOpener {
     private mutating func firstUse() throws(KeychainFailure) -> Secret {
         var madeKey = false
         if try readKey() == nil {
-            madeKey = try SmallFile.create(places.generatedKeyFile, what: "key file", KeyFile.generate())
+            madeKey = try vaultCall { () throws(VaultError) in
+                try machine.createPrivate(places.generatedKeyFile, what: "key file", KeyFile.generate())
+            }
         }
         let key = try existingKey()
-        try SmallFile.makeFolder(SmallFile.parent(of: places.vault))
         let madeVault = try vaultCall { () throws(VaultError) in try createVault(key) }
         note(madeKey: madeKey, madeVault: madeVault)
         return key
@@ -93,11 +107,12 @@ struct VaultOpener {
 
     /// False if another process was faster.
     private func createVault(_ key: borrowing Secret) throws(VaultError) -> Bool {
+        try machine.makeFolder(of: places.vault)
         let factors = try Factors(keyFile: KeyFile(contents: key))
         var options = CreateOptions()
         options.slotName = "default key file"
         do throws(VaultError) {
-            _ = try Vault.create(at: places.vault, factors: factors, options: options)
+            _ = try machine.create(at: places.vault, factors: factors, options: options)
             return true
         } catch {
             guard error.code == .fileExists else { throw error }
@@ -106,8 +121,8 @@ struct VaultOpener {
     }
 
     private mutating func note(madeKey: Bool, madeVault: Bool) {
-        let vault = "the vault \(OneLine.quoted(places.vault))"
-        let key = "its key file \(OneLine.quoted(places.generatedKeyFile))"
+        let vault = "the vault \(TerminalText.path(places.vault))"
+        let key = "its key file \(TerminalText.path(places.generatedKeyFile))"
         let keep = "keep a copy of the key file elsewhere: without it, the vault stays closed"
         switch (madeVault, madeKey) {
         case (true, true): notices.append("made \(vault) and \(key), both readable by you alone; \(keep)")
@@ -119,22 +134,8 @@ struct VaultOpener {
 
     // MARK: this device
 
-    /// This machine's device, if it has one: what the command keeps in `$XDG_STATE_HOME/vaultfmt/device`.
-    private func device() throws(VaultError) -> Device? {
-        let contents: Secret?
-        do throws(KeychainFailure) { contents = try SmallFile.read(places.device, what: "device file", limit: 4096) } catch {
-            throw VaultError(.io, error.reason)
-        }
-        switch contents {
-        case .some(let contents): return try Device(fileContents: contents)
-        case .none: return nil
-        }
-    }
-
     /// Makes this machine's device, for items of this device only, if it has none.
-    mutating func makeDevice() throws(KeychainFailure) {
-        guard try SmallFile.create(places.device, what: "device file", Device.random().fileContents()) else { return }
-        notices.append(
-            "made this machine's device file \(OneLine.quoted(places.device)); items of this device only cannot be read without it")
+    func makeDevice() throws(KeychainFailure) {
+        try vaultCall { () throws(VaultError) in _ = try machine.deviceFile.loadOrCreate() }
     }
 }

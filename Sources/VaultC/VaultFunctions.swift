@@ -4,6 +4,7 @@
 public import CVaultFmt
 internal import VaultBytes
 internal import VaultFmt
+internal import VaultLocal
 
 // MARK: creating, opening, closing
 
@@ -83,7 +84,7 @@ public func vaultfmt_unlock(
 
 @c @implementation
 public func vaultfmt_keep_open(_ vault: OpaquePointer?, _ seconds: UInt32) -> vaultfmt_status {
-    status { () throws(VaultError) in try Handle.vault(vault).vault.keepOpen(seconds: seconds) }
+    status { () throws(VaultError) in try Machine.keepUnlocked(try Handle.vault(vault).vault, seconds: seconds) }
 }
 
 @c @implementation
@@ -94,7 +95,7 @@ public func vaultfmt_open_kept(
     return status { () throws(VaultError) in
         let out = try given(vault, "vault")
         let options = try Input.openOptions(options)
-        guard let opened = try Vault.openKept(try Input.string(path, "path"), options: options) else {
+        guard let opened = try Machine(notices: { _ in }).openUnlocked(try Input.string(path, "path"), options: options) else {
             throw VaultError(.noSlotOpens, "the vault is not kept open")
         }
         out.pointee = Handle.owning(VaultHandle(opened))
@@ -103,7 +104,7 @@ public func vaultfmt_open_kept(
 
 @c @implementation
 public func vaultfmt_end_keeping(_ path: UnsafePointer<CChar>?) -> vaultfmt_status {
-    status { () throws(VaultError) in _ = try Vault.endKeeping(try Input.string(path, "path")) }
+    status { () throws(VaultError) in _ = try Machine.lock(try Input.string(path, "path")) }
 }
 
 // MARK: state

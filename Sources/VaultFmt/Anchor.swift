@@ -1,4 +1,4 @@
-internal import VaultBytes
+package import VaultBytes
 
 /// A state of a vault to be remembered: who keeps one notices later if the file was put back or split (specification, section 7.2).
 public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
@@ -23,9 +23,9 @@ public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
     /// The chain value, 32 bytes.
     public let chain: [UInt8]
 
-    let value: Bytes32
+    package let value: Bytes32
 
-    init(vault: VaultID, generation: UInt64, chain: Bytes32) {
+    package init(vault: VaultID, generation: UInt64, chain: Bytes32) {
         self.vault = vault
         self.generation = generation
         self.chain = chain.bytes

@@ -4,7 +4,7 @@ package import VaultBytes
 public struct VaultID: Hashable, Sendable, CustomStringConvertible {
     package let bytes: Bytes16
 
-    init(_ bytes: Bytes16) { self.bytes = bytes }
+    package init(_ bytes: Bytes16) { self.bytes = bytes }
 
     /// Reads 32 hexadecimal digits; nil if it is anything else.
     public init?(hex: String) {

@@ -10,11 +10,21 @@ public struct OpenOptions: ~Copyable, Sendable {
     public var device: Device?
     /// How long to wait for another writer, in seconds.
     public var lockWait: Double = 10
-    /// A state that the vault must have come from: else `rolledBack` or `forked` is thrown.
+    /// A state that the vault must have come from: else `rolledBack`, `forked` or `ancestryUnprovable` is thrown.
     public var anchor: Anchor?
 
     /// The defaults: for reading, without a device.
     public init() {}
+
+    /// Whether there is a device.
+    package var hasDevice: Bool {
+        borrowing get {
+            switch device {
+            case .some: true
+            case .none: false
+            }
+        }
+    }
 }
 
 /// How a vault is created.
@@ -32,6 +42,16 @@ public struct CreateOptions: ~Copyable, Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// Whether there is a device.
+    package var hasDevice: Bool {
+        borrowing get {
+            switch device {
+            case .some: true
+            case .none: false
+            }
+        }
+    }
 }
 
 /// What a slot opens.

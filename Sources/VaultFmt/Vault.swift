@@ -73,7 +73,9 @@ public final class Vault: Sendable {
     /// Opens a vault with the factors of one of its slots.
     ///
     /// Throws `notAVault`, `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `kdfLimit` (before any work), `noSlotOpens`, `authenticationFailed`,
-    /// `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an anchor, `rolledBack` and `forked`.
+    /// `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an anchor, `rolledBack`, `forked` and `ancestryUnprovable`.
+    ///
+    /// What this machine remembers of the vault is not looked at: `VaultLocal` does that.
     public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()) throws(VaultError)
         -> Vault
     {
@@ -97,7 +99,12 @@ public final class Vault: Sendable {
     /// Throws if the vault has not come from this state.
     private func require(_ anchor: Anchor) throws(VaultError) {
         switch try verdict(on: anchor) {
-        case .same, .descends, .unprovable: return
+        case .same, .descends: return
+        case .unprovable:
+            throw VaultError(
+                .ancestryUnprovable,
+                "the file no longer proves that it continues generation \(anchor.generation), which is remembered; "
+                    + "it is at generation \(self.anchor.generation) now")
         case .older:
             throw VaultError(
                 .rolledBack,
@@ -150,7 +157,8 @@ public final class Vault: Sendable {
 
     /// Moves to the newest committed state of the file. A locked vault stays where it is.
     ///
-    /// Throws `rolledBack` or `forked` if that state does not come from the current one, `noSlotOpens` if the keys were replaced, and what opening throws.
+    /// Throws `rolledBack`, `forked` or `ancestryUnprovable` if that state does not come from the current one, `noSlotOpens` if the keys were replaced, and
+    /// what opening throws.
     public func refresh() throws(VaultError) { try withCore { (core) throws(VaultError) in try core.requireCurrent() } }
 
     /// How the current state stands to one that was remembered. Throws `invalidArgument` for an anchor of another vault.

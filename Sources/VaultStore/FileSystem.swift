@@ -19,6 +19,10 @@ package protocol FileSystem: Sendable {
     func directory(of path: String) throws(VaultError) -> any Directory
     /// The names in the file's directory.
     func siblings(of path: String) throws(VaultError) -> [String]
+    /// Makes a folder with mode 0700; one that exists is fine, one above it that does not is `noSuchFile`.
+    func makeDirectory(_ path: String) throws(VaultError)
+    /// The user that a file or folder belongs to, symbolic links followed; nil where there is none, or no users.
+    func owner(of path: String) -> UInt32?
     /// Milliseconds since 1970.
     func now() -> Int64
 }
@@ -66,6 +70,8 @@ package protocol FileHandle: AnyObject, Sendable {
     func lockHolder() -> String?
     /// Copies a range of another file of the same file system to the same offsets.
     func copy(from other: any FileHandle, _ range: Range<UInt64>) throws(VaultError)
+    /// The permissions, as chmod takes them; nil where there are none.
+    func permissions() throws(VaultError) -> UInt32?
     /// Gives this file the mode, owner and attributes of another, or says why it cannot.
     func adopt(attributesOf other: any FileHandle) throws(VaultError)
 }
@@ -85,7 +91,15 @@ package struct FileIdentity: Hashable, Sendable {
     package func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
 }
 
+/// What a file system of bytes in memory has not.
+extension FileSystem {
+    package func makeDirectory(_ path: String) throws(VaultError) {}
+    package func owner(of path: String) -> UInt32? { nil }
+}
+
 extension FileHandle {
+    package func permissions() throws(VaultError) -> UInt32? { nil }
+
     package func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int {
         let size = try size()
         let count = Int(min(UInt64(buffer.count), size > offset ? size - offset : 0))

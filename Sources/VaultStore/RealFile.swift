@@ -101,6 +101,8 @@ final class RealFile: FileHandle {
         return status
     }
 
+    func permissions() throws(VaultError) -> UInt32? { try status().st_mode & 0o7777 }
+
     func lock() throws(VaultError) -> Bool {
         try requireProcess()
         let result = vault_lock_exclusive(descriptor)

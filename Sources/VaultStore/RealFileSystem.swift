@@ -15,10 +15,23 @@ package struct RealFileSystem: FileSystem {
     private func open(_ path: String, _ flags: Int32) throws(VaultError) -> any FileHandle {
         // Not blocking: a FIFO named by mistake must not hang.
         let descriptor = vault_open(path, flags | O_NONBLOCK | O_NOCTTY, 0)
+        if flags & O_NOFOLLOW != 0 {
+            guard descriptor != -ELOOP else { throw VaultError(.notAVault, "\(path) is a symbolic link") }
+            guard descriptor != -ENOTDIR else { throw VaultError(.noSuchFile, "cannot open \(path): no such file") }
+        }
         guard descriptor >= 0 else { throw SystemCall.error(-descriptor, "open", path) }
         let file = RealFile(descriptor: descriptor, path: path)
         try file.requireRegular()
         return file
+    }
+
+    package func makeDirectory(_ path: String) throws(VaultError) {
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemCall.error(errno, "make the folder", path) }
+    }
+
+    package func owner(of path: String) -> UInt32? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_uid : nil
     }
 
     package func create(_ path: String) throws(VaultError) -> any FileHandle {

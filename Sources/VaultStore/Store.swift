@@ -10,6 +10,7 @@ package final class Store {
     package let isWritable: Bool
     let cacheBytes: Int
     let process = OwnProcess()
+    package let watch: StateWatch?
 
     package internal(set) var file: any FileHandle { didSet { fileIdentity = nil } }
     /// Of the file, once it was asked for; it stays as long as the file is open.
@@ -55,11 +56,17 @@ package final class Store {
         package let fileSystem: any FileSystem
         package let random: Randomness
         package let cacheBytes: Int
+        /// Who remembers the vault's states; nil for nobody.
+        package var watch: StateWatch?
 
-        package init(fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20) {
+        package init(
+            fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20,
+            watch: StateWatch? = nil
+        ) {
             self.fileSystem = fileSystem
             self.random = random
             self.cacheBytes = cacheBytes
+            self.watch = watch
         }
     }
 
@@ -69,6 +76,7 @@ package final class Store {
         fileSystem = place.fileSystem
         random = place.random
         cacheBytes = place.cacheBytes
+        watch = place.watch
         self.path = path
         self.isWritable = isWritable
         file = loaded.file
@@ -88,12 +96,9 @@ package final class Store {
     package static func open(
         _ path: String, writable: Bool, factors: borrowing FactorKeys, limits: ReaderLimits, place: Place
     ) throws(VaultError) -> Store {
-        let resolved = try place.fileSystem.resolve(path)
-        let file = try place.fileSystem.open(resolved, writable: writable)
-        let (header, bytes) = try readHeader(file)
-        let slot = try SlotOpener.open(header, bytes, factors, limits)
-        let loaded = try load(file, header, bytes, slot, place)
-        return Store(loaded, path: resolved, isWritable: writable, place: place)
+        try opening(path, writable: writable, place: place) { (header, bytes) throws(VaultError) in
+            try SlotOpener.open(header, bytes, factors, limits)
+        }
     }
 
     /// Reads a header region: at first the least it can be, then all of it.
@@ -133,7 +138,7 @@ package final class Store {
     package var finder: StateFinder {
         StateFinder(file: file, codec: codec, vault: header.id, headerLength: UInt64(header.length), headerHash: headerHash)
     }
-    var place: Place { Place(fileSystem: fileSystem, random: random, cacheBytes: cacheBytes) }
+    var place: Place { Place(fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch) }
 
     func adopt(_ loaded: consuming Loaded) {
         file = loaded.file

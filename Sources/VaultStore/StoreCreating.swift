@@ -17,6 +17,7 @@ extension Store {
         loaded.file.unlock()
         let store = Store(loaded, path: resolved, isWritable: true, place: place)
         store.synced = store.state
+        place.watch?.committed(store.watched)
         return store
     }
 

@@ -5,12 +5,24 @@ extension Store {
     /// Moves to the newest committed state of the file that the path names now. True if that is another than before. A state that does not come from the
     /// current one is refused, and this one kept.
     package func refresh() throws(VaultError) -> Bool {
+        // What another process remembers while this one looks can make it seem late: with a memory, it looks once more.
+        guard watch != nil else { return try refreshOnce() }
+        for _ in 0..<2 {
+            do throws(VaultError) { return try refreshOnce() } catch {
+                guard error.code == .rolledBack else { throw error }
+            }
+        }
+        return try refreshOnce()
+    }
+
+    private func refreshOnce() throws(VaultError) -> Bool {
         let before = state
+        let admit = try watch?.recall(vault)
         if try isReplaced() {
-            adopt(try reopened())
+            adopt(try reopened(admit))
         } else if try isOutdated() {
             let found = try finder.newest()
-            try requireDescent(of: found.state, past)
+            try require(found.state == state ? watched : served(found.state), admit)
             if found.state.commit.keyring != state.commit.keyring {
                 keyring = try Store.readKeyring(found.state.commit.keyring, pages)
             }
@@ -18,17 +30,21 @@ extension Store {
             commitFrame = found.frame
             tail = found.tail
             incomplete = found.incomplete
+        } else {
+            // The file may be at a state that others went on from, and remembered, before it was put back.
+            _ = try admit?(watched)
         }
         return state != before
     }
 
     /// Opens a slot anew, in the file that the path names now: the factors may have been changed since this handle was opened.
     package func unlock(_ factors: borrowing FactorKeys, _ limits: ReaderLimits) throws(VaultError) {
+        let admit = try watch?.recall(vault)
         let current = try isReplaced() ? fileSystem.open(path, writable: isWritable) : file
         let (header, bytes) = try readHeaderOfSameVault(current)
         let opened = try SlotOpener.open(header, bytes, factors, limits)
         let loaded = try Store.load(current, header, bytes, opened, place)
-        try requireDescent(of: loaded.found.state, loaded.past)
+        try require(candidate(loaded), admit)
         adopt(loaded)
     }
 
@@ -49,7 +65,7 @@ extension Store {
         return try !finder.isNewest(state.commit, commitFrame)
     }
 
-    private func reopened() throws(VaultError) -> Loaded {
+    private func reopened(_ admit: StateWatch.Admission?) throws(VaultError) -> Loaded {
         let file = try fileSystem.open(path, writable: isWritable)
         let (header, bytes) = try readHeaderOfSameVault(file)
         let opened = try reopenedSlot(header)
@@ -57,7 +73,7 @@ extension Store {
             throw VaultError(.noSlotOpens, "the vault's keys were replaced, or its header altered: open it again")
         }
         let loaded = try Store.load(file, header, bytes, opened, place)
-        try requireDescent(of: loaded.found.state, loaded.past)
+        try require(candidate(loaded), admit)
         return loaded
     }
 
@@ -81,11 +97,28 @@ extension Store {
         return opened
     }
 
-    /// What was served once must be in the past of what is served now.
-    private func requireDescent(of new: CommittedState, _ past: StatePast) throws(VaultError) {
-        guard new != state else { return }
-        switch try past.ancestry(of: new, generation: state.commit.generation, chain: state.chain) {
-        case .same, .descends, .unprovable: return
+    /// A newer state of the file that is open, under the keys that are held.
+    private func served(_ new: CommittedState) -> WatchedState {
+        let now = watched
+        return WatchedState(
+            state: new, vault: now.vault, fingerprint: now.fingerprint, isOwner: now.isOwner, past: now.past, fileSystem: fileSystem,
+            path: path, isSynced: false)
+    }
+
+    /// What was served once must be in the past of what is served now, and so must what the machine remembers.
+    private func require(_ candidate: WatchedState, _ admit: StateWatch.Admission?) throws(VaultError) {
+        let new = candidate.state
+        let ancestry = new == state ? .same : try candidate.ancestry(generation: state.commit.generation, chain: state.chain)
+        switch ancestry {
+        case .same, .descends: _ = try admit?(candidate)
+        case .unprovable:
+            // The machine remembers a state between the two, which others of its programs have followed the vault to.
+            guard let admit, try admit(candidate) else {
+                throw VaultError(
+                    .ancestryUnprovable,
+                    "the vault went on by so much since generation \(state.commit.generation) that it no longer proves to continue it: open it again"
+                )
+            }
         case .older:
             throw VaultError(.rolledBack, "the vault went back from generation \(state.commit.generation) to \(new.commit.generation)")
         case .forked:

@@ -95,6 +95,7 @@ extension Store {
         let old = file
         adopt(new)
         synced = state
+        watch?.committed(watched)
         old.unlock()
     }
 

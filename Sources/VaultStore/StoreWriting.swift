@@ -146,6 +146,7 @@ extension Store {
         synced = next
         keyring = newKeyring
         tail = .clean
+        watch?.committed(watched)
     }
 
     /// Cuts off what an unfinished change has written.

@@ -73,6 +73,12 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case noKernelKeyring = 33
         /// It was opened by a process that this one is a child of, and belongs to that one.
         case otherProcess = 34
+        /// The file no longer proves that it continues the state that is remembered: what would tell was compacted away.
+        case ancestryUnprovable = 35
+        /// The vault is under another key than the one that is remembered.
+        case foreignOwner = 36
+        /// What this machine remembers of the vault is damaged.
+        case memoryDamaged = 37
     }
 
     /// What kind of failure it is.

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import VaultFmt
+import VaultLocal
 
 extension KeychainTests {
     @Suite("A program that says nothing of a vault")
@@ -216,10 +217,10 @@ extension KeychainTests {
             let path = home.file("kept.vault")
             let kept = try Vault.create(at: path, factors: try rawKey())
             #expect(try run("set", "k", "value", environment: ["VAULTFMT_VAULT": path]).output.contains("no factor is given"))
-            try kept.keepOpen(seconds: 60)
+            try Machine.keepUnlocked(kept, seconds: 60)
             #expect(try run("set", "k", "value", environment: ["VAULTFMT_VAULT": path]).status == 0)
             #expect(try run("get", "k", environment: ["VAULTFMT_VAULT": path]).output == "value")
-            try Vault.endKeeping(path)
+            try Machine.lock(path)
             #expect(try run("get", "k", environment: ["VAULTFMT_VAULT": path]).status == 1)
         }
 
@@ -227,8 +228,8 @@ extension KeychainTests {
             do {
                 let folder = try Folder()
                 let vault = try Vault.create(at: folder.file("a.vault"), factors: try rawKey())
-                try vault.keepOpen(seconds: 10)
-                try Vault.endKeeping(vault.path)
+                try Machine.keepUnlocked(vault, seconds: 10)
+                try Machine.lock(vault.path)
                 return true
             } catch { return false }
         }

@@ -106,7 +106,7 @@ extension KeychainTests {
             try group.set("1", key: "k")
             _ = try used.vault.addSlot(try rawKey(9), grantedGroups: [])
             used.use(try openVault(used.path, key: 9))
-            fails(.authFailed, saying: "a\\u{a}\\u{1b}[2Jb\\u{202e}") { _ = try group.get("k") }
+            fails(.authFailed, saying: "a\\n\\u{1b}[2Jb\\u{202e}") { _ = try group.get("k") }
             #expect(used.said.all.count == 1 && used.said.all[0] == Keychain.lastFailure)
         }
 

@@ -26,6 +26,7 @@ extension KeychainTests {
                 (.outcomeUnknown, .io), (.cannotReplace, .notAvailable), (.lastSlot, .param), (.noSuchSlot, .param),
                 (.keyFileInvalid, .authFailed), (.passphraseInvalid, .authFailed), (.weakKDF, .param), (.invalidArgument, .param),
                 (.outOfMemory, .allocate), (.noKernelKeyring, .notAvailable), (.otherProcess, .notAvailable),
+                (.ancestryUnprovable, .invalidKeychain), (.foreignOwner, .invalidKeychain), (.memoryDamaged, .invalidKeychain),
             ]
             #expect(expected.map(\.0) == VaultError.Code.allCases)
             for (code, status) in expected { #expect(KeychainFailure(VaultError(code, "why")).status == status.rawValue, "\(code)") }

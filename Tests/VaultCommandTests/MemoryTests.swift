@@ -64,7 +64,7 @@ struct MemoryTests {
         #expect(run.error == "")
     }
 
-    @Test("a vault that no longer proves its past is warned of once, and remembered as it is now")
+    @Test("M3: a vault that no longer proves its past is refused until its state is accepted")
     func unprovable() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", input: "before".utf8)
@@ -78,10 +78,11 @@ struct MemoryTests {
             for number in 0..<130 { try vault.set(key, secret: Secret(text: "\(number)")) }
             try vault.compact()
         }
+        try sandbox.fails(65, "no longer proves", "get", "svc")
+        try sandbox.fails(65, "no longer proves", "set", "svc", input: "x".utf8)
+        try sandbox.ok("anchor", "--accept")
         let run = try sandbox.ok("get", "svc")
-        #expect(run.output == "129")
-        #expect(run.error.contains("warning:") && run.error.contains("no longer proves"))
-        #expect(try sandbox.ok("get", "svc").error == "")
+        #expect(run.output == "129" && run.error == "")
         try sandbox.fails(65, "compacted away", "verify", "--anchor", anchor)
     }
 
@@ -95,18 +96,21 @@ struct MemoryTests {
         try sandbox.fails(65, "rolled back", "get", "svc")
     }
 
-    @Test("what is remembered is 0600, one file per vault and key")
+    @Test("what is remembered is 0600, one file per vault, whatever its key")
     func files() throws {
         let sandbox = try Sandbox.withVault()
+        try sandbox.ok("rekey", "--rotate")
         let folder = sandbox.path("state/vaultfmt/anchors")
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != ".lock" }
         #expect(names.count == 1)
         let name = try #require(names.first)
         let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        let anchor = try sandbox.ok("anchor").output
-        #expect(try sandbox.read("state/vaultfmt/anchors/\(name)") == Array(anchor.utf8))
-        #expect(name.hasPrefix(anchor.prefix(32)))
+        let anchor = try sandbox.ok("anchor").output.trimmingCharacters(in: .newlines)
+        let line = String(decoding: try sandbox.read("state/vaultfmt/anchors/\(name)"), as: UTF8.self)
+        let fingerprint = try #require((try sandbox.ok("inspect", "--json").json() as? [String: Any])?["fingerprint"] as? String)
+        #expect(line == "\(anchor) \(fingerprint)\n")
+        #expect(name == anchor.prefix(32) + ".owner")
         try sandbox.write("state/vaultfmt/anchors/\(name)", "nonsense".utf8)
         try sandbox.fails(65, "is damaged", "list")
         try sandbox.ok("anchor", "--accept")
@@ -139,6 +143,8 @@ struct MemoryTests {
         let rotation = try sandbox.ok("rekey", "--rotate")
         #expect(rotation.error.contains("bound to another device: generic-password 'svc'"))
         sandbox.environment["XDG_STATE_HOME"] = sandbox.path("state")
+        try sandbox.fails(65, "under another key", "get", "svc")
+        try sandbox.ok("anchor", "--accept")
         #expect(try sandbox.ok("get", "svc").output == "bound")
     }
 }

@@ -80,7 +80,10 @@ enum {
     VAULTFMT_INVALID_ARGUMENT = 31,
     VAULTFMT_OUT_OF_MEMORY = 32,        /* memory for the key derivation, a secret or a large buffer could not be had */
     VAULTFMT_NO_KERNEL_KEYRING = 33,    /* the system has no kernel keyring, or does not lend it */
-    VAULTFMT_OTHER_PROCESS = 34         /* the handle was opened before a fork, by the parent process: open the vault again */
+    VAULTFMT_OTHER_PROCESS = 34,        /* the handle was opened before a fork, by the parent process: open the vault again */
+    VAULTFMT_ANCESTRY_UNPROVABLE = 35,  /* no longer proves that it continues the state that is remembered */
+    VAULTFMT_FOREIGN_OWNER = 36,        /* under another key than the one that is remembered */
+    VAULTFMT_MEMORY_DAMAGED = 37        /* what this machine remembers of the vault is damaged */
 };
 
 /* A status as a word, "no-such-item"; "unknown" for a number that is none. Static. Any thread. */
@@ -182,7 +185,7 @@ typedef struct vaultfmt_create_options {
 vaultfmt_status vaultfmt_create(
     const char *path, const vaultfmt_factors *factors, const vaultfmt_create_options *options, vaultfmt_vault **vault);
 
-/* Opens a vault with the factors of one of its slots. Without options, the defaults: for reading.
+/* Opens a vault with the factors of one of its slots. Without options, the defaults: for reading. Nothing is remembered: see "This machine".
    VAULTFMT_NO_SUCH_FILE, _NOT_A_VAULT, _UNSUPPORTED_VERSION, _UNSUPPORTED_CRITICAL, _HEADER_INVALID, _KDF_LIMIT, _NO_SLOT_OPENS,
    _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _TAMPERED, _IO; with an anchor, _ROLLED_BACK and _FORKED. Any thread. */
 vaultfmt_status vaultfmt_open(
@@ -217,11 +220,60 @@ vaultfmt_status vaultfmt_unlock(vaultfmt_vault *vault, const vaultfmt_factors *f
 /* Keeps a vault open for so many seconds, 1 at least. VAULTFMT_LOCKED. Any thread. */
 vaultfmt_status vaultfmt_keep_open(vaultfmt_vault *vault, uint32_t seconds);
 
-/* Opens a vault that is kept open; VAULTFMT_NO_SLOT_OPENS if it is not. Without options, the defaults. As vaultfmt_open otherwise. Any thread. */
+/* Opens a vault that is kept open; VAULTFMT_NO_SLOT_OPENS if it is not. Without options, the defaults. As vaultfmt_local_open otherwise. Any thread. */
 vaultfmt_status vaultfmt_open_kept(const char *path, const vaultfmt_open_options *options, vaultfmt_vault **vault);
 
-/* Ends it for the vault in a file; handles that are open stay so. VAULTFMT_OK also if it was not kept open. Any thread. */
+/* Ends it for the vault in a file, and for the one that was unlocked in it, even if that is gone or damaged; handles that are open stay so. VAULTFMT_OK also
+   if it was not kept open. Any thread. */
 vaultfmt_status vaultfmt_end_keeping(const char *path);
+
+/* ---- This machine ----
+ *
+ * vaultfmt_open remembers nothing: it is for programs that keep anchors themselves. These functions do what the `vaultfmt` command does: the machine
+ * remembers the newest durable state of each vault and the key that it was under, in $XDG_STATE_HOME/vaultfmt. A vault is compared with that before
+ * anything of it is shown, and again when it is refreshed, unlocked or changed. What does not continue it is refused:
+ *
+ *   VAULTFMT_ROLLED_BACK          an older state
+ *   VAULTFMT_FORKED               it was continued from another state
+ *   VAULTFMT_ANCESTRY_UNPROVABLE  it no longer proves that it continues the remembered state
+ *   VAULTFMT_FOREIGN_OWNER        it is under another key: rotated on another machine, or somebody else's
+ *   VAULTFMT_MEMORY_DAMAGED       what is remembered is damaged
+ *
+ * until it is accepted, by vaultfmt_local_accept or `vaultfmt anchor --accept`. The machine's device is used where the options name none.
+ */
+
+typedef struct vaultfmt_local_options {
+    uint32_t struct_size;
+    uint32_t make_device;     /* 1 to make this machine's device, for items of this device only, where it has none */
+    const char *state_folder; /* what this machine remembers, and its device; NULL for $XDG_STATE_HOME/vaultfmt */
+    /* Is told of what was seen for the first time, made (0), or could not be done (is_warning 1): one line of UTF-8, which does not outlive the call. It is
+       called by the thread of the call that it comes from, until the vault is closed, and must not use the vault. NULL for nobody. */
+    void (*notice)(void *context, uint32_t is_warning, const char *text);
+    void *context;
+} vaultfmt_local_options;
+
+#define VAULTFMT_LOCAL_OPTIONS_INIT {(uint32_t)sizeof(vaultfmt_local_options), 0, NULL, NULL, NULL}
+
+/* The vault that is used where none is named: VAULTFMT_VAULT, or vaultfmt/default.vault in XDG_DATA_HOME. With its terminator; VAULTFMT_LIMIT_EXCEEDED if
+   that is more than `size` bytes. Any thread. */
+vaultfmt_status vaultfmt_local_default_path(char *path, size_t size);
+
+/* As vaultfmt_create, and remembers the vault. A path of NULL is the default one. Any thread. */
+vaultfmt_status vaultfmt_local_create(
+    const char *path, const vaultfmt_factors *factors, const vaultfmt_create_options *options, const vaultfmt_local_options *local,
+    vaultfmt_vault **vault);
+
+/* As vaultfmt_open, compared with what this machine remembers. A path of NULL is the default one. Without factors, it is opened with what
+   VAULTFMT_PASSPHRASE, VAULTFMT_PASSPHRASE_FILE and VAULTFMT_KEY_FILE give, else with what `vaultfmt unlock` keeps; else VAULTFMT_NO_SLOT_OPENS.
+   Any thread. */
+vaultfmt_status vaultfmt_local_open(
+    const char *path, const vaultfmt_factors *factors, const vaultfmt_open_options *options, const vaultfmt_local_options *local,
+    vaultfmt_vault **vault);
+
+/* Remembers the state of a file, whatever was remembered. Look at it first. What vaultfmt_open returns; VAULTFMT_IO or _OUTCOME_UNKNOWN where it cannot be
+   stored. Any thread. */
+vaultfmt_status vaultfmt_local_accept(
+    const char *path, const vaultfmt_factors *factors, const vaultfmt_open_options *options, const vaultfmt_local_options *local);
 
 /* ---- State ---- */
 

@@ -84,8 +84,12 @@ int64_t vault_key_keep(const char *description, const void *payload, size_t size
 /* Copies a payload of at most `size` bytes; returns its length, also where that is more. */
 int64_t vault_key_find(const char *description, void *payload, size_t size);
 int64_t vault_key_drop(const char *description);
-/* Drops all keys whose descriptions begin so; returns how many. */
-int64_t vault_key_drop_all(const char *prefix);
+/* The serial numbers of all keys whose descriptions begin so, at most `count` of them; returns how many there are, or were when it looked. Of those,
+   some may be gone by now, or have had their time. */
+int64_t vault_keys(const char *prefix, int32_t *keys, size_t count);
+/* A key's payload, as vault_key_find. */
+int64_t vault_key_read(int32_t key, void *payload, size_t size);
+int64_t vault_key_drop_numbered(int32_t key);
 
 /* A process's turn at its terminal, in terminal.c. There is one at a time; its calls are of one thread. */
 

@@ -36,7 +36,6 @@ struct Add: ParsableCommand {
             throw error.code == .duplicateItem ? Self.duplicate(key) : CommandFailure(error)
         }
         progress.finish()
-        AnchorMemory.remember(opened)
     }
 
     private static func duplicate(_ key: ItemKey) -> CommandFailure {

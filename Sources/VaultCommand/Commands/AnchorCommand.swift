@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `anchor`: the state a vault is in, to be remembered elsewhere.
 struct AnchorCommand: ParsableCommand {
@@ -7,8 +8,9 @@ struct AnchorCommand: ParsableCommand {
         commandName: "anchor",
         abstract: "Write the anchor of a vault's state, or accept the state as the newest.",
         discussion: """
-            This machine remembers the newest state of each vault that it saw, and refuses one that is older or forked (exit 65). --accept \
-            makes it remember the state of this file instead.
+            This machine remembers the newest state of each vault that it saw, and the key it was under. It refuses a file that is older, was \
+            continued from another state, no longer proves that it continues the remembered one, or is under another key (exit 65). --accept \
+            makes it remember the state of this file instead: use it once on each other machine after 'vaultfmt rekey --rotate'.
 
             Examples:
               vaultfmt anchor work.vault > work.anchor
@@ -17,16 +19,17 @@ struct AnchorCommand: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Flag(help: "Remember this state, even if it is older or forked.")
+    @Flag(help: "Remember this state and its key, whatever was remembered.")
     var accept = false
 
     func run() throws {
+        let machine = try ThisMachine.current()
         let opened = try vault.access.open(vault.path, anchors: .ignore)
         let output = Output.standard()
         try output.line(opened.anchor.description)
         try output.flush()
-        guard accept else { return try AnchorMemory.check(opened) }
-        try AnchorMemory.accept(opened)
+        guard accept else { return try attempt { () throws(VaultError) in try machine.check(opened) } }
+        try attempt { () throws(VaultError) in try machine.accept(opened) }
         Terminal.note(
             "generation \(opened.anchor.generation) is what this machine remembers of \(TerminalText.quoted(opened.path)) from now on")
     }

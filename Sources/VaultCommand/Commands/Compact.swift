@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `compact`: rewrites a vault without what is dead.
 struct Compact: ParsableCommand {
@@ -22,7 +23,6 @@ struct Compact: ParsableCommand {
         defer { progress.finish() }
         let report = try attempt { () throws(VaultError) in try opened.compact() }
         progress.finish()
-        AnchorMemory.remember(opened)
         Terminal.note(
             "compacted \(TerminalText.quoted(opened.path)): \(MemorySize.text(bytes: report.bytesBefore)) before, "
                 + "\(MemorySize.text(bytes: report.bytesAfter)) now; older copies still hold what was removed")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `create`: makes a vault.
 struct Create: ParsableCommand {
@@ -25,32 +26,34 @@ struct Create: ParsableCommand {
             throw CommandFailure(.outputExists, "\(TerminalText.quoted(path)) exists already; choose another name or move it away")
         }
         let folder = StateFolder.parent(of: path)
-        if try vault.file == nil && Environment.nonEmpty("VAULTFMT_VAULT") == nil { try StateFolder.makeFolder(folder) }
+        let machine = try ThisMachine.current()
+        if try vault.file == nil && machine.places.isDefault { try attempt { () throws(VaultError) in try machine.makeFolder(of: path) } }
         guard try StateFolder.exists(folder) else {
             throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to make the vault in; make it first")
         }
         let given = try vault.access.factors.sources
             .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput)
         PassphraseStrength.remark(on: given)
-        let factors = try given.together()
-        let kinds = try given.combinations().first ?? []
+        let factors = try attempt { () throws(VaultError) in try given.together() }
+        let kinds = try attempt { () throws(VaultError) in try given.combinations() }.first ?? []
         var options = CreateOptions()
         options.cost = try cost.cost()
         options.allowWeak = cost.allowWeak
         options.slotName = slotName
-        options.device = try DeviceFile.load()
+        options.device = machine.deviceFile.loadIfSound()
         options.lockWait = vault.access.wait
-        let created = try make(path, factors, options)
-        AnchorMemory.remember(created)
+        try make(machine, path, factors, options)
         Terminal.note(
             "created \(TerminalText.quoted(path)); \(SlotAdvice.words(kinds)); without that nobody can open it, so keep a copy")
     }
 
-    private func make(_ path: String, _ factors: borrowing Factors, _ options: consuming CreateOptions) throws(CommandFailure) -> Vault {
+    private func make(
+        _ machine: Machine, _ path: String, _ factors: borrowing Factors, _ options: consuming CreateOptions
+    ) throws(CommandFailure) {
         let progress = Progress("creating")
         defer { progress.finish() }
         do throws(VaultError) {
-            return try Vault.create(at: path, factors: factors, options: options)
+            _ = try machine.create(at: path, factors: factors, options: options)
         } catch {
             throw CommandFailure(error)
         }

@@ -1,3 +1,5 @@
+import VaultLocal
+
 /// Help that belongs to no single command.
 enum HelpTopics {
     static let exitCodes = """

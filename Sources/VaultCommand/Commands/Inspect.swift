@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `inspect`: what a vault is, as far as can be said.
 struct Inspect: ParsableCommand {
@@ -37,7 +38,7 @@ struct Inspect: ParsableCommand {
     /// What the factors given show; where they do not open the vault, what anybody can read is still worth showing.
     private func lookInside() -> (InsideView?, CommandFailure?) {
         do throws(CommandFailure) {
-            if let kept = try vault.access.openKept(vault.path) { return (try InsideView(kept), nil) }
+            if let kept = try vault.access.openUnlocked(vault.path) { return (try InsideView(kept), nil) }
             guard vault.access.factors.sources.isAnyGiven else { return (nil, nil) }
             return (try InsideView(vault.openVault()), nil)
         } catch {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `list`: what is in a vault, without secrets.
 struct List: ParsableCommand {

@@ -60,7 +60,6 @@ struct Move: ParsableCommand {
             throw CommandFailure(.noSuchItem, "\(ItemText.summary(key)) exists already; choose another name")
         }
         try narrowing.change(opened) { (transaction) throws(VaultError) in try transaction.move(item.key, to: key) }
-        AnchorMemory.remember(opened)
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `rekey`: changes what opens a vault.
 struct Rekey: ParsableCommand {
@@ -60,16 +61,8 @@ struct Rekey: ParsableCommand {
             if cost.isGiven { try changeCost(opened, current, opening.factors) }
         }
         if rotate { try rotateKeys(opened, opening.factors) }
-        Self.endKeeping(path)
-    }
-
-    /// What `unlock` keeps would open nothing from now on, but for older copies.
-    private static func endKeeping(_ path: String) {
-        do throws(VaultError) {
-            if try Vault.endKeeping(path) { Terminal.note("the vault is locked; 'vaultfmt unlock' opens it again") }
-        } catch {
-            guard error.code != .noKernelKeyring else { return }
-            Terminal.warning("what 'vaultfmt unlock' keeps could not be taken away: \(error.description)")
+        if try ThisMachine.current().dropKeptKeyIfGone(opened) {
+            Terminal.note("the vault is locked; 'vaultfmt unlock' opens it again")
         }
     }
 
@@ -120,7 +113,7 @@ struct Rekey: ParsableCommand {
     }
 
     private func rewrap(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws(CommandFailure) {
-        let factors = try given.together()
+        let factors = try attempt { () throws(VaultError) in try given.together() }
         let figures = try cost.isGiven || current.cost == nil ? cost.cost() : nil
         let progress = Progress("rewrapping")
         defer { progress.finish() }
@@ -128,11 +121,9 @@ struct Rekey: ParsableCommand {
             try opened.changeFactors(
                 of: current.id, to: factors, cost: figures, allowWeak: cost.allowWeak || (figures == nil && current.isWeak))
         }
-        AnchorMemory.remember(opened)
     }
 
     private func rotateKeys(_ opened: Vault, _ given: borrowing GivenFactors) throws(CommandFailure) {
-        let oldFingerprint = opened.fingerprint
         var rotation = try attempt { () throws(VaultError) in try opened.rotation() }
         guard try rotation.keeps(given) else {
             throw CommandFailure(.busy, "another program has just changed the slots of the vault; run the command again")
@@ -144,7 +135,6 @@ struct Rekey: ParsableCommand {
         guard try mayDrop(dropped.count) else { return Terminal.note("nothing was rotated") }
         ControllingTerminal.endSeries()
         let report = try Self.run(rotation)
-        AnchorMemory.supersede(opened, oldFingerprint: oldFingerprint)
         for key in report.copiedDeviceBound { Terminal.note("kept as it was, bound to another device: \(ItemText.summary(key))") }
         Terminal.note("rotated \(TerminalText.quoted(opened.path)): older copies open what they hold, and nothing later")
     }

@@ -46,7 +46,6 @@ struct Remove: ParsableCommand {
             }
         }
         progress.finish()
-        AnchorMemory.remember(opened)
         Terminal.note(
             "removed \(items.count == 1 ? what : "\(removed) items"); the ciphertext stays in the file until 'vaultfmt compact', and in older copies"
         )

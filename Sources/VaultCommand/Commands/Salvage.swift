@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `salvage`: recovers what still authenticates.
 struct Salvage: ParsableCommand {
@@ -62,14 +63,17 @@ struct Salvage: ParsableCommand {
         let progress = Progress("salvaging")
         defer { progress.finish() }
         var firstFailure: VaultError?
-        for kinds in try given.combinations() {
-            let factors = try given.factors(kinds)
-            let newFactors = try self.newFactors.sources.isAnyGiven ? new.together() : given.factors(kinds)
+        for kinds in try attempt({ () throws(VaultError) in try given.combinations() }) {
+            let factors = try attempt { () throws(VaultError) in try given.factors(kinds) }
+            let newFactors = try attempt { () throws(VaultError) in
+                try self.newFactors.sources.isAnyGiven ? new.together() : given.factors(kinds)
+            }
             var options = CreateOptions()
             options.cost = figures
             options.allowWeak = cost.allowWeak
-            options.device = try DeviceFile.load()
-            let device = try DeviceFile.load()
+            let machine = try ThisMachine.current()
+            options.device = machine.deviceFile.loadIfSound()
+            let device = machine.deviceFile.loadIfSound()
             do throws(VaultError) {
                 return try Vault.salvage(
                     file, factors: factors, to: output, newFactors: newFactors, options: options, limits: access.limits, device: device,

@@ -42,7 +42,6 @@ struct SetItem: ParsableCommand {
             try transaction.set(key, secret: secret, attributes: changes, accessibility: attributes.accessibility)
         }
         progress.finish()
-        AnchorMemory.remember(opened)
         if isNew {
             if Terminal.errorIsTerminal { Terminal.note("created \(ItemText.summary(key))") }
         } else if key != named {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `slot add`.
 struct SlotAdd: ParsableCommand {
@@ -39,8 +40,8 @@ struct SlotAdd: ParsableCommand {
         try checkGroups(opened)
         let given = try newFactors.sources.creating("New passphrase for the slot", mayAsk: !vault.access.noInput)
         PassphraseStrength.remark(on: given)
-        let factors = try given.together()
-        let kinds = try given.combinations().first ?? []
+        let factors = try attempt { () throws(VaultError) in try given.together() }
+        let kinds = try attempt { () throws(VaultError) in try given.combinations() }.first ?? []
         ControllingTerminal.endSeries()
         let figures = try cost.cost()
         let progress = Progress("adding a slot")
@@ -51,7 +52,6 @@ struct SlotAdd: ParsableCommand {
                 allowWeak: cost.allowWeak, limits: vault.access.limits)
         }
         progress.finish()
-        AnchorMemory.remember(opened)
         Terminal.note("added slot \(id); \(SlotAdvice.words(kinds))")
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `slot remove`.
 struct SlotRemove: ParsableCommand {
@@ -26,10 +27,11 @@ struct SlotRemove: ParsableCommand {
         let slots = try attempt { () throws(VaultError) in try opened.slots() }
         let found = try Self.find(slot, among: slots)
         try attempt { () throws(VaultError) in try opened.removeSlot(found.id) }
-        AnchorMemory.remember(opened)
+        let wasUnlocked = try ThisMachine.current().dropKeptKeyIfGone(opened)
         Terminal.note(
             "removed slot \(SlotText.short(found)); a copied key still opens the vault until 'vaultfmt rekey --rotate', and older copies of the file keep the slot"
         )
+        if wasUnlocked { Terminal.note("the vault is locked; 'vaultfmt unlock' opens it again") }
     }
 
     /// The slot with this id, this name, or the only one whose id begins so.

@@ -1,14 +1,16 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `unlock`: asks for the factors once, for a while.
 struct Unlock: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Open a vault once, for all commands and helpers of a while.",
+        abstract: "Keep a vault unlocked for a limited time.",
         discussion: """
             What opens the vault is kept in the Linux kernel's keyring of this user: in no file and no environment variable, never swapped \
-            out, wiped by 'vaultfmt lock', by the timeout, and when the slot that opened the vault is changed or removed. Until then every \
-            process of this user can take it from there and open the vault, as these commands do.
+            out, wiped by 'vaultfmt lock' and by the timeout. It is also wiped when a command of this machine changes or removes the slot that \
+            opened the vault, or sees that this was done elsewhere. Until then every process of this user can read it and open the vault, as \
+            these commands do.
 
             Where a command is given a passphrase or a key file, by an option or the environment, it uses that. Where there is no kernel \
             keyring, as in most containers, this is exit 69, and everything else works as without it.
@@ -30,7 +32,7 @@ struct Unlock: ParsableCommand {
         // Others that wait to ask find it kept.
         ControllingTerminal.beginSeries()
         let opened = try vault.access.openWithFactors(path, writable: false).vault
-        try attempt { () throws(VaultError) in try opened.keepOpen(seconds: time.seconds) }
+        try attempt { () throws(VaultError) in try Machine.keepUnlocked(opened, seconds: time.seconds) }
         ControllingTerminal.endSeries()
         Terminal.note(
             "\(TerminalText.quoted(opened.path)) opens to every process of this user for \(time.text), or until 'vaultfmt lock'")
@@ -40,9 +42,10 @@ struct Unlock: ParsableCommand {
 /// `lock`: takes back what `unlock` gave.
 struct Lock: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "End what 'vaultfmt unlock' began.",
+        abstract: "Lock a vault that 'vaultfmt unlock' keeps unlocked.",
         discussion: """
-            Commands that have the vault open go on with it until they end.
+            A vault is locked by the file that it was unlocked in, even if that is gone or damaged. Commands that have the vault open go on \
+            with it until they end.
 
             Examples:
               vaultfmt lock
@@ -60,13 +63,31 @@ struct Lock: ParsableCommand {
 
     func run() throws {
         guard !all else {
-            let count = try attempt { () throws(VaultError) in try Vault.endAllKeeping() }
+            guard let count = try attempt({ () throws(VaultError) in try Machine.lockAll() }) else { throw Self.apart }
             return Terminal.note(count == 0 ? "no vault was unlocked" : "locked \(count) \(count == 1 ? "vault" : "vaults")")
         }
         let path = try VaultPath.resolve(name.given)
-        let wasOpen = try attempt { () throws(VaultError) in try Vault.endKeeping(path) }
-        Terminal.note("\(TerminalText.quoted(path)) \(wasOpen ? "is locked" : "was not unlocked")")
+        switch try lock(path) {
+        case .wasUnlocked: Terminal.note("\(TerminalText.quoted(path)) is locked")
+        case .wasNotUnlocked: Terminal.note("\(TerminalText.quoted(path)) was not unlocked")
+        case .unknown: throw Self.apart
+        }
     }
+
+    private func lock(_ path: String) throws(CommandFailure) -> Machine.Locked {
+        do throws(VaultError) { return try Machine.lock(path) } catch {
+            guard error.code != .noKernelKeyring else { throw CommandFailure(error) }
+            throw CommandFailure(
+                ExitStatus(error),
+                "no vault was unlocked as \(TerminalText.quoted(path)), and the file does not tell which vault it is (\(error.description)); "
+                    + "'vaultfmt lock --all' locks every vault")
+        }
+    }
+
+    private static let apart = CommandFailure(
+        .unavailable,
+        "nothing is kept unlocked in this user namespace, which has keyrings of its own; what was unlocked outside of it stays: "
+            + "run 'vaultfmt lock' there")
 }
 
 /// A time span of at most 30 days: a number with a unit.

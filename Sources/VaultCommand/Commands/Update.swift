@@ -34,6 +34,5 @@ struct Update: ParsableCommand {
         try narrowing.change(opened) { (transaction) throws(VaultError) in
             try transaction.update(item.key, attributes: changes, accessibility: attributes.accessibility)
         }
-        AnchorMemory.remember(opened)
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `verify`: authenticates every byte.
 struct Verify: ParsableCommand {
@@ -63,7 +64,7 @@ struct Verify: ParsableCommand {
             throw CommandFailure(.damaged, "the anchor is of vault \(expected.vault), this is \(opened.id); give the anchor of this vault")
         }
         let now = opened.anchor.generation
-        switch try AnchorMemory.verdict(opened, on: expected) {
+        switch try attempt({ () throws(VaultError) in try opened.verdict(on: expected) }) {
         case .same, .descends: return
         case .older:
             throw CommandFailure(

@@ -1,6 +1,7 @@
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// Another program, run with what it reads and writes in our hands.
 enum Subprocess {

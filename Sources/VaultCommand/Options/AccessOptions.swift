@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// How to get into a vault: its factors, what may be asked, and how far to trust its header's costs.
 struct AccessOptions: ParsableArguments {
@@ -47,7 +48,7 @@ struct AccessOptions: ParsableArguments {
     func open(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault {
-        let kept = { () throws(CommandFailure) -> Vault? in try openKept(path, writable: writable, device: device, anchors: anchors) }
+        let kept = { () throws(CommandFailure) -> Vault? in try openUnlocked(path, writable: writable, device: device, anchors: anchors) }
         if let vault = try kept() { return vault }
         return try withFactors(path, unlessKept: kept) { given throws(CommandFailure) in
             try open(path, with: given, writable: writable, device: device, anchors: anchors)
@@ -61,10 +62,11 @@ struct AccessOptions: ParsableArguments {
         _ body: (borrowing GivenFactors) throws(CommandFailure) -> R
     ) throws(CommandFailure) -> R {
         guard try StateFolder.exists(path) else {
-            throw CommandFailure(VaultError(.noSuchFile, "there is no vault \(TerminalText.quoted(path))"))
+            throw CommandFailure(
+                .noSuchFile, "there is no vault \(TerminalText.quoted(path)); check the path, or make a vault with 'vaultfmt create'")
         }
         let sources = factors.sources
-        var given = try sources.read()
+        var given = try attempt { () throws(VaultError) in try sources.read() }
         guard try sources.wantsPassphrase(path, beside: given) else {
             do throws(CommandFailure) { return try body(given) } catch { throw SlotAdvice.added(to: error, path) }
         }
@@ -96,52 +98,50 @@ struct AccessOptions: ParsableArguments {
         _ path: String, with given: borrowing GivenFactors, writable: Bool, device: DeviceNeed = .ifThere,
         anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault {
+        let machine = try ThisMachine.current()
         let progress = Progress("opening")
         defer { progress.finish() }
-        var firstFailure: VaultError?
-        for kinds in try given.combinations() {
-            let factors = try given.factors(kinds)
-            let vault: Vault
-            let options = try options(writable: writable, device: device)
-            do throws(VaultError) {
-                vault = try Vault.open(path, factors: factors, options: options)
-            } catch {
-                guard error.code == .noSlotOpens else { throw CommandFailure(error) }
-                firstFailure = firstFailure ?? error
-                continue
+        let vault = try attempt { () throws(VaultError) in
+            try given.tryEach { (factors, _) throws(VaultError) in
+                let options = try self.options(machine, writable: writable, device: device)
+                switch anchors {
+                case .enforce: return try machine.open(path, factors: factors, options: options)
+                case .ignore: return try Vault.open(path, factors: factors, options: options)
+                }
             }
-            progress.finish()
-            TailNotice.show(vault)
-            if anchors == .enforce { try AnchorMemory.check(vault) }
-            return vault
         }
-        throw CommandFailure(firstFailure ?? VaultError(.noSlotOpens, "no factor is given"))
+        progress.finish()
+        TailNotice.show(vault)
+        return vault
     }
 
     /// Opens a vault with what `unlock` keeps; nil where it keeps nothing, or where factors are given.
-    func openKept(
+    func openUnlocked(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault? {
         guard !factors.sources.isAnyGiven, try StateFolder.exists(path) else { return nil }
-        let options = try options(writable: writable, device: device)
-        let vault: Vault?
+        let machine = try ThisMachine.current()
         do throws(VaultError) {
-            vault = try Vault.openKept(path, options: options)
+            let options = try self.options(machine, writable: writable, device: device)
+            let vault: Vault?
+            switch anchors {
+            case .enforce: vault = try machine.openUnlocked(path, options: options)
+            case .ignore: vault = try machine.openUnlocked(path, options: options, place: machine.place)
+            }
+            if let vault { TailNotice.show(vault) }
+            return vault
         } catch {
             if error.code == .noKernelKeyring { return nil }
             throw CommandFailure(error)
         }
-        if let vault { TailNotice.show(vault) }
-        if let vault, anchors == .enforce { try AnchorMemory.check(vault) }
-        return vault
     }
 
-    private func options(writable: Bool, device: DeviceNeed) throws(CommandFailure) -> OpenOptions {
+    private func options(_ machine: Machine, writable: Bool, device: DeviceNeed) throws(VaultError) -> OpenOptions {
         var options = OpenOptions()
         options.writable = writable
         options.limits = limits
         options.lockWait = wait
-        options.device = try device == .create ? DeviceFile.loadOrCreate() : DeviceFile.load()
+        options.device = try device == .create ? machine.deviceFile.loadOrCreate() : machine.deviceFile.loadIfSound()
         return options
     }
 }
@@ -162,7 +162,7 @@ enum DeviceNeed {
 
 /// What to do with the state that this machine remembers of a vault.
 enum AnchorPolicy {
-    /// Refuse an older or forked vault.
+    /// Refuse a vault that does not continue what is remembered.
     case enforce
     /// Leave the verdict to the caller.
     case ignore

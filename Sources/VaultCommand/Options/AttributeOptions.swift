@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// What an item carries besides its name and its secret.
 struct AttributeOptions: ParsableArguments {

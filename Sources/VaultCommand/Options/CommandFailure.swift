@@ -43,7 +43,8 @@ extension ExitStatus {
         switch error.code {
         case .noSuchItem, .duplicateItem, .noSuchSlot: self = .noSuchItem
         case .invalidArgument, .weakKDF, .lastSlot, .passphraseInvalid: self = .usage
-        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .rolledBack, .forked, .keyFileInvalid:
+        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .rolledBack, .forked, .ancestryUnprovable,
+            .foreignOwner, .memoryDamaged, .keyFileInvalid:
             self = .damaged
         case .limitExceeded:
             // With a place it is the file that is over the format's limits, without one what was to be stored.
@@ -87,11 +88,15 @@ extension CommandFailure {
         case .limitExceeded:
             status == .damaged ? "restore a backup; this is no file that vaultfmt writes" : "store less, or divide it"
         case .tampered: "somebody changed this file on purpose: restore a copy you trust"
-        case .rolledBack, .forked: "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
+        case .rolledBack, .forked, .ancestryUnprovable:
+            "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
+        case .foreignOwner:
+            "if you rotated it on another machine, accept the new key with 'vaultfmt anchor --accept'; else restore a copy you trust"
+        case .memoryDamaged: "look at the vault, then accept its state with 'vaultfmt anchor --accept'"
         case .kdfLimit: "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"
         case .noSlotOpens: "check the passphrase and the key file; 'vaultfmt inspect' shows what its slots take"
         case .deviceBound: "open it on the device that stored it"
-        case .noSuchFile: "check the path, or make a vault with 'vaultfmt create'"
+        case .noSuchFile: "check the path; 'vaultfmt create' makes a vault"
         case .fileExists: "choose another name or move it away"
         case .noSpace: "make room and try again"
         case .io, .readOnly: "check the path, its permissions and the disk"

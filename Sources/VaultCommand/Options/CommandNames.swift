@@ -1,4 +1,5 @@
 import ArgumentParser
+import VaultLocal
 
 /// The names of the commands, as the configuration has them.
 enum CommandNames {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// The factors that open a vault.
 struct FactorOptions: ParsableArguments {

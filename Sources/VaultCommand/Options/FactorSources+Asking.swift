@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 extension FactorSources {
     /// Whether a passphrase is to be asked for, because a slot wants one and neither the options nor the environment give it.
@@ -7,7 +8,9 @@ extension FactorSources {
         if given.rawKey != nil || given.passphrase != nil { return false }
         let slots = try attempt { () throws(VaultError) in try Vault.slots(at: path).map(\.factors) }
         // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
-        if let kind = try given.keyFileKind() { return !slots.contains(kind) && slots.contains([kind, .passphrase]) }
+        if let kind = try attempt({ () throws(VaultError) in try given.keyFileKind() }) {
+            return !slots.contains(kind) && slots.contains([kind, .passphrase])
+        }
         guard !slots.contains(.passphrase) else { return true }
         throw CommandFailure(
             .noAccess, "\(TerminalText.quoted(path)) does not open with a passphrase alone; \(SlotAdvice.text(slots))")
@@ -18,17 +21,9 @@ extension FactorSources {
     ///   - question: What is asked for.
     ///   - mayAsk: False with `--no-input`.
     func creating(_ question: String, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
-        var given = try read()
+        var given = try attempt { () throws(VaultError) in try read() }
         if given.rawKey == nil, given.passphrase == nil, given.keyFile == nil { given.passphrase = try askNew(question, mayAsk: mayAsk) }
         return given
-    }
-
-    /// What options and environment give.
-    func read() throws(CommandFailure) -> GivenFactors {
-        if let rawKey = try rawKey() { return GivenFactors(passphrase: nil, keyFile: nil, rawKey: rawKey) }
-        let passphrase = try passphrase()
-        let keyFile = try readKeyFile()
-        return GivenFactors(passphrase: passphrase, keyFile: keyFile, rawKey: nil)
     }
 
     /// A new passphrase, typed twice; an empty one is refused.

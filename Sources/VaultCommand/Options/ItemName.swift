@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// The name of one item: `SERVICE [ACCOUNT]`, or `SERVER [ACCOUNT]` of an internet password, and options for everything else.
 struct ItemName: ParsableArguments {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// Factors of further slots that a rotation is to keep.
 struct KeptFactors: ParsableArguments {
@@ -37,16 +38,15 @@ struct KeptFactors: ParsableArguments {
         _ rotation: inout Rotation, passphrase: String? = nil, keyFile: String? = nil, rawKey: String? = nil
     ) throws(CommandFailure) -> Bool {
         let sources = FactorSources(passphraseFile: passphrase, keyFile: keyFile, rawKeyFile: rawKey, twin: .kept)
-        return try rotation.keeps(sources.read())
+        return try rotation.keeps(attempt { () throws(VaultError) in try sources.read() })
     }
 }
 
 extension Rotation {
     /// Keeps the slot that opens with all the factors given; returns whether there is one.
     mutating func keeps(_ given: borrowing GivenFactors) throws(CommandFailure) -> Bool {
-        let factors = try given.together()
         do throws(VaultError) {
-            _ = try keep(factors)
+            _ = try keep(try given.together())
             return true
         } catch {
             guard error.code == .noSlotOpens else { throw CommandFailure(error) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// Where a secret that is to be stored comes from: a file, a generator, a pipe, or a hidden prompt; never an argument.
 struct SecretSource: ParsableArguments {
@@ -61,7 +62,7 @@ struct SecretSource: ParsableArguments {
         if let secretFile { return try Descriptor.readFile(secretFile, what: "secret file", limit: Self.longest) }
         if asks { return try Prompt.newSecret("Secret for \(item)", instead: Self.instead) }
         let secret = try Descriptor.readAll(STDIN_FILENO, name: "the secret on standard input", limit: Self.longest)
-        return exact ? secret : FactorSources.withoutNewline(secret)
+        return exact ? secret : FactorInput.withoutLineEnd(secret)
     }
 
     private static let instead = "pipe the secret in, or give --secret-file or --generate"

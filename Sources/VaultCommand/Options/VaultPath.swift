@@ -1,6 +1,7 @@
-import Glibc
+import VaultFmt
+import VaultLocal
 
-/// Where things are: the vault, and what this machine remembers (XDG Base Directory Specification).
+/// Which vault a command is about.
 enum VaultPath {
     /// The path given, else VAULTFMT_VAULT, else `$XDG_DATA_HOME/vaultfmt/default.vault`.
     static func resolve(_ given: String?) throws(CommandFailure) -> String {
@@ -9,28 +10,6 @@ enum VaultPath {
             return given
         }
         if let path = Environment.nonEmpty("VAULTFMT_VAULT") { return path }
-        return try defaultVault()
-    }
-
-    /// The vault used where none is named.
-    static func defaultVault() throws(CommandFailure) -> String {
-        try base("XDG_DATA_HOME", fallback: ".local/share") + "/vaultfmt/default.vault"
-    }
-
-    /// The folder of what this machine remembers.
-    static func state() throws(CommandFailure) -> String {
-        try base("XDG_STATE_HOME", fallback: ".local/state") + "/vaultfmt"
-    }
-
-    /// A base directory; the specification has relative ones ignored.
-    private static func base(_ variable: String, fallback: String) throws(CommandFailure) -> String {
-        if let path = Environment.nonEmpty(variable), path.hasPrefix("/") { return path }
-        return try home() + "/" + fallback
-    }
-
-    private static func home() throws(CommandFailure) -> String {
-        if let home = Environment.nonEmpty("HOME") { return home }
-        if let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir { return String(cString: home) }
-        throw CommandFailure(.usage, "HOME is not set, so there is no default place; set it, or name the vault")
+        return try ThisMachine.current().places.vault
     }
 }

@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// A vault's description as lines for people.
 enum InspectionText {

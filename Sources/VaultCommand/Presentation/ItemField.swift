@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// An item's fields by the names that JSON and options give them.
 enum ItemField {

@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// What a person is told about an item.
 enum ItemText {

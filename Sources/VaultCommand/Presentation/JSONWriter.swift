@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// Writes JSON (RFC 8259) piece by piece, indented by two spaces, into an `Output`: nothing is built in memory, so a listing may be of
 /// any length and a value may be secret.

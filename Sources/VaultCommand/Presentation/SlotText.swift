@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// A slot as people see it.
 enum SlotText {

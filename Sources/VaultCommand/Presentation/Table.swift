@@ -1,4 +1,5 @@
 import Glibc
+import VaultLocal
 
 /// Rows for standard output: columns with a heading on a terminal, tab-separated without one otherwise.
 ///

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// The names of items, offered by shells while a vault is unlocked. Nothing is ever asked, said or remembered here.
 enum ItemCompletion {
@@ -23,7 +24,7 @@ enum ItemCompletion {
         var found: Set<String> = []
         do {
             let path = try VaultPath.resolve(vault(in: words))
-            guard let opened = try Vault.openKept(path) else { return [] }
+            guard let opened = try ThisMachine.current().openUnlocked(path) else { return [] }
             var cursor = try opened.items()
             for _ in 0..<mostItems {
                 guard let item = try cursor.next() else { break }

@@ -1,18 +1,10 @@
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
-/// Small files that this machine keeps about vaults, outside them: 0600, in folders of 0700, replaced in one step.
+/// Files that a command writes for its user: complete before they have their names.
 enum StateFolder {
-    /// Reads a file, or returns nil where there is none.
-    static func read(_ path: String, what: String, limit: Int) throws(CommandFailure) -> Secret? {
-        guard access(path, F_OK) == 0 else {
-            if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw CommandFailure(system: errno, "cannot read \(what) \(TerminalText.quoted(path))")
-        }
-        return try Descriptor.readFile(path, what: what, limit: limit)
-    }
-
     /// Whether there is something at a path, a dangling link included.
     static func exists(_ path: String) throws(CommandFailure) -> Bool {
         var information = stat()
@@ -28,7 +20,6 @@ enum StateFolder {
         _ path: String, what: String, _ contents: borrowing Secret, replacing: Bool = true
     ) throws(CommandFailure) -> Bool {
         let folder = parent(of: path)
-        try makeFolder(folder)
         let temporary = "\(path).\(getpid())"
         unlink(temporary)
         try Descriptor.createFile(temporary, what: what, contents)
@@ -40,18 +31,6 @@ enum StateFolder {
         }
         syncFolder(folder)
         return true
-    }
-
-    /// Makes a folder and those above it.
-    static func makeFolder(_ path: String) throws(CommandFailure) {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT, path.contains("/"), parent(of: path) != path else {
-            throw CommandFailure(system: errno, "cannot make the folder \(TerminalText.quoted(path))")
-        }
-        try makeFolder(parent(of: path))
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw CommandFailure(system: errno, "cannot make the folder \(TerminalText.quoted(path))")
-        }
     }
 
     /// The folder that a path is in.

@@ -1,6 +1,7 @@
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// What the command does with descriptors itself: the library reads and writes vaults, never these.
 enum Descriptor {

@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// Questions to the person at the terminal.
 enum Prompt {

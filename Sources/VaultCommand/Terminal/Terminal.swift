@@ -1,4 +1,5 @@
 import Glibc
+import VaultLocal
 
 /// Which of the standard descriptors a person is looking at, and lines for standard error.
 enum Terminal {

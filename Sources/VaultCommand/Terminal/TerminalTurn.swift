@@ -1,6 +1,7 @@
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// This process's turn at its terminal: from its first question to its last, no other process of this program asks there, and nothing typed
 /// is shown but the answer to a question that shows it. However the process ends, the terminal is put back.
@@ -59,8 +60,8 @@ final class TerminalTurn {
     private static func openLock(_ terminal: Int32) -> Int32 {
         let itself = vault_terminal_open_itself(terminal)
         if itself >= 0 { return itself }
-        do throws(CommandFailure) {
-            return vault_open(try VaultPath.state(), O_RDONLY | O_DIRECTORY, 0)
+        do throws(VaultError) {
+            return vault_open(try Places().stateFolder, O_RDONLY | O_DIRECTORY, 0)
         } catch { return -1 }
     }
 

@@ -42,6 +42,8 @@ struct CrashStates {
     private var pending: [Pending] = []
     private var pendingNames: [[(name: String, inode: Int?)]] = []
     private(set) var allowed: [Int] = []
+    /// Whether a sync has failed and lost what it was to bring to the disk.
+    private(set) var hasLost = false
     private var numbers: Numbers
     /// How many random states are made at each moment.
     let randoms: Int
@@ -76,14 +78,17 @@ struct CrashStates {
             settle()
             return false
         case .lose(let inode):
+            hasLost = true
             for index in pending.indices where pending[index].inode == inode && !pending[index].isDurable { pending[index].isLost = true }
             return false
         case .names(let changes):
             pendingNames.append(changes)
             return true
-        case .syncDirectory:
-            for change in pendingNames.flatMap({ $0 }) { names[change.name] = change.inode }
-            pendingNames.removeAll()
+        case .syncDirectory(let folder):
+            // Names change within a folder.
+            let isDurable = { (changes: [(name: String, inode: Int?)]) in changes.allSatisfy { Disk.folder($0.name) == folder } }
+            for change in pendingNames.filter(isDurable).flatMap({ $0 }) { names[change.name] = change.inode }
+            pendingNames.removeAll(where: isDurable)
             return false
         case .allowed(let states):
             allowed = states

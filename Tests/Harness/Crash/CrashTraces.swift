@@ -17,14 +17,17 @@ enum CrashTraces {
     static func sequence(
         _ run: PartRun, _ operations: [Operation], reopening: Bool, _ numbers: inout Numbers, _ budget: CrashBudget
     ) throws -> Int {
-        let workload = try Workload(Numbers(numbers.next()), items: 20)
+        let workload = try Workload(Numbers(numbers.next()), items: 20, remembers: true)
         let what = "\(operations)\(reopening ? ", each by a program of its own" : "")"
         var last = operations.count == 1 ? 0 : workload.disk.events.count
         do {
             var program = try workload.open()
             for (index, operation) in operations.enumerated() {
                 if index > 0 { last = workload.disk.events.count }
-                if reopening, index > 0 { program = try workload.open() }
+                if reopening, index > 0 {
+                    _ = try workload.open(writable: false)
+                    program = try workload.open()
+                }
                 guard try workload.run(operation, program) else { throw Wrong("\(operation) failed") }
             }
         } catch { run.fail("\(what): \(error)") }
@@ -35,7 +38,7 @@ enum CrashTraces {
 
     /// Two programs at once; kills, failing writes and failing syncs among the operations.
     static func random(_ run: PartRun, _ index: Int, _ numbers: inout Numbers, _ budget: CrashBudget) throws -> Int {
-        let workload = try Workload(Numbers(numbers.next()), items: numbers.below(30))
+        let workload = try Workload(Numbers(numbers.next()), items: numbers.below(30), remembers: true)
         let what = "trace \(index)"
         do {
             var programs = [try workload.open(), try workload.open()]
@@ -51,15 +54,26 @@ enum CrashTraces {
                     // Killed, or poisoned: another program takes its place.
                     guard program.process.isDead || error.code == .outcomeUnknown else { throw error }
                     program.process.kill()
+                    try read(workload, &numbers)
                     programs = [try workload.open(), try workload.open()]
                 }
                 program.process.plan(nil)
+                if numbers.chance(4) { try read(workload, &numbers) }
             }
             try Nonces.check(workload.disk.content[Workload.name] ?? [])
         } catch { run.fail("\(what): \(error)") }
         var checker = CrashChecker(run, what, numbers: Numbers(numbers.next()), goesOn: budget.goesOn)
         checker.check(workload, randoms: budget.randoms, share: budget.share)
         return checker.distinct
+    }
+
+    /// A reader, which may be killed while it opens the vault and remembers what it saw.
+    private static func read(_ workload: Workload, _ numbers: inout Numbers) throws {
+        let at = numbers.chance(2) ? 1 + numbers.below(40) : Int.max
+        do { _ = try workload.open(writable: false) { _, number in number >= at ? .kills(part: 0.5) : nil } } catch let error as VaultError
+        {
+            guard at < .max else { throw error }
+        }
     }
 
     private typealias Plan = (DiskProcess.Call, Int) -> DiskProcess.Fate?

@@ -10,7 +10,7 @@ struct NamedCrash {
     static func check(_ run: PartRun) throws -> Int {
         var found = 0
         for one in all {
-            let workload = try Workload(run.numbers(UInt64(found)), items: 5)
+            let workload = try Workload(run.numbers(UInt64(found)), items: 5, remembers: true)
             do { try one.body(workload) } catch { run.fail("\(one.name): \(error)") }
             var checker = CrashChecker(run, one.name, numbers: run.numbers(1), goesOn: 20)
             checker.check(workload, randoms: 20, share: 1)
@@ -52,6 +52,42 @@ struct NamedCrash {
                     _ = try? workload.run(.add, first)
                     guard first.process.isDead else { throw Wrong("the writer was not killed") }
                     try workload.run(.add, try workload.open())
+                }
+            ),
+            NamedCrash(
+                name: "M7: a writer killed before its sync, a reader that remembers what it saw, then power loss",
+                body: { workload in
+                    let first = try workload.open()
+                    first.process.plan { call, _ in call == .sync ? .kills() : nil }
+                    _ = try? workload.run(.add, first)
+                    guard first.process.isDead else { throw Wrong("the writer was not killed") }
+                    _ = try workload.open(writable: false)
+                }
+            ),
+            NamedCrash(
+                name: "M7: a writer killed before its sync, another that only opens the vault, then power loss",
+                body: { workload in
+                    let first = try workload.open()
+                    first.process.plan { call, _ in call == .sync ? .kills() : nil }
+                    _ = try? workload.run(.transaction, first)
+                    _ = try workload.open()
+                }
+            ),
+            NamedCrash(
+                name: "M7: a rotation killed once its file has the name, before it is remembered",
+                body: { workload in
+                    for call in [DiskProcess.Call.syncDirectory, .lock] {
+                        let writer = try workload.open()
+                        // The key to come is remembered first.
+                        var renames = 0
+                        writer.process.plan { asked, _ in
+                            defer { if asked == .rename { renames += 1 } }
+                            return renames == 2 && asked == call ? .kills() : nil
+                        }
+                        _ = try? workload.run(.rotate, writer)
+                        guard writer.process.isDead else { throw Wrong("the writer was not killed") }
+                        _ = try workload.open(writable: false)
+                    }
                 }
             ),
             NamedCrash(

@@ -1,5 +1,6 @@
 internal import VaultCrypto
 internal import VaultFmt
+internal import VaultLocal
 internal import VaultStore
 
 /// What a workload does to a vault.
@@ -29,9 +30,12 @@ final class Workload {
     }
 
     static let path = "/v/a.vault"
+    /// What the machine remembers.
+    static let stateFolder = "/s"
     static let name = "a.vault"
 
     let disk: Disk
+    let remembers: Bool
     private(set) var states: [State] = []
     /// Numbers of states that a crash may leave now; the last one is what programs see, or will if nothing goes wrong.
     private(set) var allowed: [Int] = []
@@ -43,22 +47,28 @@ final class Workload {
     private var serial = 0
 
     /// Creates the vault; a crash may leave none of it before that is acknowledged.
-    init(_ numbers: Numbers, items: Int) throws {
+    /// - Parameter remembers: Whether its programs are those of a machine that remembers states.
+    init(_ numbers: Numbers, items: Int, remembers: Bool = false) throws {
         disk = Disk()
+        self.remembers = remembers
         self.numbers = numbers
         random = .fixed(Numbers(self.numbers.next()))
         states.append(State(generation: 0, key: 0, model: nil, digest: Digest(Model())))
         begin([0, add(Model(), key: 1)])
         let program = try started { (place) in
-            try Vault.create(at: Self.path, factors: try Keys.factors(1), options: CreateOptions(), place: place)
+            guard remembers else {
+                return try Vault.create(at: Self.path, factors: try Keys.factors(1), options: CreateOptions(), place: place)
+            }
+            return try Self.machine(place).create(at: Self.path, factors: try Keys.factors(1))
         }
         acknowledge(1)
         if items > 0 { _ = try run(program) { model, _ in try self.fill(model, items) } }
     }
 
     /// Goes on from what a disk holds.
-    init(_ content: [String: [UInt8]], key: Int, numbers: Numbers) throws {
+    init(_ content: [String: [UInt8]], key: Int, numbers: Numbers, remembers: Bool = false) throws {
         disk = Disk(content)
+        self.remembers = remembers
         self.numbers = numbers
         random = .fixed(Numbers(self.numbers.next()))
         let vault = try Vault.open(Self.path, factors: try Keys.factors(key), options: OpenOptions(), place: place(disk.startProcess()))
@@ -90,21 +100,34 @@ final class Workload {
 
     // MARK: programs
 
-    private func started(_ open: (Store.Place) throws -> Vault) rethrows -> Program {
+    private func started(
+        _ plan: ((DiskProcess.Call, Int) -> DiskProcess.Fate?)? = nil, _ open: (Store.Place) throws -> Vault
+    ) rethrows -> Program {
         let process = disk.startProcess()
+        process.plan(plan)
+        defer { process.plan(nil) }
         return Program(process, try open(place(process)))
     }
 
+    /// A machine whose vaults and memory are in a place.
+    static func machine(_ place: Store.Place) -> Machine {
+        Machine(Places(vault: path, generatedKeyFile: "", stateFolder: stateFolder), place: place) { _ in }
+    }
+
+    private func open(_ key: Int, writable: Bool, _ place: Store.Place) throws -> Vault {
+        var options = OpenOptions()
+        options.writable = writable
+        guard remembers else { return try Vault.open(Self.path, factors: try Keys.factors(key), options: options, place: place) }
+        return try Self.machine(place).open(Self.path, factors: try Keys.factors(key), options: options)
+    }
+
     /// Starts a program, which sees one of the states that are possible; those begun after it never happened.
-    func open() throws -> Program {
+    /// - Parameter plan: What goes wrong while it opens; killed, it throws.
+    func open(writable: Bool = true, _ plan: ((DiskProcess.Call, Int) -> DiskProcess.Fate?)? = nil) throws -> Program {
         var failure: (any Error)?
         for key in Set(allowed.map { states[$0].key }).sorted(by: >) {
             do {
-                let program = try started { (place) in
-                    var options = OpenOptions()
-                    options.writable = true
-                    return try Vault.open(Self.path, factors: try Keys.factors(key), options: options, place: place)
-                }
+                let program = try started(plan) { (place) in try open(key, writable: writable, place) }
                 try see(program.vault, key)
                 return program
             } catch let error as VaultError where error.code == .noSlotOpens { failure = error }

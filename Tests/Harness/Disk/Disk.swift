@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A disk in memory with one folder, `/v`, and the record of everything that was asked of it, from which `CrashStates` rebuilds what a
+/// A disk in memory with folders, of which `/v` is the vault's, and the record of everything that was asked of it, from which `CrashStates` rebuilds what a
 /// crash may leave. What processes see is kept here: the system's cache. Two threads may read and write at once; for all else, one at a time.
 final class Disk: @unchecked Sendable {
     enum Event {
@@ -13,7 +13,8 @@ final class Disk: @unchecked Sendable {
         case lose(inode: Int)
         /// Names that change at once; nil removes one.
         case names([(name: String, inode: Int?)])
-        case syncDirectory
+        /// What changed in this folder is durable.
+        case syncDirectory(String)
         /// From here on a crash may leave any of these states (numbers of the workload's own).
         case allowed([Int])
     }
@@ -97,7 +98,13 @@ final class Disk: @unchecked Sendable {
 
     func lose(_ inode: Int) { events.append(.lose(inode: inode)) }
 
-    func syncDirectory() { events.append(.syncDirectory) }
+    func syncDirectory(_ folder: String) { events.append(.syncDirectory(folder)) }
+
+    /// The folder of a name: names in `/v` are without one, others whole paths.
+    static func folder(_ name: String) -> String { name.contains("/") ? String(name[..<(name.lastIndex(of: "/") ?? name.startIndex)]) : "" }
+
+    /// The name for a path.
+    static func name(_ path: String) -> String { path.hasPrefix("/v/") ? String(path.dropFirst(3)) : path }
 
     func releaseLocks(of process: Int) { locks = locks.filter { $0.value != process } }
 }

@@ -71,7 +71,7 @@ final class DiskProcess: FileSystem, @unchecked Sendable {
         }
     }
 
-    private func name(_ path: String) -> String { String(path.split(separator: "/").last ?? "") }
+    private func name(_ path: String) -> String { Disk.name(path) }
 
     func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
         _ = try enter(.open)
@@ -109,12 +109,14 @@ final class DiskProcess: FileSystem, @unchecked Sendable {
 
     func syncDirectory(of path: String) throws(VaultError) {
         _ = try enter(.syncDirectory)
-        disk.syncDirectory()
+        disk.syncDirectory(Disk.folder(name(path)))
     }
 
     func siblings(of path: String) throws(VaultError) -> [String] {
         _ = try enter(.siblings)
-        return disk.names.keys.sorted()
+        let folder = Disk.folder(name(path))
+        return disk.names.keys.filter { Disk.folder($0) == folder }.map { folder.isEmpty ? $0 : String($0.dropFirst(folder.count + 1)) }
+            .sorted()
     }
 
     func now() -> Int64 { disk.tick() }

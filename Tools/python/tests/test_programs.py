@@ -104,7 +104,7 @@ def test_states_are_remembered_in_the_same_place(home: Path) -> None:
         new = path.read_bytes()
     path.write_bytes(new)
     command("get", "s")
-    assert len(list((home / ".local/state/vaultfmt/anchors").iterdir())) == 2
+    assert len(list((home / ".local/state/vaultfmt/anchors").glob("*.owner"))) == 2
 
 
 def dump(vault: vaultfmt.Vault) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from conftest import CHEAP, RAW_KEY
 
 import vaultfmt
-from vaultfmt import Accessibility, Factors, Vault, Verdict
+from vaultfmt import Accessibility, Factors, Vault, Verdict, local
 
 
 def test_every_status_has_a_class_of_its_name() -> None:
@@ -214,3 +214,41 @@ def test_maintenance(vault: Vault, path: Path) -> None:
     with pytest.raises(vaultfmt.AuthenticationFailed) as damaged:
         vault["s"]
     assert damaged.value.offset == 4096 and "at byte 4096" in str(damaged.value)
+
+
+def test_m1_m4_a_rotation_is_not_undone_on_another_machine(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def machine(name: str) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
+
+    machine("one")
+    with vaultfmt.create(path, raw_key=RAW_KEY) as vault:
+        vault["s"] = b"1"
+    machine("two")
+    vaultfmt.open(path, raw_key=RAW_KEY).close()
+    old = path.read_bytes()
+    machine("one")
+    with vaultfmt.open(path, raw_key=RAW_KEY, writable=True) as vault:
+        vault.rotate(Factors(raw_key=RAW_KEY))
+    vaultfmt.open(path, raw_key=RAW_KEY).close()
+    machine("two")
+    with pytest.raises(vaultfmt.ForeignOwner):
+        vaultfmt.open(path, raw_key=RAW_KEY)
+    local.accept(path, raw_key=RAW_KEY)
+    with vaultfmt.open(path, raw_key=RAW_KEY) as long_running:
+        path.write_bytes(old)
+        with pytest.raises(vaultfmt.RolledBack):
+            vaultfmt.open(path, raw_key=RAW_KEY)
+        with pytest.raises(vaultfmt.VaultError):
+            long_running.refresh()
+    with vaultfmt.open(path, raw_key=RAW_KEY, memory=False) as vault:
+        assert vault["s"] == b"1"
+
+
+def test_what_is_said_goes_to_the_logger(path: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vaultfmt.create(path, raw_key=RAW_KEY).close()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
+    with caplog.at_level("INFO", logger="vaultfmt"):
+        for _ in range(2):
+            vaultfmt.open(path, raw_key=RAW_KEY).close()
+    assert [record.message for record in caplog.records if "first sight" in record.message] == [record.message for record in caplog.records]
+    assert len(caplog.records) == 1

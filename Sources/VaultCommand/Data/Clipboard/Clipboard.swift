@@ -1,6 +1,7 @@
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// The clipboard of the desktop or, where there is none, of the terminal.
 enum Clipboard {

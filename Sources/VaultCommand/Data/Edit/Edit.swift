@@ -44,6 +44,5 @@ struct Edit: ParsableCommand {
                 try transaction.set(item.key, secret: edited)
             }
         }
-        AnchorMemory.remember(opened)
     }
 }

@@ -1,6 +1,7 @@
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// A folder of our own in memory-backed storage, for a secret that another program must see as a file. The system may swap such
 /// memory out, but writes it to no disk otherwise.

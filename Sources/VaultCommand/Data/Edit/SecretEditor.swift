@@ -1,5 +1,6 @@
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// Lets a person change a secret in an editor of their choice.
 enum SecretEditor {

@@ -1,5 +1,6 @@
 import CVaultShim
 import Glibc
+import VaultLocal
 
 /// A new file for an export: 0600, never over another one, and without a name until the export has succeeded.
 struct ExportFile: ~Copyable {

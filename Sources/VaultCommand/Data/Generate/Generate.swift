@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `generate`: passwords, passphrases and key files.
 struct Generate: ParsableCommand {

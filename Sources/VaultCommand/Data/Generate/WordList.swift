@@ -1,6 +1,7 @@
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// A list of words as Debian's package diceware has them.
 struct WordList {

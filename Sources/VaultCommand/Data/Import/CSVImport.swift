@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// Reads a CSV list of passwords: as `CSVColumns` finds its columns.
 struct CSVImport: ~Copyable, ImportSource {

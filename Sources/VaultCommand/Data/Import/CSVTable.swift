@@ -1,6 +1,7 @@
 import CCSV
 import CVaultShim
 import VaultFmt
+import VaultLocal
 
 /// What separates the fields of a row.
 enum CSVDelimiter: UInt8, CaseIterable {

@@ -66,7 +66,6 @@ struct Import: ParsableCommand {
             return try session.refuseDuplicates()
         }
         try session.run(&source, into: vault)
-        AnchorMemory.remember(vault)
         progress?.finish()
         session.report(verb: "imported")
     }

@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// Reads `vaultfmt export --format json` (`Spec/export-json.md`), item by item.
 struct JSONImport: ~Copyable, ImportSource {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import VaultFmt
+import VaultLocal
 
 /// An item of an export, as Foundation decodes it (`Spec/export-json.md`). The secret is in memory that is not wiped, as the decoder
 /// leaves no choice; it goes into a `Secret` at once.

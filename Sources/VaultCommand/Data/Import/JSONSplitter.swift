@@ -1,5 +1,6 @@
 import FoundationEssentials
 import VaultFmt
+import VaultLocal
 
 /// Takes a JSON object apart as it is read: its members, and the elements of its member `items` one by one, so that a text of any length
 /// is read in the memory of its largest item. Knows nesting and strings only; each piece is for Foundation to decode.

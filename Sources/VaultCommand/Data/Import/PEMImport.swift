@@ -1,6 +1,7 @@
 import Crypto
 import SwiftASN1
 import VaultFmt
+import VaultLocal
 import X509
 
 /// Reads certificates and private keys in PEM. A key is called what its certificate of the same source is

@@ -1,6 +1,7 @@
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// The file or standard input that is imported, read in pieces; what was read is wiped.
 struct SourceReader: ~Copyable {

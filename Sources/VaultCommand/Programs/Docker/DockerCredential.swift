@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// `docker-credential`, and `docker-credential-vaultfmt`: docker's credential helper.
 struct DockerCredential: ParsableCommand {
@@ -69,7 +70,6 @@ struct DockerCredential: ParsableCommand {
                 try transaction.set(key, secret: Secret(text: request.secret), attributes: changes)
             }
         }
-        AnchorMemory.remember(opened)
     }
 
     private func get() throws {
@@ -99,7 +99,6 @@ struct DockerCredential: ParsableCommand {
                 for key in keys { _ = try transaction.remove(key) }
             }
         }
-        AnchorMemory.remember(opened)
     }
 
     private func list() throws {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// `git-credential`, and `git-credential-vaultfmt`: git's credential helper.
 struct GitCredential: ParsableCommand {
@@ -136,7 +137,6 @@ struct GitCredential: ParsableCommand {
         }
         let found = key
         try attempt { () throws(VaultError) in try opened.set(found, secret: secret, attributes: changes) }
-        AnchorMemory.remember(opened)
     }
 
     /// Git says `store` after each success: what is there already is not written again.
@@ -171,7 +171,6 @@ struct GitCredential: ParsableCommand {
                 for key in keys { _ = try transaction.remove(key) }
             }
         }
-        AnchorMemory.remember(opened)
     }
 
     private func hasSecret(_ item: Item, _ wanted: borrowing Secret?, _ opened: Vault) throws(CommandFailure) -> Bool {

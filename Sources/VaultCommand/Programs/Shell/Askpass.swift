@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// `askpass`, and `vaultfmt-askpass`: answers a program that asks for a password by starting another.
 struct Askpass: ParsableCommand {
@@ -40,7 +41,7 @@ struct Askpass: ParsableCommand {
         }
         let question = prompt.joined(separator: " ")
         guard !question.contains("(yes/no") else { throw CommandFailure(.usage, "this question is for a person to answer") }
-        guard let bound = try Environment.text("VAULTFMT_ASKPASS") else {
+        guard let bound = try attempt({ () throws(VaultError) in try Environment.text("VAULTFMT_ASKPASS") }) else {
             throw CommandFailure(
                 .usage, "nothing says what may be answered; set VAULTFMT_ASKPASS to a reference, or to 'ssh' for OpenSSH 8.5 or newer")
         }

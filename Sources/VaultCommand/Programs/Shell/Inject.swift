@@ -2,6 +2,7 @@ import ArgumentParser
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// `inject`: a template with references, filled in.
 struct Inject: ParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// A reference to a secret in configuration files and environments: `vaultfmt:SERVICE`, `vaultfmt:SERVICE/ACCOUNT`, with `?field=…`,
 /// `?group=…` and `?class=…`; percent-encoded, so that a slash in a name is `%2F`.

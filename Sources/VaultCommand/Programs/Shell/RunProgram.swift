@@ -2,6 +2,7 @@ import ArgumentParser
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// `run`: another program, with secrets in its environment.
 struct RunProgram: ParsableCommand {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Any
 
@@ -80,6 +81,20 @@ def c_string(text: str, what: str) -> Any:
     if b"\0" in encoded:
         raise ValueError(f"{what} has no NUL")
     return ffi.new("char[]", encoded)
+
+
+@ffi.callback("void(void *, uint32_t, const char *)")  # type: ignore[untyped-decorator]
+def _notice(_context: Any, is_warning: int, text: Any) -> None:
+    """What the library says about what this machine remembers."""
+    level = logging.WARNING if is_warning else logging.INFO
+    logging.getLogger("vaultfmt").log(level, "%s", ffi.string(text).decode("utf-8", "replace"))
+
+
+def local_options(arguments: Arguments) -> Any:
+    """This machine, as the environment has it."""
+    options = arguments.structure("vaultfmt_local_options")
+    options.notice = _notice
+    return options
 
 
 def path_bytes(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bytes:

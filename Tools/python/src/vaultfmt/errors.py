@@ -221,6 +221,24 @@ class OtherProcess(VaultError, RuntimeError):
     status = 34
 
 
+class AncestryUnprovable(VaultError):
+    """The file no longer proves that it continues the state that is remembered."""
+
+    status = 35
+
+
+class ForeignOwner(VaultError):
+    """The vault is under another key than the one that is remembered."""
+
+    status = 36
+
+
+class MemoryDamaged(VaultError):
+    """What this machine remembers of the vault is damaged."""
+
+    status = 37
+
+
 _BY_STATUS = {kind.status: kind for kind in VaultError.__subclasses__()}
 
 __all__ = ["VaultError", *(kind.__name__ for kind in _BY_STATUS.values())]

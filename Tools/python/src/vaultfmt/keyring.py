@@ -136,11 +136,7 @@ class VaultKeyring(KeyringBackend):
         return self._with_vault(body)
 
     def _writing(self, body: Callable[[Vault], None]) -> None:
-        def write(vault: Vault) -> None:
-            body(vault)
-            local.remember(vault)
-
-        self._with_vault(write)
+        self._with_vault(body)
 
     def _with_vault(self, body: Callable[[Vault], Result]) -> Result:
         """Runs `body` on the newest state of the vault, which stays open while the process lives: the key derivation runs once."""

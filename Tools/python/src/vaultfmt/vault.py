@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 from contextlib import suppress
 from typing import Any, TypedDict
 
-from ._library import Arguments, c_string, check, ffi, lib, path_bytes, to_text
+from ._library import Arguments, c_string, check, ffi, lib, local_options, path_bytes, to_text
 from ._transaction import Transaction, entered_handle
 from .errors import NoSuchItem, VaultError
 from .items import GenericPassword, Item, ItemKey, OpenedItem, _Key, item, key_structure, lent
@@ -45,10 +45,12 @@ def create(
     slot_name: str = "",
     device: BytesLike | None = None,
     wait: float = 10.0,
+    memory: bool = True,
 ) -> Vault:
     """Creates a vault with one slot, and opens it for changing. Never overwrites: FileExists.
 
-    `wait` is how many seconds a change waits for another writer, `device` what `generate_device` made.
+    `wait` is how many seconds a change waits for another writer, `device` what `generate_device` made; without one, this machine's is used.
+    With `memory` false, this machine neither remembers the vault nor lends it its device.
     """
     cost = cost or KDFCost()
     with Arguments() as arguments:
@@ -62,7 +64,10 @@ def create(
         arguments.bytes(device, options.device)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
         factors = Factors(passphrase, key_file, raw_key).structure(arguments)
-        check(lib.vaultfmt_create(path_bytes(path), factors, options, out))
+        if memory:
+            check(lib.vaultfmt_local_create(path_bytes(path), factors, options, local_options(arguments), out))
+        else:
+            check(lib.vaultfmt_create(path_bytes(path), factors, options, out))
         return Vault(out[0], path)
 
 
@@ -77,13 +82,21 @@ def open(
     device: BytesLike | None = None,
     anchor: str | None = None,
     wait: float = 10.0,
+    memory: bool = True,
 ) -> Vault:
-    """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack or Forked unless it came from that state."""
+    """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack or Forked unless it came from that state.
+
+    It is compared with what this machine remembers of it (`vaultfmt anchor`), before anything is shown and at each refresh and change: RolledBack, Forked,
+    AncestryUnprovable and ForeignOwner until it is accepted (`local.accept`). With `memory` false nothing is compared or remembered.
+    """
     with Arguments() as arguments:
         options = _open_options(arguments, writable, limits, device, anchor, wait)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
         factors = Factors(passphrase, key_file, raw_key).structure(arguments)
-        check(lib.vaultfmt_open(path_bytes(path), factors, options, out))
+        if memory:
+            check(lib.vaultfmt_local_open(path_bytes(path), factors, options, local_options(arguments), out))
+        else:
+            check(lib.vaultfmt_open(path_bytes(path), factors, options, out))
         return Vault(out[0], path)
 
 
@@ -144,7 +157,6 @@ class Vault(MutableMapping[KeyLike, bytes]):
         self._handle = ffi.gc(handle, lib.vaultfmt_close)
         self._process = os.getpid()
         self.path = path
-        self._closing: Callable[[Vault], None] | None = None
 
     def __enter__(self) -> Vault:
         return self
@@ -170,11 +182,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
         if transaction is not None:
             lib.vaultfmt_rollback(transaction)
             del transaction
-        try:
-            if self._closing is not None and self._process == os.getpid():
-                self._closing(self)
-        finally:
-            self._handle = None
+        self._handle = None
 
     @property
     def _open_handle(self) -> Any:

@@ -1,0 +1,16 @@
+import VaultFmt
+import VaultLocal
+
+/// This machine as the command uses it: what it has to say goes to standard error.
+enum ThisMachine {
+    static func current() throws(CommandFailure) -> Machine {
+        try attempt { () throws(VaultError) in try Machine(notices: say) }
+    }
+
+    private static func say(_ notice: Notice) {
+        switch notice.kind {
+        case .note: Terminal.note(notice.text)
+        case .warning: Terminal.warning(notice.text)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+internal import CVaultShim
+internal import Glibc
+internal import VaultBytes
+internal import VaultCrypto
+internal import VaultFmt
+internal import VaultStore
+
+/// Keys of open vaults in the user's keyring in the kernel, by vault id: in no file, never swapped out, wiped when their time is up.
+///
+/// All of these throw `noKernelKeyring` where the system has none, or does not lend it.
+enum KernelKeyring {
+    private static let prefix = "vaultfmt:"
+    /// The form of the payload: this number, the slot's id, its wrapping key, the path that was unlocked.
+    private static let form: UInt8 = 2
+    private static let fixedSize = 1 + 16 + Format.keySize
+    private static let longestPath = 4096
+    /// Of a user keyring; more are not looked at.
+    private static let mostKeys = 4096
+
+    private static func description(_ vault: VaultID) -> String { prefix + vault.description }
+
+    /// Keeps a key, and the path of the file that it was unlocked in.
+    static func keep(_ key: borrowing KeptKey, vault: VaultID, path: String, seconds: UInt32) throws(VaultError) {
+        let path = path.utf8.count <= longestPath ? Array(path.utf8) : []
+        var payload = Secret(count: fixedSize + path.count)
+        let slot = key.slot.bytes
+        payload.withUnsafeMutableBytes { out in
+            out[0] = form
+            UnsafeMutableRawBufferPointer(rebasing: out[1..<17]).copyBytes(from: slot)
+            key.wrappingKey.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: out[17..<fixedSize]).copyMemory(from: $0) }
+            UnsafeMutableRawBufferPointer(rebasing: out[fixedSize...]).copyBytes(from: path)
+        }
+        let result = payload.withUnsafeBytes { vault_key_keep(description(vault), $0.baseAddress, $0.count, seconds) }
+        guard result >= 0 else { throw failure(result) }
+    }
+
+    /// The key kept for a vault; nil if there is none, or not any more.
+    static func find(vault: VaultID) throws(VaultError) -> KeptKey? {
+        let entry = try read { payload in vault_key_find(description(vault), payload.baseAddress, payload.count) }
+        switch consume entry {
+        case .some(let entry): return entry.takeKey()
+        case .none: return nil
+        }
+    }
+
+    /// Takes a key away; false if there is none.
+    static func drop(vault: VaultID) throws(VaultError) -> Bool {
+        let result = vault_key_drop(description(vault))
+        guard result < 0 else { return true }
+        if isAbsent(result) { return false }
+        throw failure(result)
+    }
+
+    /// Takes the keys away that were kept for a file at this path, whatever is there now; returns how many there were.
+    static func drop(path: String) throws(VaultError) -> Int {
+        var dropped = 0
+        for number in try numbers() {
+            let entry = try read { payload in vault_key_read(number, payload.baseAddress, payload.count) }
+            if let entry, entry.path == path, vault_key_drop_numbered(number) >= 0 { dropped += 1 }
+        }
+        return dropped
+    }
+
+    /// Takes all keys of vaults away; returns how many were valid.
+    static func dropAll() throws(VaultError) -> Int {
+        var dropped = 0
+        for number in try numbers() {
+            // One whose time is up stays listed for a while.
+            let wasValid = vault_key_read(number, nil, 0) >= 0
+            if vault_key_drop_numbered(number) >= 0, wasValid { dropped += 1 }
+        }
+        return dropped
+    }
+
+    /// Whether this process is in a user namespace other than the system's first: it has keyrings of its own there, and does not see the user's.
+    static var isApart: Bool {
+        do throws(VaultError) {
+            let file = try RealFileSystem().open("/proc/self/uid_map", writable: false)
+            var map = [UInt8](repeating: 0, count: 256)
+            var failure: VaultError?
+            let count = map.withUnsafeMutableBytes { buffer in
+                do throws(VaultError) { return try file.readAvailable(into: buffer, at: 0) } catch {
+                    failure = error
+                    return 0
+                }
+            }
+            guard failure == nil else { return false }
+            let fields = String(decoding: map[..<count], as: UTF8.self).split(whereSeparator: \.isWhitespace)
+            return fields != ["0", "0", "4294967295"]
+        } catch {
+            return false
+        }
+    }
+
+    // MARK: payloads
+
+    private struct Entry: ~Copyable {
+        let slot: Bytes16
+        let wrappingKey: Secret
+        let path: String
+
+        consuming func takeKey() -> KeptKey { KeptKey(slot: slot, wrappingKey: wrappingKey) }
+    }
+
+    private static func read(_ body: (UnsafeMutableRawBufferPointer) -> Int64) throws(VaultError) -> Entry? {
+        var payload = Secret(count: fixedSize + longestPath)
+        let count = payload.withUnsafeMutableBytes { body($0) }
+        guard count >= 0 else {
+            if isAbsent(count) { return nil }
+            throw failure(count)
+        }
+        // Another version may keep something else.
+        guard (Int64(fixedSize)...Int64(payload.count)).contains(count), payload.withUnsafeBytes({ $0[0] }) == form else { return nil }
+        let slot = payload.withUnsafeBytes { Array($0[1..<17]) }
+        let path = payload.withUnsafeBytes { String(decoding: $0[fixedSize..<Int(count)], as: UTF8.self) }
+        guard let slot = Bytes16(slot) else { return nil }
+        return Entry(slot: slot, wrappingKey: payload.slice(17..<fixedSize), path: path)
+    }
+
+    private static func numbers() throws(VaultError) -> [Int32] {
+        var numbers = [Int32](repeating: 0, count: mostKeys)
+        let count = numbers.withUnsafeMutableBufferPointer { vault_keys(prefix, $0.baseAddress, $0.count) }
+        guard count >= 0 else { throw failure(count) }
+        return Array(numbers.prefix(Int(clamping: count)))
+    }
+
+    private static func isAbsent(_ result: Int64) -> Bool {
+        [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains(Int32(truncatingIfNeeded: -result))
+    }
+
+    private static func failure(_ result: Int64) -> VaultError {
+        let number = Int32(truncatingIfNeeded: -result)
+        let text = strerror(number).map { String(cString: $0) } ?? "error \(number)"
+        switch number {
+        case ENOSYS, EPERM, EACCES, EOPNOTSUPP:
+            return VaultError(.noKernelKeyring, "the kernel keyring cannot be used here (\(text))")
+        case EDQUOT: return VaultError(.noKernelKeyring, "this user's kernel keyring is full (\(text))")
+        default: return VaultError(.io, "the kernel keyring failed: \(text)")
+        }
+    }
+}

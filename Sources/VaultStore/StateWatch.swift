@@ -1,0 +1,105 @@
+package import VaultBytes
+internal import VaultCrypto
+
+/// What a machine's memory asks of a store: to look at each state before it is served, and to hear of each that was made durable.
+///
+/// `VaultLocal` makes one. It is closures rather than a protocol, since there is one kind of it.
+package struct StateWatch: Sendable {
+    /// Judges a state that is about to be served or written upon; throws to refuse it. True if what is remembered vouches for it.
+    package typealias Admission = (WatchedState) throws(VaultError) -> Bool
+
+    /// Reads what is remembered of a vault. It is called before the file is looked at, so that no commit of another process can come between and make
+    /// the file seem older than what is remembered.
+    package let recall: @Sendable (Bytes16) throws(VaultError) -> Admission
+    /// A file under this new vault key is about to take the vault's place.
+    package let rekeying: @Sendable (_ vault: Bytes16, _ fingerprint: [UInt8]) -> Void
+    /// This handle has made a state durable.
+    package let committed: @Sendable (WatchedState) -> Void
+
+    package init(
+        recall: @escaping @Sendable (Bytes16) throws(VaultError) -> Admission,
+        rekeying: @escaping @Sendable (_ vault: Bytes16, _ fingerprint: [UInt8]) -> Void,
+        committed: @escaping @Sendable (WatchedState) -> Void
+    ) {
+        self.recall = recall
+        self.rekeying = rekeying
+        self.committed = committed
+    }
+}
+
+/// A state that a handle serves or is about to.
+package struct WatchedState {
+    package let state: CommittedState
+    package let vault: Bytes16
+    /// Of the key that opened it: an owner's vault key, or the index key of a scoped slot.
+    package let fingerprint: [UInt8]
+    package let isOwner: Bool
+    let past: StatePast
+    let fileSystem: any FileSystem
+    let path: String
+    /// Whether the handle itself brought the state to the disk.
+    let isSynced: Bool
+
+    package var generation: UInt64 { state.commit.generation }
+    package var chain: Bytes32 { state.chain }
+
+    /// How a remembered state stands to this one.
+    package func ancestry(generation: UInt64, chain: Bytes32) throws(VaultError) -> Ancestry {
+        try past.ancestry(of: state, generation: generation, chain: chain)
+    }
+
+    /// Whether the file has gone on from this state to that one meanwhile, or beyond it.
+    package func isContinued(by generation: UInt64, _ chain: Bytes32) throws(VaultError) -> Bool {
+        let newest = try past.finder.newest().state
+        let fromThis = try past.ancestry(of: newest, generation: self.generation, chain: self.chain)
+        let fromThat = try past.ancestry(of: newest, generation: generation, chain: chain)
+        return [fromThis, fromThat].allSatisfy { [.same, .descends].contains($0) }
+    }
+
+    /// Brings the state to the disk, if this handle has not: the file, for which a descriptor for reading will do, and the name of it.
+    package func makeDurable() throws(VaultError) {
+        guard !isSynced else { return }
+        try past.finder.file.sync()
+        try fileSystem.syncDirectory(of: path)
+    }
+}
+
+extension Store {
+    /// The state that is being served.
+    package var watched: WatchedState {
+        WatchedState(
+            state: state, vault: vault, fingerprint: slot.keys.fingerprint(vault: vault.bytes), isOwner: slot.keys.isOwner, past: past,
+            fileSystem: fileSystem, path: path, isSynced: synced == state)
+    }
+
+    /// A state of a file that was just read, before it is served.
+    func candidate(_ loaded: borrowing Loaded) -> WatchedState {
+        WatchedState(
+            state: loaded.found.state, vault: loaded.header.id, fingerprint: loaded.slot.keys.fingerprint(vault: loaded.header.id.bytes),
+            isOwner: loaded.slot.keys.isOwner, past: loaded.past, fileSystem: fileSystem, path: path, isSynced: false)
+    }
+
+    /// Opens the file at `path`, and what `open` opens of it. Where what is remembered is newer, this is done once more: the file may have been replaced
+    /// after it was opened and before it was compared.
+    static func opening(
+        _ path: String, writable: Bool, place: Place, _ open: (Header, [UInt8]) throws(VaultError) -> OpenedSlot
+    ) throws(VaultError) -> Store {
+        let resolved = try place.fileSystem.resolve(path)
+        var recalled: (vault: Bytes16, admit: StateWatch.Admission)?
+        while true {
+            let file = try place.fileSystem.open(resolved, writable: writable)
+            let (header, bytes) = try readHeader(file)
+            let slot = try open(header, bytes)
+            let isFirst = recalled?.vault != header.id
+            if isFirst, let watch = place.watch { recalled = (header.id, try watch.recall(header.id)) }
+            let store = Store(try load(file, header, bytes, slot, place), path: resolved, isWritable: writable, place: place)
+            do throws(VaultError) {
+                _ = try recalled?.admit(store.watched)
+                return store
+            } catch {
+                guard isFirst, error.code == .rolledBack, let watch = place.watch else { throw error }
+                recalled = (header.id, try watch.recall(header.id))
+            }
+        }
+    }
+}
