@@ -80,5 +80,6 @@ void test_slots(void);
 void test_locking(void);
 void test_maintenance(void);
 void test_hosts(void);
+void test_machines(void);
 
 #endif

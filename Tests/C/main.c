@@ -112,6 +112,7 @@ int main(int argc, char **argv) {
     test_locking();
     test_maintenance();
     test_hosts();
+    test_machines();
     printf("%d checks, %d failures\n", checks, failures);
     return failures == 0 ? 0 : 1;
 }

@@ -11,7 +11,8 @@ void test_library(void) {
     CHECK(strcmp(vaultfmt_status_name(VAULTFMT_NO_SUCH_ITEM), "no-such-item") == 0);
     CHECK(strcmp(vaultfmt_status_name(VAULTFMT_OUT_OF_MEMORY), "out-of-memory") == 0);
     CHECK(strcmp(vaultfmt_status_name(VAULTFMT_NO_KERNEL_KEYRING), "no-kernel-keyring") == 0);
-    CHECK(strcmp(vaultfmt_status_name(35), "unknown") == 0);
+    CHECK(strcmp(vaultfmt_status_name(VAULTFMT_MEMORY_DAMAGED), "memory-damaged") == 0);
+    CHECK(strcmp(vaultfmt_status_name(1000), "unknown") == 0);
     CHECK(strcmp(vaultfmt_status_name(-1), "unknown") == 0);
     CHECK(strcmp(vaultfmt_error_text(), "") == 0);
     CHECK(vaultfmt_error_offset(&offset) == 0 && offset == 0);
