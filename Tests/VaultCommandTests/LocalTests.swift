@@ -85,7 +85,8 @@ struct LocalTests {
         try sandbox.linkPrograms()
         try sandbox.ok("list")
         chmod(sandbox.folder, 0o755)
-        for name in try FileManager.default.subpathsOfDirectory(atPath: sandbox.folder) + [""] where !name.hasPrefix("state/vaultfmt/anchors/") {
+        for name in try FileManager.default.subpathsOfDirectory(atPath: sandbox.folder) + [""]
+        where !name.hasPrefix("state/vaultfmt/anchors/") {
             lchown(sandbox.path(name), 4711, 4711)
         }
         chmod(sandbox.path("state/vaultfmt/anchors"), 0o755)
@@ -101,10 +102,13 @@ struct KeptTests {
         let ruin: [(String, (Sandbox) throws -> Void)] = [
             ("gone", { try FileManager.default.removeItem(atPath: $0.vault) }),
             ("cut", { try $0.write("test.vault", []) }),
-            ("other", { sandbox in
-                try FileManager.default.removeItem(atPath: sandbox.vault)
-                try sandbox.ok("create", "--kdf", "testing")
-            }),
+            (
+                "other",
+                { sandbox in
+                    try FileManager.default.removeItem(atPath: sandbox.vault)
+                    try sandbox.ok("create", "--kdf", "testing")
+                }
+            ),
         ]
         for (name, ruin) in ruin {
             let sandbox = try Sandbox.withVault()
@@ -139,7 +143,9 @@ struct KeptTests {
         try sandbox.ok("unlock", "--raw-key-file", key)
         let plain = try Vault.open(
             sandbox.vault, factors: Factors(passphrase: Secret(text: Sandbox.passphrase)),
-            options: { var options = OpenOptions(); options.writable = true; return options }())
+            options: {
+                var options = OpenOptions(); options.writable = true; return options
+            }())
         let slot = try #require(try plain.slots().first { $0.name == "raw" })
         try plain.removeSlot(slot.id)
         try sandbox.ok("list")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// What becomes of records that open with fewer rights than their items ask for after a change.
 struct NarrowingOption: ParsableArguments {
