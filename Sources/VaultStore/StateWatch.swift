@@ -79,25 +79,30 @@ extension Store {
             isOwner: loaded.slot.keys.isOwner, past: loaded.past, fileSystem: fileSystem, path: path, isSynced: false)
     }
 
-    /// Opens the file at `path`, and what `open` opens of it. Where what is remembered is newer, this is done once more: the file may have been replaced
-    /// after it was opened and before it was compared.
+    /// How often a file is looked at where what is remembered is newer: with what is remembered asked for first, only a file that others replace each time in
+    /// between can still seem older than it is.
+    static let mostLooks = 10
+
+    /// Opens the file at `path`, and what `open` opens of it. Where what is remembered is newer, this is done again: the file may have been replaced after it was
+    /// opened and before it was compared.
     static func opening(
         _ path: String, writable: Bool, place: Place, _ open: (Header, [UInt8]) throws(VaultError) -> OpenedSlot
     ) throws(VaultError) -> Store {
         let resolved = try place.fileSystem.resolve(path)
         var recalled: (vault: Bytes16, admit: StateWatch.Admission)?
+        var looks = 0
         while true {
+            looks += 1
             let file = try place.fileSystem.open(resolved, writable: writable)
             let (header, bytes) = try readHeader(file)
             let slot = try open(header, bytes)
-            let isFirst = recalled?.vault != header.id
-            if isFirst, let watch = place.watch { recalled = (header.id, try watch.recall(header.id)) }
+            if recalled?.vault != header.id, let watch = place.watch { recalled = (header.id, try watch.recall(header.id)) }
             let store = Store(try load(file, header, bytes, slot, place), path: resolved, isWritable: writable, place: place)
             do throws(VaultError) {
                 _ = try recalled?.admit(store.watched)
                 return store
             } catch {
-                guard isFirst, error.code == .rolledBack, let watch = place.watch else { throw error }
+                guard looks < mostLooks, error.code == .rolledBack, let watch = place.watch else { throw error }
                 recalled = (header.id, try watch.recall(header.id))
             }
         }

@@ -5,9 +5,9 @@ extension Store {
     /// Moves to the newest committed state of the file that the path names now. True if that is another than before. A state that does not come from the
     /// current one is refused, and this one kept.
     package func refresh() throws(VaultError) -> Bool {
-        // What another process remembers while this one looks can make it seem late: with a memory, it looks once more.
+        // What another process remembers while this one looks can make it seem late: with a memory, it looks again.
         guard watch != nil else { return try refreshOnce() }
-        for _ in 0..<2 {
+        for _ in 1..<Self.mostLooks {
             do throws(VaultError) { return try refreshOnce() } catch {
                 guard error.code == .rolledBack else { throw error }
             }

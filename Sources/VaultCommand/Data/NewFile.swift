@@ -1,6 +1,7 @@
 import CVaultShim
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// A new file, 0600, that has no name before all of it is on the disk: whoever finds the name finds the whole file, and a killed process leaves nothing. Never over
 /// another file.

@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// What every command says of a vault whose file does not end with the state that is read.
 enum TailNotice {

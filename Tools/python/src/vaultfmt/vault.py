@@ -155,7 +155,6 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def __init__(self, handle: Any, path: Path) -> None:
         # The library's handle goes with the last call that uses it, which may be in another thread.
         self._handle = ffi.gc(handle, lib.vaultfmt_close)
-        self._process = os.getpid()
         self.path = path
 
     def __enter__(self) -> Vault:
