@@ -80,7 +80,7 @@ struct Rekey: ParsableCommand {
             if new.passphrase == nil && !removePassphrase { new.passphrase = stays.passphrase?.copy() }
             if new.keyFile == nil && !removeKeyFile { new.keyFile = stays.keyFile?.copy() }
         }
-        let kinds = try new.combinations().first ?? []
+        let kinds = try attempt { () throws(VaultError) in try new.combinations() }.first ?? []
         try rewrap(opened, current, new)
         Terminal.note(
             "changed what opens \(TerminalText.quoted(opened.path)): \(SlotAdvice.words(kinds)); an older copy and what opened it open later states too, until 'vaultfmt rekey --rotate'"

@@ -1,5 +1,6 @@
 import Glibc
 import VaultFmt
+import VaultLocal
 
 /// How hard a passphrase is to guess, at best: an estimate from above, of what can be told without a dictionary of all passwords.
 enum PassphraseStrength {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import VaultFmt
+import VaultLocal
 
 /// The vault of a command about items.
 struct VaultOptions: ParsableArguments {

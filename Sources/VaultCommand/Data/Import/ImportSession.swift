@@ -1,4 +1,5 @@
 import VaultFmt
+import VaultLocal
 
 /// What to do with an item that the vault, or the source itself, has already.
 enum DuplicatePolicy: String, CaseIterable {
