@@ -29,7 +29,11 @@ struct NewFile: ~Copyable {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let temporary = "\(folder)/.\(name).vaultfmt-\(String(UInt32.random(in: 0x1000_0000...(.max)), radix: 16))"
         let named = vault_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-        guard named >= 0 else { throw CommandFailure(system: -named, "cannot create \(what) \(TerminalText.quoted(path))") }
+        guard named >= 0 else {
+            let message = "cannot create \(what) \(TerminalText.quoted(path))"
+            // The file that is missing is the folder, which is not the one that was asked for.
+            throw named == -ENOENT ? CommandFailure(.io, "\(message): there is no such folder") : CommandFailure(system: -named, message)
+        }
         descriptor = named
         self.temporary = temporary
     }
