@@ -1,0 +1,444 @@
+"""Each requirement of a reader, by a vault in which only that is wrong."""
+
+import unittest
+from collections.abc import Callable
+from dataclasses import replace
+
+from tests.vaults import key, rich, verdict
+from vaultfmt_reference.codec import GREATEST, Extension, u8, u16, u32, u64, varint
+from vaultfmt_reference.forge import Forge, Sealing, flip, patch
+from vaultfmt_reference.frames import Place, Reference
+from vaultfmt_reference.items import Attribute, Entry, ItemKey
+from vaultfmt_reference.keyring import Compartment, Group, HandOver, Keyring
+from vaultfmt_reference.objects import AttributeRecord, ItemRecord, Page
+from vaultfmt_reference.slots import NewSlot, OwnerPart, Slot, front, seal_owner_part
+
+FAILED, MALFORMED, HEADER = "authentication-failed", "structure-invalid", "header-invalid"
+Build = Callable[[Forge], bytes]
+
+
+def altered(name: str, alter: Callable[[bytes], bytes]) -> Build:
+    return lambda forge: forge.build({name: alter})
+
+
+def core(**changes: object) -> Build:
+    return lambda forge: forge.build(core=lambda commit: replace(commit, **changes))  # type: ignore[arg-type]
+
+
+def entry(alter: Callable[[Entry], Entry], item: bytes = b"second") -> Build:
+    """Of one item; its id is taken from its account."""
+
+    def build(forge: Forge) -> bytes:
+        chosen = next(each.id for name, each in forge.entries.items() if item in name and isinstance(each, Entry))
+        return forge.build(entry=lambda each: alter(each) if each.id == chosen else each)
+
+    return build
+
+
+def keyring(alter: Callable[[Keyring], Keyring]) -> Build:
+    def build(forge: Forge) -> bytes:
+        forged = alter(forge.keyring).encode()
+        return forge.build({"keyring": lambda _: forged})
+
+    return build
+
+
+def slots(*made: Callable[[Forge, Slot], bytes], extensions: bytes = b"", count: int = 0, extension_count: int = 0) -> Build:
+    """The header with these slots, each made from the first."""
+
+    def build(forge: Forge) -> bytes:
+        first = forge.header.slots[0]
+        content = b"".join(make(forge, first) for make in made) + extensions
+        length = forge.header.length
+
+        def alter(before: bytes) -> bytes:
+            return (before[:64] + u8(count or len(made)) + u8(extension_count) + bytes(2) + content).ljust(length - 64, b"\0")
+
+        return forge.build({"header": alter})
+
+    return build
+
+
+def same(_forge: Forge, slot: Slot) -> bytes:
+    return slot.raw
+
+
+def opaque(kind: int, factors: int, payload: int = 100, owner: int = 168, parameters: bytes = b"?") -> Callable[[Forge, Slot], bytes]:
+    """A slot that nobody can open; its owner part is right if it has the least length."""
+
+    def make(forge: Forge, _slot: Slot) -> bytes:
+        before = front(forge.random(16), kind, factors, parameters, payload, owner) + bytes(32 + 24 + payload)
+        sealed = seal_owner_part(forge.keys, before, OwnerPart(b"other"), forge.random(24))
+        return before + sealed.ljust(owner, b"\0")
+
+    return make
+
+
+def known(new: NewSlot) -> Callable[[Forge, Slot], bytes]:
+    return lambda forge, _slot: new.seal(forge.keys, {}, 1, bytes(16), forge.random).raw
+
+
+def stretched(memory: int, passes: int, lanes: int) -> Callable[[Forge, Slot], bytes]:
+    """A passphrase slot with these figures, which nobody can open."""
+    return opaque(1, 1, 48, 168, u32(memory) + u32(passes) + u32(lanes) + bytes(32))
+
+
+def extension(name: bytes = b"a", value: bytes = b"", flags: int = 0) -> bytes:
+    return u8(flags) + u8(len(name)) + name + u16(len(value)) + value
+
+
+def page(alter: Callable[[Page], Page]) -> Build:
+    """The page, encoded again."""
+
+    def build(forge: Forge) -> bytes:
+        return forge.build({"page": lambda body: alter(Page.decode(body, 0)).encode()})
+
+    return build
+
+
+def with_key(new: bytes) -> Build:
+    """The second item under another key."""
+
+    def alter(before: Page) -> Page:
+        values = dict(zip(before.keys, before.values, strict=True))
+        old = next(each for each in values if b"second" in each)
+        values[new] = values.pop(old)
+        return Page(0, sorted(values), [values[each] for each in sorted(values)], [])
+
+    return page(alter)
+
+
+def attributes(*made: Attribute) -> Build:
+    return entry(lambda each: replace(each, attributes=made))
+
+
+def record(number: int, alter: Callable[[ItemRecord], ItemRecord], step: int = 0) -> Build:
+    return altered(f"record {number}", lambda body: alter(ItemRecord.decode(body)).encode(step))
+
+
+def sealing(name: str, alter: Callable[[Sealing], Sealing]) -> Build:
+    return lambda forge: forge.build(sealing={name: alter})
+
+
+def bound(old: bytes, new: bytes) -> Callable[[Sealing], Sealing]:
+    def alter(given: Sealing) -> Sealing:
+        assert old in given.bound
+        return replace(given, bound=given.bound.replace(old, new))
+
+    return alter
+
+
+def compartment(alter: Callable[[Compartment], Compartment], is_bound: bool = False) -> Build:
+    def change(held: Keyring) -> Keyring:
+        found = next(each for each in held.compartments.values() if each.is_bound == is_bound and each.group)
+        made = alter(found)
+        return replace(held, compartments=held.compartments | {found.number: made})
+
+    return keyring(change)
+
+
+def place(alter: Callable[[Place], Place], item: bytes = b"second") -> Build:
+    return entry(lambda each: replace(each, place=alter(each.place)), item)
+
+
+def at(**changes: object) -> Build:
+    """The second item's reference to its record."""
+    return place(lambda each: replace(each, record=replace(each.record, **changes)))  # type: ignore[arg-type]
+
+
+def raw_value(alter: Callable[[bytes], bytes]) -> Build:
+    def change(before: Page) -> Page:
+        values = [alter(value) if b"second" in name else value for name, value in zip(before.keys, before.values, strict=True)]
+        return replace(before, values=values)
+
+    return page(change)
+
+
+def tombstone(alter: Callable[[bytes], bytes]) -> Build:
+    return page(lambda each: replace(each, values=[*each.values[:-1], alter(each.values[-1])]))
+
+
+def overs(count: int) -> list[HandOver]:
+    return [HandOver(bytes(32), 1, bytes(32), bytes(64))] * count
+
+
+def history(alter: Callable[[bytes], bytes]) -> Build:
+    return altered("history", alter)
+
+
+def longer(value: bytes) -> bytes:
+    """The offset, a varint, with a byte more than it takes."""
+    end = next(index for index, byte in enumerate(value) if byte < 0x80)
+    return value[:end] + bytes([value[end] | 0x80, 0]) + value[end + 1 :]
+
+
+def short_prefix(body: bytes) -> bytes:
+    """The page's prefix, which is empty, as if there was none to share: one entry under a prefix of no bytes."""
+    held = Page.decode(body, 0)
+    out = u8(0) + varint(1) + varint(0) + varint(len(held.keys[0])) + held.keys[0] + varint(len(held.values[0])) + held.values[0]
+    return out + bytes(-(len(out) + 48) % 256)
+
+
+def provider(name: bytes) -> Callable[[Forge, Slot], bytes]:
+    parameters = u8(len(name)) + name + u16(0)
+    return lambda forge, _: front(forge.random(16), 1, 0x10, parameters, 48, 168) + bytes(32 + 24 + 48 + 168)
+
+
+def first_of(held: dict[int, Group]) -> Group:
+    return next(iter(held.values()))
+
+
+def removed(forge: Forge, slot: bytes) -> bytes:
+    return keyring(lambda held: replace(held, removed={slot: 1}))(forge)
+
+
+def group_compartment(forge: Forge) -> int:
+    return next(number for number, each in forge.keyring.compartments.items() if each.group and not each.is_bound)
+
+
+def move_compartment(forge: Forge, item: bytes) -> bytes:
+    """The second item under the compartment of another, or of group 0."""
+    if item:
+        held = next(each for name, each in forge.entries.items() if item in name and isinstance(each, Entry))
+        number = held.place.compartment
+    else:
+        number = next(number for number, each in forge.keyring.compartments.items() if not each.group)
+    return place(lambda each: replace(each, compartment=number))(forge)
+
+
+def both(forge: Forge) -> bytes:
+    dead = next(name[1:] for name, each in forge.entries.items() if isinstance(each, bytes))
+    old, body = next((at, each) for at, each in forge.bodies.items() if b"second" in each[1])
+    forge.bodies[old] = dead, body[1]
+    return entry(lambda each: replace(each, id=dead))(forge)
+
+
+CASES: dict[str, tuple[Build, str]] = {
+    # Numbers and text
+    "R-1.1 a varint longer than necessary": (raw_value(lambda value: value[:0] + longer(value)), MALFORMED),
+    "R-1.2 reserved bytes of the core": (altered("core", flip(84)), MALFORMED),
+    "R-1.2 reserved bytes at the end of the core": (altered("core", flip(-1)), MALFORMED),
+    "R-1.2 reserved bytes of the root": (altered("core", flip(101)), MALFORMED),
+    "R-1.2 padding of the keyring": (altered("keyring", flip(-1)), MALFORMED),
+    "R-1.2 padding of a record": (altered("record 5", flip(-1)), MALFORMED),
+    "R-1.3 a value that goes on": (raw_value(lambda value: value + b"\0"), MALFORMED),
+    "R-1.4 a field that is not UTF-8": (with_key(b"\x01\xff\0\0\0\0\0\0\0"), MALFORMED),
+    "R-1.4 a surrogate": (with_key(b"\x01\xed\xa0\x80\0\0\0\0\0\0\0"), MALFORMED),
+    "R-1.4 an attribute's name": (attributes(Attribute(b"\xff", 0, b"")), MALFORMED),
+    # The file
+    "R-2.2 a page of 300 bytes": (core(root=Reference(8192, 300)), MALFORMED),
+    "R-2.2 a record of 207 bytes": (at(length=207), MALFORMED),
+    "R-2.2 a record of 20 MiB and one byte": (at(length=(20 << 20) + 1), MALFORMED),
+    "R-2.3 a record in the header's copy": (at(offset=4096), MALFORMED),
+    "R-2.3 a record after its page": (at(offset=1 << 40), MALFORMED),
+    "R-2.3 the hash of a record": (at(hash=bytes(32)), FAILED),
+    "R-2.3 a frame of another type": (altered("record-frame 5", patch(0, b"vPAG")), MALFORMED),
+    "R-2.3 a frame of another length": (altered("page-frame", patch(4, u32(16 * 256))), MALFORMED),
+    "R-2.3 the keyring's hash": (
+        lambda forge: forge.build(core=lambda one: replace(one, keyring=replace(one.keyring, hash=bytes(32)))),
+        FAILED,
+    ),
+    "R-2.3 a seal that does not open": (altered("page-frame", flip(-1)), FAILED),
+    # The header
+    "R-3.1 the magic": (altered("file", flip(0)), "not-a-vault"),
+    "R-3.1 15 bytes": (altered("file", lambda data: data[:15]), "not-a-vault"),
+    "R-3.1 another version": (altered("file", patch(8, u16(2))), "unsupported-version"),
+    "R-3.1 the magic before the version": (altered("file", patch(7, b"\r\2")), "not-a-vault"),
+    "R-3.2 a length of 0": (altered("file", patch(12, u32(0))), HEADER),
+    "R-3.2 a length of 4097": (altered("file", patch(12, u32(4097))), HEADER),
+    "R-3.2 a length above 1 MiB": (altered("file", patch(12, u32((1 << 20) + 4096))), HEADER),
+    "R-3.2 a file that is too short": (altered("file", lambda data: data[: 8192 + 1023]), HEADER),
+    "R-3.2 the hash": (altered("file", flip(100)), HEADER),
+    "R-3.2 padding": (altered("header", flip(-1)), HEADER),
+    "R-3.2 reserved bytes": (altered("header", flip(10)), HEADER),
+    "R-3.2 no slot": (altered("header", patch(64, b"\0")), HEADER),
+    "R-3.2 65 slots": (altered("header", patch(64, u8(65))), HEADER),
+    "R-3.2 17 extensions": (altered("header", patch(65, u8(17))), HEADER),
+    "R-3.3 the MAC": (altered("ending", flip(-1)), FAILED),
+    "R-3.7 a known payload of another size": (slots(same, opaque(1, 0x40, payload=49)), HEADER),
+    "R-3.7 an opaque payload of 15 bytes": (slots(same, opaque(3, 1, payload=15, owner=296)), HEADER),
+    "R-3.7 reserved bytes of an opaque slot": (slots(same, lambda forge, slot: flip(22)(opaque(3, 1)(forge, slot))), HEADER),
+    "R-3.8 two slots with one id": (slots(same, same), HEADER),
+    "R-3.9 no lane": (slots(same, stretched(8, 1, 0)), HEADER),
+    "R-3.9 2^24 lanes": (slots(same, stretched(1 << 31, 1, 1 << 24)), HEADER),
+    "R-3.9 no pass": (slots(same, stretched(8, 0, 1)), HEADER),
+    "R-3.9 7 KiB": (slots(same, stretched(7, 1, 1)), HEADER),
+    "R-3.10 the payload of the slot that fits": (slots(lambda _forge, slot: flip(100)(slot.raw)), FAILED),
+    "R-3.10 no commitment": (slots(lambda _forge, slot: flip(33)(slot.raw)), "no-slot-opens"),
+    "R-3.10 parameters that are left over": (
+        slots(same, lambda forge, _: front(forge.random(16), 1, 8, b"x", 48, 168) + bytes(32 + 24 + 48 + 168)),
+        HEADER,
+    ),
+    "R-3.10 a provider without a name": (slots(same, provider(b"")), HEADER),
+    "R-3.10 a provider's name with a space": (slots(same, provider(b"a b")), HEADER),
+    "R-3.22 extensions out of order": (slots(same, extensions=extension(b"b") + extension(b"a"), extension_count=2), HEADER),
+    "R-3.22 an extension twice": (slots(same, extensions=extension() * 2, extension_count=2), HEADER),
+    "R-3.22 a reserved flag": (slots(same, extensions=extension(flags=4), extension_count=1), HEADER),
+    "R-3.23 a critical extension": (slots(same, extensions=extension(flags=1), extension_count=1), "unsupported-critical"),
+    "R-3.23 a critical extension of the keyring": (
+        keyring(lambda held: replace(held, extensions=[Extension(b"a", b"", True)])),
+        "unsupported-critical",
+    ),
+    # Associated data
+    "R-4.1 a record's item": (sealing("record 5", lambda given: replace(given, bound=given.bound[:-32] + bytes(32))), FAILED),
+    "R-4.1 a page's offset": (sealing("page", bound(b"vaultfmt-1 page", b"vaultfmt-1 leaf")), FAILED),
+    "R-4.1 a keyring's label": (sealing("keyring", bound(b"keyring", b"history")), FAILED),
+    "R-4.1 a history's length": (sealing("history", bound(b"vHIS", b"vKEY")), FAILED),
+    "R-4.1 a commit's label": (sealing("commit", bound(b"commit", b"commas")), FAILED),
+    # Records
+    "R-5.1 a length that is no step": (altered("record 5", lambda body: body + bytes(1)), MALFORMED),
+    "R-5.3 another item's key": (record(5, lambda one: replace(one, key=key("other", b"work"))), MALFORMED),
+    "R-5.4 a form of later formats": (altered("record 5", patch(0, u8(2))), "unsupported-form"),
+    "R-5.4 an attribute's form": (
+        altered("record 5", lambda _: AttributeRecord(key("second", b"work"), 0x20, b"a", bytes(5000)).encode()),
+        MALFORMED,
+    ),
+    # Pages
+    "R-5.5 keys out of order": (page(lambda each: replace(each, keys=each.keys[::-1], values=each.values[::-1])), MALFORMED),
+    "R-5.5 a key twice": (
+        page(lambda each: replace(each, keys=each.keys[:1] + each.keys, values=each.values[:1] + each.values)),
+        MALFORMED,
+    ),
+    "R-5.6 a prefix that is too short": (altered("page", short_prefix), MALFORMED),
+    "R-5.7 another level": (altered("page", patch(0, b"\1")), MALFORMED),
+    "R-5.10 a class of 0": (with_key(b"\0" * 8), MALFORMED),
+    "R-5.10 a class of 64": (with_key(b"\x40" + bytes(7)), MALFORMED),
+    "R-5.10 a kind of 7D": (with_key(b"\x7d" + bytes(16)), MALFORMED),
+    "R-5.10 a key without bytes": (with_key(b""), MALFORMED),
+    "R-5.11 padding that is too long": (altered("page", lambda body: body + bytes(256)), MALFORMED),
+    "R-11.1 a leaf without entries": (altered("page", lambda _: bytes(208)), MALFORMED),
+    # Versions
+    "R-5.13 another item's": (altered("versions 0", flip(0)), MALFORMED),
+    "R-5.13 another number": (entry(lambda each: replace(each, earlier=1), b"first"), MALFORMED),
+    "R-5.13 as new as the item": (
+        lambda forge: forge.build(version=lambda each: replace(each, revision=forge.commit.clock - each.revision % 2)),
+        MALFORMED,
+    ),
+    "R-6.6 a version in a group's compartment": (
+        lambda forge: forge.build(version=lambda each: replace(each, place=replace(each.place, compartment=group_compartment(forge)))),
+        MALFORMED,
+    ),
+    # The keyring
+    "R-5.14 a group of number 0": (keyring(lambda held: replace(held, groups={0: first_of(held.groups)} | held.groups)), MALFORMED),
+    "R-5.14 two groups with one name": (
+        keyring(lambda held: replace(held, groups=held.groups | {GREATEST: replace(first_of(held.groups), number=GREATEST)})),
+        MALFORMED,
+    ),
+    "R-5.14 a device twice": (keyring(lambda held: replace(held, devices=held.devices * 2)), MALFORMED),
+    "R-5.14 the device zero": (keyring(lambda held: replace(held, devices=[bytes(16)])), MALFORMED),
+    "R-5.14 a compartment of no group": (compartment(lambda each: replace(each, group=12)), MALFORMED),
+    "R-5.14 accessibility 0": (compartment(lambda each: replace(each, accessibility=0)), MALFORMED),
+    "R-5.14 accessibility 8": (compartment(lambda each: replace(each, accessibility=8), True), MALFORMED),
+    "R-5.14 a device without this device only": (compartment(lambda each: replace(each, accessibility=3), True), MALFORMED),
+    "R-5.14 this device only without a device": (compartment(lambda each: replace(each, accessibility=4)), MALFORMED),
+    "R-5.14 accessibility 2 in group 0": (compartment(lambda each: replace(each, group=0, accessibility=2)), MALFORMED),
+    "R-5.14 a removed slot in the header": (lambda forge: removed(forge, forge.header.slots[0].id), MALFORMED),
+    "R-5.14 a removal without a revision": (keyring(lambda held: replace(held, removed={bytes(16): 0})), MALFORMED),
+    "R-6.8 a removal from the future": (keyring(lambda held: replace(held, removed={bytes(16): GREATEST})), MALFORMED),
+    "R-6.8 a setting from the future": (keyring(lambda held: replace(held, keep_revision=GREATEST)), MALFORMED),
+    "R-11.1 a setting of 51": (keyring(lambda held: replace(held, keep=51)), MALFORMED),
+    "R-11.1 17 hand-overs": (keyring(lambda held: replace(held, hand_overs=overs(17))), MALFORMED),
+    "R-11.1 1025 devices": (keyring(lambda held: replace(held, devices=[u32(n + 1) + bytes(12) for n in range(1025)])), MALFORMED),
+    # The history
+    "R-5.16 a floor of 0": (history(patch(0, u64(0))), MALFORMED),
+    "R-5.16 an ancestor as new as the commit": (lambda forge: forge.build({"history": patch(16, u64(forge.commit.generation))}), MALFORMED),
+    "R-5.16 another predecessor": (lambda forge: forge.build(core=lambda one: replace(one, chain_before=bytes(32))), MALFORMED),
+    "R-5.16 no history": (core(history=Reference()), MALFORMED),
+    "R-11.1 1365 ancestors": (history(patch(8, u32(1365))), MALFORMED),
+    "section 5.5 more new ancestors than there are": (history(patch(12, u32(1000))), MALFORMED),
+    # The commit
+    "R-5.18 the owner MAC": (altered("proof", flip(0)), FAILED),
+    "R-5.21 generation 0": (core(generation=0), MALFORMED),
+    "R-5.21 as new as its predecessor": (lambda forge: forge.build(core=lambda one: replace(one, before=one.generation)), MALFORMED),
+    "R-5.21 no predecessor": (core(before=0), MALFORMED),
+    "R-5.21 generation 1 with a predecessor": (core(generation=1, before=0), MALFORMED),
+    "R-5.21 a generation of 2^63": (core(generation=1 << 63), MALFORMED),
+    "R-5.22 another offset": (core(offset=512), MALFORMED),
+    "R-5.22 a start in the header": (core(start=4096), MALFORMED),
+    "R-5.22 a start that is no multiple of 512": (core(start=8192 + 64), MALFORMED),
+    "R-5.22 more items than bytes": (core(items=1 << 40), MALFORMED),
+    "R-5.22 no keyring": (core(keyring=Reference()), MALFORMED),
+    "R-5.22 a level of 16": (core(level=16), MALFORMED),
+    "R-5.22 a flag of 2": (core(flags=2), MALFORMED),
+    "R-5.24 another header": (core(header_hash=bytes(32)), FAILED),
+    "R-5.25 other items": (core(items=2), MALFORMED),
+    "R-5.25 other tombstones": (core(tombstones=0), MALFORMED),
+    "R-5.25 other versions": (core(earlier=1), MALFORMED),
+    "R-11.1 no clock": (core(clock=0), MALFORMED),
+    "R-11.1 a horizon of 2^63": (core(horizon=1 << 63), MALFORMED),
+    # Items
+    "R-6.1 a zero before another byte": (with_key(b"\x01\0\1\0\0\0\0\0\0\0"), MALFORMED),
+    "R-6.1 sync of 2": (with_key(ItemKey(1, (b"", b"")).encode()[:-1] + b"\2"), MALFORMED),
+    "R-6.1 a field of 4097 bytes": (with_key(ItemKey(1, (b"k" * 4097, b""), b"work").encode()), MALFORMED),
+    "R-6.1 a key of 8193 bytes": (with_key(ItemKey(1, (b"k" * 4096, b"l" * 4088), b"work").encode()), MALFORMED),
+    "R-6.2 17 fields": (with_key(ItemKey(6, (b"",) * 16, b"work").encode()), MALFORMED),
+    "R-6.2 a class of 6, whose record is another's": (with_key(ItemKey(6, (b"a",) * 15, b"work").encode()), MALFORMED),
+    "R-6.3 a sealed value in the page": (attributes(Attribute(b"a", 1, b"")), MALFORMED),
+    "R-6.3 257 bytes in the page": (attributes(Attribute(b"a", 0, bytes(257))), MALFORMED),
+    "R-6.3 256 bytes in the record": (record(5, lambda one: replace(one, attributes={b"a": (0x10, bytes(256))})), MALFORMED),
+    "R-6.3 4097 bytes in the record": (record(5, lambda one: replace(one, attributes={b"a": (0x11, bytes(4097))})), MALFORMED),
+    "R-6.3 4096 bytes in a record of its own": (
+        altered("record 1", lambda _: AttributeRecord(key("first"), 0x20, b"x/file", bytes(4096)).encode()),
+        MALFORMED,
+    ),
+    "R-6.4 attributes out of order": (attributes(Attribute(b"b", 0, b""), Attribute(b"a", 0, b"")), MALFORMED),
+    "R-6.4 an attribute twice": (attributes(Attribute(b"a", 0, b""), Attribute(b"a", 0, b"")), MALFORMED),
+    "section 6.2 a nameless attribute": (attributes(Attribute(b"", 0, b"")), MALFORMED),
+    "section 6.2 a reserved flag": (attributes(Attribute(b"a", 8, b"")), MALFORMED),
+    "section 6.2 two places": (attributes(Attribute(b"a", 0x30, b"")), MALFORMED),
+    "R-6.5 an attribute that the record has not": (attributes(Attribute(b"a", 0x10)), MALFORMED),
+    "R-6.5 other flags in the record": (
+        record(0, lambda one: replace(one, attributes={b"notes": (0x13, b"sealed"), b"x/long": (0x10, b"l" * 300)})),
+        MALFORMED,
+    ),
+    "R-6.5 another attribute's record": (
+        altered("record 1", lambda _: AttributeRecord(key("first"), 0x20, b"x/fine", bytes(6000)).encode()),
+        MALFORMED,
+    ),
+    "R-6.6 a compartment that does not exist": (place(lambda each: replace(each, compartment=5)), MALFORMED),
+    "R-6.6 another group's compartment": (lambda forge: move_compartment(forge, b"first"), MALFORMED),
+    "R-6.6 the owners' compartment": (lambda forge: move_compartment(forge, b""), MALFORMED),
+    "R-6.7 a device that is not in the list": (entry(lambda each: replace(each, device=2)), MALFORMED),
+    "R-6.7 a version's device": (lambda forge: forge.build(version=lambda each: replace(each, device=2)), MALFORMED),
+    "R-6.8 revision 0": (entry(lambda each: replace(each, revision=0)), MALFORMED),
+    "R-6.8 a revision from the future": (
+        lambda forge: entry(lambda each: replace(each, revision=forge.commit.clock + 1))(forge),
+        MALFORMED,
+    ),
+    "R-6.8 a record revision of 0": (place(lambda each: replace(each, revision=0)), MALFORMED),
+    "R-6.14 a tombstone with a short key": (with_key(b"\x7e" + bytes(15)), MALFORMED),
+    "R-6.14 a removal before the item": (tombstone(lambda value: value[:9] + value[:8] + value[17:]), MALFORMED),
+    "R-6.7 a tombstone's device": (tombstone(lambda value: value[:8] + b"\2" + value[9:]), MALFORMED),
+    "R-6.7 a tombstone's other device": (tombstone(lambda value: value[:-1] + b"\2"), MALFORMED),
+    "R-5.16 an ancestor without a clock": (history(patch(24, u64(0))), MALFORMED),
+    "R-6.14 a tombstone that goes on": (tombstone(lambda value: value + b"\0"), MALFORMED),
+    "R-6.14 an id that is both": (both, MALFORMED),
+    # The search
+    "R-7.1 a forged commit after the newest": (lambda forge: forge.build({"proof": flip(0)}), FAILED),
+    "section 7.1 no commit": (altered("file", lambda data: data[:-512] + bytes(512)), FAILED),
+}
+
+
+class Refusals(unittest.TestCase):
+    def test_what_is_built_from_its_own_parts_is_read(self) -> None:
+        for scoped in (None, [b"work"]):
+            forge = rich(scoped).forge()
+            self.assertEqual(verdict(forge.build()), "success")
+
+    def test_one_fault_is_refused_as_what_it_is(self) -> None:
+        for name, (build, expected) in CASES.items():
+            with self.subTest(name):
+                self.assertEqual(verdict(build(rich().forge())), expected)
+
+    def test_what_is_no_fault_is_read(self) -> None:
+        fine: dict[str, Build] = {
+            "an opaque kind": slots(same, opaque(3, 1)),
+            "an opaque kind with a payload of 16 bytes": slots(same, opaque(0x83, 0, payload=16, parameters=b"")),
+            "opaque factors": slots(same, opaque(1, 0x20, payload=48)),
+            "an expensive slot that is not tried": slots(same, stretched(1 << 31, 1 << 20, 1)),
+            "a longer step": record(5, lambda one: one, step=1024),
+            "extensions": slots(same, extensions=extension(b"a", b"x", 2) + extension(b"b"), extension_count=2),
+        }
+        for name, build in fine.items():
+            with self.subTest(name):
+                self.assertEqual(verdict(build(rich().forge())), "success")

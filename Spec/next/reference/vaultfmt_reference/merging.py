@@ -1,0 +1,332 @@
+"""Which items and values a merge keeps: R-8.5 to R-8.8. Nothing here writes."""
+
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from . import conflict
+from .codec import Limit
+from .conflict import Lost, Stamp
+from .drafts import Content
+from .items import ItemKey
+from .sides import Held, HeldItem, Side
+
+T = TypeVar("T")
+
+# Of a removal: its (revision, device), and those that the item had.
+Dead = tuple[Stamp, Stamp]
+# A removal that the merge makes itself.
+NEW: Stamp = (0, b"")
+
+
+@dataclass
+class Merged:
+    """An item of the result. `like` is the side's item whose records are used again where they fit."""
+
+    id: bytes
+    # None for an item of another device: its records are taken as they are.
+    content: Content | None
+    stamp: Stamp
+    like: HeldItem
+    created: int
+    modified: int
+    versions: dict[Stamp, Held] = field(default_factory=dict)
+
+    @property
+    def key(self) -> bytes:
+        return self.content.key if self.content else self.like.key
+
+
+@dataclass
+class Outcome:
+    items: dict[bytes, Merged] = field(default_factory=dict)
+    tombstones: dict[bytes, Dead] = field(default_factory=dict)
+    # Removed by a horizon only (R-8.7).
+    named: list[bytes] = field(default_factory=list)
+
+
+def merge_items(ours: Side, theirs: Side, base: Side | None, base_clock: int, keep: int) -> Outcome:
+    out = Outcome(tombstones=united_tombstones(ours, theirs))
+    for item in sorted(ours.items.keys() | theirs.items.keys()):
+        left, right = ours.items.get(item), theirs.items.get(item)
+        known = base.items.get(item) if base else None
+        if left and right:
+            out.items[item] = merge_item(left, right, known or common(left, right))
+            continue
+        held, absent = (left, theirs) if left else (right, ours)
+        assert held is not None
+        if not is_removed(held, absent, base, known, base_clock):
+            out.items[item] = whole(held)
+        elif item not in out.tombstones:
+            out.named.append(item)
+    for item in out.items:
+        out.tombstones.pop(item, None)
+    settle_keys(out)
+    for each in out.items.values():
+        stamps = sorted(each.versions)
+        for stamp in stamps[: len(stamps) - keep] if keep < len(stamps) else ():
+            del each.versions[stamp]
+    return out
+
+
+def united_tombstones(ours: Side, theirs: Side) -> dict[bytes, Dead]:
+    """Each pair (revision, device) is the greater of both (R-8.7)."""
+    out = dict(ours.tombstones)
+    for item, (removal, last) in theirs.tombstones.items():
+        there = out.get(item, (removal, last))
+        out[item] = max(removal, there[0]), max(last, there[1])
+    return out
+
+
+def is_removed(held: HeldItem, absent: Side, base: Side | None, known: HeldItem | None, base_clock: int) -> bool:
+    """R-8.7, of an item that one side lacks."""
+    if base is not None:
+        return known is not None and is_unchanged(held, known)
+    tombstone = absent.tombstones.get(held.id)
+    if held.stamp[0] > base_clock:
+        return False
+    return held.stamp <= tombstone[1] if tombstone else held.stamp[0] < absent.reader.commit.horizon
+
+
+def common(left: HeldItem, right: HeldItem) -> Held | None:
+    """The newest value that both hold, if the base's items are not known."""
+    mine, other = left.values, right.values
+    shared = [stamp for stamp in mine.keys() & other.keys() if is_unchanged(mine[stamp], other[stamp])]
+    return mine[max(shared)] if shared else None
+
+
+def is_unchanged(held: Held, base: Held) -> bool:
+    """One revision can have two values, so they count as well, where they can be read."""
+    mine, other = held.content, base.content
+    if held.stamp != base.stamp or mine is None or other is None:
+        return held.stamp == base.stamp
+    has_place = isinstance(held, HeldItem) and isinstance(base, HeldItem)
+    return has_same_values(held, base) and (not has_place or (mine.accessibility, mine.device) == (other.accessibility, other.device))
+
+
+def has_same_values(held: Held, other: Held) -> bool:
+    """Where both can be read; accessibility aside, which a version does not have."""
+    mine, its = held.content, other.content
+    if mine is None or its is None:
+        return held.stamp == other.stamp
+    return (plain(mine.key, held.id), mine.secret, mine.attributes) == (plain(its.key, held.id), its.secret, its.attributes)
+
+
+def rank(held: HeldItem) -> tuple[Stamp, bytes]:
+    """The greater (revision, device) wins; of equal ones, the one whose record's body is greater."""
+    return held.stamp, held.content.record if held.content else b""
+
+
+def whole(held: HeldItem) -> Merged:
+    content = replace(held.content, key=plain(held.key, held.id)) if held.content else None
+    return Merged(held.id, content, held.stamp, held, held.created, held.modified, dict(held.versions))
+
+
+# One item on both sides: R-8.5
+
+
+def merge_item(left: HeldItem, right: HeldItem, base: Held | None) -> Merged:
+    winner, loser = (left, right) if rank(left) >= rank(right) else (right, left)
+    if is_unchanged(loser, winner) or (base is not None and is_unchanged(loser, base)):
+        merged = whole(winner)
+    elif base is not None and is_unchanged(winner, base):
+        merged = whole(loser)
+    else:
+        merged = by_field(winner, loser, base)
+    merged.created = min(left.created, right.created)
+    unite_versions(merged, left, right)
+    return merged
+
+
+def by_field(winner: HeldItem, loser: HeldItem, base: Held | None) -> Merged:
+    """Without a base every field that differs counts as changed on both."""
+    merged = whole(winner)
+    if winner.content is None or loser.content is None:
+        # Another device's: nothing of it can be sealed again here, so that its record becomes a version as it is.
+        lose(merged, winner, loser)
+        return merged
+    first, second = (replace(each.content, key=plain(each.key, each.id)) for each in (winner, loser) if each.content)
+    there = base.content if base else None
+    lost: set[Lost] = set()
+    secret = chosen(first.secret, second.secret, there.secret if there else None, Lost(loser.stamp, conflict.SECRET, second.secret), lost)
+    key = chosen_key(first, second, there, loser, lost)
+    bound = (second.accessibility, second.device)
+    # A version does not say what the accessibility was: then both changed it.
+    old = (there.accessibility, there.device) if there and isinstance(base, HeldItem) else None
+    losing = Lost(loser.stamp, conflict.ACCESSIBILITY, bytes([bound[0]]) + bound[1])
+    kept = chosen((first.accessibility, first.device), bound, old, losing, lost)
+    assert secret is not None and kept is not None
+    attributes = {}
+    for name in sorted((first.attributes.keys() | second.attributes.keys()) - {conflict.NAME}):
+        mine, other = first.attributes.get(name), second.attributes.get(name)
+        gone = Lost(loser.stamp, conflict.ATTRIBUTE, other[1], name, other[0]) if other else None
+        taken = one_of(mine, other, there.attributes.get(name) if there else None, there is not None, gone, lost)
+        if taken is not None:
+            attributes[name] = taken
+    if any(each.kind == conflict.SECRET for each in lost) and loser.stamp != winner.stamp:
+        lose(merged, winner, loser)
+    settled = united(conflicts_of(first), conflicts_of(second), conflicts_of(there) if there else set()) | lost
+    if settled:
+        attributes[conflict.NAME] = conflict.FLAGS, conflict.encode(settled)
+    merged.content, merged.modified = Content(key, secret, attributes, *kept), max(winner.modified, loser.modified)
+    return merged
+
+
+def chosen(mine: T, other: T, old: T | None, losing: Lost, lost: set[Lost]) -> T:
+    """A field that every item has."""
+    taken = one_of(mine, other, old, old is not None, losing, lost)
+    assert taken is not None
+    return taken
+
+
+def one_of(mine: T | None, other: T | None, old: T | None, is_based: bool, losing: Lost | None, lost: set[Lost]) -> T | None:
+    """One field: that of the side that changed it, or the winner's."""
+    if mine == other or (is_based and other == old):
+        return mine
+    if is_based and mine == old:
+        return other
+    if losing is not None:
+        lost.add(losing)
+    return mine
+
+
+def chosen_key(first: Content, second: Content, there: Content | None, loser: HeldItem, lost: set[Lost]) -> bytes:
+    mine, other = ItemKey.decode(first.key), ItemKey.decode(second.key)
+    was = ItemKey.decode(plain(there.key, loser.id)) if there else None
+    if len({(each.number, len(each.fields)) for each in (mine, other, was) if each}) > 1:
+        # Fields of different classes do not compare: the key is one field.
+        return chosen(first.key, second.key, there.key if there else None, Lost(loser.stamp, conflict.KEY_FIELD, second.key, b"key"), lost)
+    fields, changed = conflict.key_fields(mine), conflict.key_fields(other)
+    old = conflict.key_fields(was) if was else {}
+    chosen_fields = {
+        name: chosen(value, changed[name], old.get(name), Lost(loser.stamp, conflict.KEY_FIELD, changed[name], name), lost)
+        for name, value in fields.items()
+    }
+    return conflict.from_fields(mine.number, chosen_fields, mine).encode()
+
+
+def lose(merged: Merged, winner: HeldItem, loser: HeldItem) -> None:
+    """The loser's value becomes a version."""
+    merged.versions[loser.stamp] = Held(
+        loser.id, loser.stamp, loser.modified, loser.place, loser.attributes, loser.content, loser.side, winner.modified
+    )
+
+
+def everything(held: Held) -> set[Lost]:
+    """All fields of an item that gives its place up."""
+    content = held.content
+    if content is None:
+        return set()
+    key = ItemKey.decode(content.key)
+    lost = {Lost(held.stamp, conflict.SECRET, content.secret)}
+    lost |= {Lost(held.stamp, conflict.KEY_FIELD, value, name) for name, value in conflict.key_fields(key).items()}
+    lost |= {
+        Lost(held.stamp, conflict.ATTRIBUTE, value, name, flags)
+        for name, (flags, value) in content.attributes.items()
+        if name != conflict.NAME
+    }
+    lost.add(Lost(held.stamp, conflict.ACCESSIBILITY, bytes([content.accessibility]) + content.device))
+    return lost | conflicts_of(content)
+
+
+# Conflicts
+
+
+def conflicts_of(content: Content) -> set[Lost]:
+    found = content.attributes.get(conflict.NAME)
+    return conflict.decode(found[1]) if found else set()
+
+
+def united(mine: set[Lost], other: set[Lost], base: set[Lost]) -> set[Lost]:
+    """What one side settled, which the base had, stays settled."""
+    return (mine & other) | ((mine ^ other) - base)
+
+
+# Versions: R-8.6
+
+
+def unite_versions(merged: Merged, left: HeldItem, right: HeldItem) -> None:
+    for each in (left, right):
+        for stamp, held in each.versions.items():
+            there = merged.versions.get(stamp)
+            merged.versions[stamp] = held if there is None else min(there, held, key=preference)
+    merged.versions.pop(merged.stamp, None)
+
+
+def preference(held: Held) -> tuple[bool, bool, int, bytes]:
+    """Of two copies of one version, the one that is kept: under group 0, without a device, with the smaller record revision."""
+    compartment = held.side.reader.keyring.compartments[held.place.compartment]
+    return compartment.group != 0, compartment.is_bound, held.place.revision, held.place.record.hash
+
+
+# Two items with one key: R-8.8
+
+
+def settle_keys(out: Outcome) -> None:
+    """The smaller id keeps the key."""
+    plain_keys = {each.key for each in out.items.values()}
+    taken: dict[bytes, Merged] = {}
+    for _, each in sorted(out.items.items()):
+        if each.key not in taken:
+            taken[each.key] = each
+            continue
+        other = conflict_key(each.key, each.id)
+        if other is not None and other not in plain_keys and other not in taken and each.content is not None:
+            each.content = replace(each.content, key=other)
+            taken[other] = each
+            continue
+        give_up(out, each, taken[each.key])
+
+
+def give_up(out: Outcome, each: Merged, first: Merged) -> None:
+    """Its value becomes a version of the first item, its values are kept in the first's `conflict`, its id gets a tombstone."""
+    del out.items[each.id]
+    out.tombstones[each.id] = (NEW, each.stamp)
+    if each.content is None or first.content is None:
+        return
+    gone = replace_content(each)
+    first.versions |= {stamp: held for stamp, held in (*each.versions.items(), (each.stamp, gone)) if stamp < first.stamp}
+    every = conflicts_of(first.content) | everything(gone)
+    attributes = first.content.attributes | {conflict.NAME: (conflict.FLAGS, conflict.encode(every))}
+    first.content = replace(first.content, attributes=attributes)
+
+
+def replace_content(each: Merged) -> Held:
+    like = each.like
+    return Held(each.id, each.stamp, each.modified, like.place, like.attributes, each.content, like.side, each.modified)
+
+
+POSITIONS = {1: 1, 2: 4, 3: 2, 5: 2, 4: 3}
+
+
+def suffix(item: bytes) -> bytes:
+    return b" (conflict " + item[:4].hex().encode() + b")"
+
+
+def plain(key: bytes, item: bytes) -> bytes:
+    """Without the addition that an earlier merge made."""
+    decoded = ItemKey.decode(key)
+    fields, position = list(decoded.fields), POSITIONS.get(decoded.number, 0)
+    value = fields[position] if position < len(fields) else b""
+    if not isinstance(value, bytes) or not value.endswith(suffix(item)):
+        return key
+    fields[position] = value.removesuffix(suffix(item))
+    return replace(decoded, fields=tuple(fields)).encode()
+
+
+def conflict_key(key: bytes, item: bytes) -> bytes | None:
+    """The other's key, if one of its fields can take the addition."""
+    decoded = ItemKey.decode(key)
+    fields, position = list(decoded.fields), POSITIONS.get(decoded.number, 0)
+    if position >= len(fields):
+        return None
+    value = fields[position]
+    assert isinstance(value, bytes)
+    is_text = decoded.number not in (3, 4, 5)
+    while True:
+        fields[position] = value + suffix(item)
+        encoded = replace(decoded, fields=tuple(fields)).encode()
+        if len(value + suffix(item)) <= Limit.FIELD and len(encoded) <= Limit.KEY:
+            return encoded
+        if not value:
+            return None
+        value = value.decode()[:-1].encode() if is_text else value[:-1]
