@@ -34,8 +34,8 @@ struct Create: ParsableCommand {
         let given = try vault.access.factors.sources
             .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput)
         PassphraseStrength.remark(on: given)
-        let factors = try attempt { () throws(VaultError) in try given.together() }
-        let kinds = try attempt { () throws(VaultError) in try given.combinations() }.first ?? []
+        let factors = try attemptToOpen { () throws(VaultError) in try given.together() }
+        let kinds = try attemptToOpen { () throws(VaultError) in try given.combinations() }.first ?? []
         var options = CreateOptions()
         options.cost = try cost.cost()
         options.allowWeak = cost.allowWeak

@@ -80,7 +80,7 @@ struct Rekey: ParsableCommand {
             if new.passphrase == nil && !removePassphrase { new.passphrase = stays.passphrase?.copy() }
             if new.keyFile == nil && !removeKeyFile { new.keyFile = stays.keyFile?.copy() }
         }
-        let kinds = try attempt { () throws(VaultError) in try new.combinations() }.first ?? []
+        let kinds = try attemptToOpen { () throws(VaultError) in try new.combinations() }.first ?? []
         try rewrap(opened, current, new)
         Terminal.note(
             "changed what opens \(TerminalText.quoted(opened.path)): \(SlotAdvice.words(kinds)); an older copy and what opened it open later states too, until 'vaultfmt rekey --rotate'"
@@ -113,7 +113,7 @@ struct Rekey: ParsableCommand {
     }
 
     private func rewrap(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws(CommandFailure) {
-        let factors = try attempt { () throws(VaultError) in try given.together() }
+        let factors = try attemptToOpen { () throws(VaultError) in try given.together() }
         let figures = try cost.isGiven || current.cost == nil ? cost.cost() : nil
         let progress = Progress("rewrapping")
         defer { progress.finish() }

@@ -63,9 +63,9 @@ struct Salvage: ParsableCommand {
         let progress = Progress("salvaging")
         defer { progress.finish() }
         var firstFailure: VaultError?
-        for kinds in try attempt({ () throws(VaultError) in try given.combinations() }) {
-            let factors = try attempt { () throws(VaultError) in try given.factors(kinds) }
-            let newFactors = try attempt { () throws(VaultError) in
+        for kinds in try attemptToOpen({ () throws(VaultError) in try given.combinations() }) {
+            let factors = try attemptToOpen { () throws(VaultError) in try given.factors(kinds) }
+            let newFactors = try attemptToOpen { () throws(VaultError) in
                 try self.newFactors.sources.isAnyGiven ? new.together() : given.factors(kinds)
             }
             var options = CreateOptions()

@@ -40,8 +40,8 @@ struct SlotAdd: ParsableCommand {
         try checkGroups(opened)
         let given = try newFactors.sources.creating("New passphrase for the slot", mayAsk: !vault.access.noInput)
         PassphraseStrength.remark(on: given)
-        let factors = try attempt { () throws(VaultError) in try given.together() }
-        let kinds = try attempt { () throws(VaultError) in try given.combinations() }.first ?? []
+        let factors = try attemptToOpen { () throws(VaultError) in try given.together() }
+        let kinds = try attemptToOpen { () throws(VaultError) in try given.combinations() }.first ?? []
         ControllingTerminal.endSeries()
         let figures = try cost.cost()
         let progress = Progress("adding a slot")

@@ -66,7 +66,7 @@ struct AccessOptions: ParsableArguments {
                 .noSuchFile, "there is no vault \(TerminalText.quoted(path)); check the path, or make a vault with 'vaultfmt create'")
         }
         let sources = factors.sources
-        var given = try attempt { () throws(VaultError) in try sources.read() }
+        var given = try attemptToOpen { () throws(VaultError) in try sources.read() }
         guard try sources.wantsPassphrase(path, beside: given) else {
             do throws(CommandFailure) { return try body(given) } catch { throw SlotAdvice.added(to: error, path) }
         }
@@ -101,7 +101,7 @@ struct AccessOptions: ParsableArguments {
         let machine = try ThisMachine.current()
         let progress = Progress("opening")
         defer { progress.finish() }
-        let vault = try attempt { () throws(VaultError) in
+        let vault = try attemptToOpen { () throws(VaultError) in
             try given.tryEach { (factors, _) throws(VaultError) in
                 let options = try self.options(machine, writable: writable, device: device)
                 switch anchors {

@@ -143,6 +143,15 @@ extension CommandFailure {
     }
 }
 
+/// Calls the library before a vault is open, where a factor can be wrong; its errors become failures of the command.
+func attemptToOpen<Result: ~Copyable>(_ call: () throws(VaultError) -> Result) throws(CommandFailure) -> Result {
+    do throws(VaultError) {
+        return try call()
+    } catch {
+        throw CommandFailure(error)
+    }
+}
+
 /// Calls the library with an opened vault; its errors become failures of the command.
 func attempt<Result: ~Copyable>(_ call: () throws(VaultError) -> Result) throws(CommandFailure) -> Result {
     do throws(VaultError) {

@@ -8,7 +8,7 @@ extension FactorSources {
         if given.rawKey != nil || given.passphrase != nil { return false }
         let slots = try attempt { () throws(VaultError) in try Vault.slots(at: path).map(\.factors) }
         // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
-        if let kind = try attempt({ () throws(VaultError) in try given.keyFileKind() }) {
+        if let kind = try attemptToOpen({ () throws(VaultError) in try given.keyFileKind() }) {
             return !slots.contains(kind) && slots.contains([kind, .passphrase])
         }
         guard !slots.contains(.passphrase) else { return true }
@@ -21,7 +21,7 @@ extension FactorSources {
     ///   - question: What is asked for.
     ///   - mayAsk: False with `--no-input`.
     func creating(_ question: String, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
-        var given = try attempt { () throws(VaultError) in try read() }
+        var given = try attemptToOpen { () throws(VaultError) in try read() }
         if given.rawKey == nil, given.passphrase == nil, given.keyFile == nil { given.passphrase = try askNew(question, mayAsk: mayAsk) }
         return given
     }

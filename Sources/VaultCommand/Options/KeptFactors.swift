@@ -38,7 +38,7 @@ struct KeptFactors: ParsableArguments {
         _ rotation: inout Rotation, passphrase: String? = nil, keyFile: String? = nil, rawKey: String? = nil
     ) throws(CommandFailure) -> Bool {
         let sources = FactorSources(passphraseFile: passphrase, keyFile: keyFile, rawKeyFile: rawKey, twin: .kept)
-        return try rotation.keeps(attempt { () throws(VaultError) in try sources.read() })
+        return try rotation.keeps(attemptToOpen { () throws(VaultError) in try sources.read() })
     }
 }
 
