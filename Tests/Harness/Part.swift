@@ -7,8 +7,8 @@ struct Part: Sendable {
 
     /// In the order in which they run. Each stands in a file of its own.
     static let all: [Part] = [
-        .crash, .faults, .disk, .kill, .power, .files, .mutation, .concurrency, .scopes, .hosts, .memory, .terminal, .descriptors,
-        .meetings, .sanitizers, .clients,
+        .crash, .faults, .disk, .kill, .power, .files, .mutation, .concurrency, .scopes, .machines, .hosts, .memory, .terminal,
+        .descriptors, .meetings, .sanitizers, .clients,
     ]
 }
 

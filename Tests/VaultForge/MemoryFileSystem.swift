@@ -145,6 +145,15 @@ private final class MemoryHandle: FileHandle {
         guard file.read(into: buffer, at: offset) else { throw VaultError(.structureInvalid, "the file ends within an object", at: offset) }
     }
 
+    func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int {
+        let size = UInt64(file.count)
+        // A file that was overwritten may end before what a program reads of it.
+        guard offset < size else { return 0 }
+        let count = Int(min(UInt64(buffer.count), size - offset))
+        try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+        return count
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
         try requireWritable()
         file.write(Array(bytes), at: offset)

@@ -60,11 +60,14 @@ struct Digest: Hashable {
 
 /// Ways in, of which each step of a workload may have another.
 enum Keys {
-    static func factors(_ number: Int) throws(VaultError) -> Factors {
+    static func factors(_ number: Int) throws(VaultError) -> Factors { try Factors(rawKey: Secret(bytes: bytes(number))) }
+
+    /// A raw key.
+    static func bytes(_ number: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0x2B, count: 32)
         bytes[0] = UInt8(truncatingIfNeeded: number)
         bytes[1] = UInt8(truncatingIfNeeded: number >> 8)
-        return try Factors(rawKey: Secret(bytes: bytes))
+        return bytes
     }
 }
 

@@ -1,0 +1,49 @@
+internal import Synchronization
+internal import VaultFmt
+internal import VaultForge
+internal import VaultLocal
+internal import VaultStore
+
+/// A machine with a state folder of its own, and the model of what it remembers.
+final class KnownMachine {
+    /// A program that goes on running.
+    struct Program {
+        let vault: Vault
+        var state: Int
+        let asOwner: Bool
+        let isWritable: Bool
+        /// The file that it has open, and the header that it read from it.
+        var file: FileIdentity?
+        var header: [UInt8]
+    }
+
+    let name: String
+    let machine: Machine
+    let isOwner: Bool
+    /// What its person opens the vault with.
+    var rawKey: Int
+    var memory = MachineMemory()
+    var program: Program?
+    private let warnings = Warnings()
+
+    init(_ name: String, isOwner: Bool, rawKey: Int, _ place: Store.Place) {
+        self.name = name
+        self.isOwner = isOwner
+        self.rawKey = rawKey
+        let places = Places(vault: "", generatedKeyFile: "", stateFolder: "/\(name)")
+        machine = Machine(places, place: place, notices: warnings.hear)
+    }
+
+    var warning: String? { warnings.first }
+
+    /// Everything that it remembers, as it says itself.
+    func remembered(_ vault: VaultID) throws -> [RememberedState?] {
+        [try machine.remembered(vault), try machine.remembered(vault, asOwner: false)]
+    }
+
+    private final class Warnings: Sendable {
+        private let texts = Mutex<[String]>([])
+        var first: String? { texts.withLock { $0.first } }
+        func hear(_ notice: Notice) { if notice.kind == .warning { texts.withLock { $0.append(notice.text) } } }
+    }
+}

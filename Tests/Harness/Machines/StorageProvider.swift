@@ -1,0 +1,247 @@
+internal import VaultBytes
+internal import VaultCrypto
+internal import VaultFmt
+internal import VaultForge
+internal import VaultLocal
+internal import VaultStore
+
+/// What a storage provider does who keeps every version of the file and every key that removed slots opened.
+extension MachinesSequence {
+    /// Something is planted, and the machines meet it.
+    func attack() throws {
+        if numbers.chance(5) { return try attackWithSplice() }
+        let number = try somethingToPlant()
+        guard !numbers.chance(4) else {
+            tell("the provider plants \(describe(number)) at the other path")
+            try put(model.versions[number].bytes, at: Self.conflictPath, inPlace: false)
+            for machine in machines { try meet(machine, number, Self.conflictPath) }
+            return
+        }
+        let isInPlace = numbers.chance(3)
+        tell("the provider puts \(describe(number))\(isInPlace ? " over the file" : " in its place")")
+        try replace(with: number, inPlace: isInPlace)
+        for machine in machines {
+            try useProgram(machine)
+            try meet(machine, current, Self.path)
+        }
+        guard current == number, !numbers.chance(4) else { return }
+        tell("the provider puts the owners' version back")
+        try replace(with: honest, inPlace: numbers.chance(3))
+    }
+
+    private func meet(_ machine: KnownMachine, _ number: Int, _ path: String) throws {
+        let asOwner = machine.isOwner && !numbers.chance(5)
+        guard try !look(machine, number, path, asOwner: asOwner, isWritable: asOwner && numbers.chance(2)) else {
+            return
+        }
+        // Some people accept everything.
+        if numbers.chance(25) { try accept(machine, number, path) }
+    }
+
+    private func somethingToPlant() throws -> Int {
+        let base = someVersion()
+        let version = model.versions[base]
+        let state = model.states[version.state]
+        let isHeld = held.vaultKeys.contains(state.vaultKey) && state.isOwners
+        switch numbers.below(8) {
+        case 0, 1:
+            guard isHeld else { break }
+            countAttack("commits of a former owner")
+            return try forgedCommits(on: version, isOwner: true)
+        case 2:
+            guard held.epochs.contains(version.epoch.bytes) else { break }
+            countAttack("commits of a scoped holder")
+            return try forgedCommits(on: version, isOwner: false)
+        case 3:
+            guard isHeld else { break }
+            countAttack("files without a past")
+            return try withoutPast(version)
+        case 4:
+            guard isHeld else { break }
+            countAttack("branches")
+            return try branch(of: version, rotates: false)
+        case 5:
+            guard state.isOwners else { break }
+            countAttack("strangers' vaults")
+            return try branch(of: version, rotates: true)
+        default: break
+        }
+        countAttack("older or present versions")
+        return base
+    }
+
+    /// Often one of the newest.
+    private func someVersion() -> Int {
+        let count = model.versions.count
+        return numbers.chance(2) ? max(0, count - 1 - numbers.below(4)) : numbers.below(count)
+    }
+
+    // MARK: forging
+
+    /// Commits under keys that he holds, with trees of older states or without an item; often as many as it takes to
+    /// overtake the machines.
+    private func forgedCommits(on version: MachineVersion, isOwner: Bool) throws -> Int {
+        let base = model.states[version.state]
+        var forger = CommitForger(version, base, vault: id.bytes, isOwner: isOwner, numbers: Numbers(numbers.next()))
+        let newest =
+            machines.compactMap { $0.memory.owner ?? $0.memory.scoped }.map { model.states[$0].generation }.max() ?? 0
+        let missing = newest >= base.generation ? Int(clamping: newest - base.generation) + 1 : 1
+        let count = missing <= 12 && numbers.chance(2) ? missing : 1 + numbers.below(3)
+        var (state, items, value) = (version.state, base.items, base.value)
+        for _ in 0..<count {
+            if try items == 3 && numbers.chance(2) && forger.appendWithoutLastItem() {
+                items -= 1
+            } else {
+                let older = someOlder(of: version) ?? version
+                forger.append(treeOf: older.commit)
+                (items, value) = (model.states[older.state].items, model.states[older.state].value)
+            }
+            state = model.add(
+                MachineState(
+                    generation: forger.commit.generation, parent: state, chain: forger.chain, vaultKey: base.vaultKey,
+                    value: value,
+                    items: items, isOwners: isOwner && base.isOwners))
+        }
+        return model.add(
+            MachineVersion(
+                bytes: forger.file, state: state, provable: version.provable, full: version.full,
+                scoped: version.scoped,
+                epoch: version.epoch, commit: forger.commit, header: version.header))
+    }
+
+    /// An earlier state of the same file, with the same keyring.
+    private func someOlder(of version: MachineVersion) -> MachineVersion? {
+        let all = model.versions.filter {
+            $0.header == version.header && $0.commit.keyring == version.commit.keyring
+                && $0.bytes.count < version.bytes.count
+                && version.bytes.starts(with: $0.bytes)
+        }
+        return all.randomElement(using: &numbers)
+    }
+
+    /// A file of one commit, far ahead, without a history: it proves nothing.
+    private func withoutPast(_ version: MachineVersion) throws -> Int {
+        let base = model.states[version.state]
+        guard let key = version.full.min(), let chain = Bytes32(numbers.bytes(32)) else {
+            throw Wrong("a version without slots")
+        }
+        var forge = try Forge(version.bytes, FactorKeys.forged(rawKey: Keys.bytes(key)))
+        for commit in forge.all(.commit).dropLast() { forge.remove(commit) }
+        let ahead = UInt64(100 + numbers.below(1000))
+        forge.onCommit(try forge.last(.commit)) { commit, _ in
+            commit.generation += ahead
+            commit.previousChain = chain
+            commit.history = nil
+            commit.wasSyncedFirst = true
+        }
+        let bytes = try forge.assemble()
+        let made = try Made(try side(bytes, key).vault)
+        let state = model.add(made.state(parent: nil, value: base.value, items: base.items))
+        return model.add(
+            made.version(
+                bytes, state: state, provable: Int64(made.commit.generation) - 1, full: version.full,
+                scoped: version.scoped))
+    }
+
+    /// Another branch of a state, made with our own programs; if it rotates, it is a stranger's vault under a key that
+    /// only he has, and still continues the owners' chain. The worst case: its slots take the owners' factors.
+    private func branch(of version: MachineVersion, rotates: Bool) throws -> Int {
+        guard let key = version.full.min() else { throw Wrong("a version without slots") }
+        let (files, vault) = try side(version.bytes, key)
+        var (last, full, value) = (-1, version.full, model.states[version.state].value)
+        var before = version
+        func record() throws {
+            let made = try Made(vault)
+            let bytes = Array((files.bytes(of: Self.path) ?? []).prefix(Int(made.commit.end)))
+            last = try add(made, bytes, from: before, value: value, full, version.scoped)
+            before = model.versions[last]
+        }
+        if rotates {
+            var rotation = try vault.rotation()
+            for key in version.full.union(version.scoped).sorted() { _ = try rotation.keep(try Keys.factors(key)) }
+            _ = try rotation.run()
+            try record()
+        }
+        for owner in owners where !full.contains(owner.rawKey) && !version.scoped.contains(owner.rawKey) {
+            _ = try vault.addSlot(try Keys.factors(owner.rawKey))
+            full.insert(owner.rawKey)
+            try record()
+        }
+        for _ in 0..<(rotates ? numbers.below(3) : 1 + numbers.below(4)) {
+            value = "a branch's \(model.states.count)"
+            try vault.set(try Model.key("a"), secret: Secret(bytes: Array(value.utf8)))
+            try record()
+        }
+        return last
+    }
+
+    /// A file on the provider's own machine, opened for changing.
+    private func side(_ bytes: [UInt8], _ key: Int) throws -> (files: MemoryFileSystem, vault: Vault) {
+        let files = MemoryFileSystem(Self.path, bytes, clock: 1_700_000_000_000)
+        let place = Store.Place(fileSystem: files, random: .fixed(Numbers(numbers.next())), cacheBytes: 1 << 18)
+        var options = OpenOptions()
+        options.writable = true
+        return (files, try Vault.open(Self.path, factors: try Keys.factors(key), options: options, place: place))
+    }
+
+    // MARK: splicing
+
+    /// Parts of versions put together: refused, or one of the known states is served, as the model would have it.
+    private func attackWithSplice() throws {
+        let (one, other) = (model.versions[someVersion()], model.versions[someVersion()])
+        let bytes: [UInt8]
+        countAttack("splices")
+        switch numbers.below(4) {
+        case 0, 1:
+            tell("the provider puts the header of state \(one.state) before the body of \(other.state)")
+            bytes = one.header + other.bytes.dropFirst(other.header.count)
+        case 2:
+            tell("the provider appends the end of state \(other.state) to \(one.state)")
+            bytes = one.bytes + other.bytes.dropFirst(one.bytes.count)
+        default:
+            let length = one.header.count + numbers.below(one.bytes.count - one.header.count)
+            tell("the provider cuts state \(one.state) at \(length)")
+            bytes = Array(one.bytes.prefix(numbers.chance(2) ? length : length / 64 * 64))
+        }
+        try put(bytes, at: Self.path, inPlace: numbers.chance(3))
+        for machine in machines { try meetSplice(machine, bytes) }
+        try replace(with: honest, inPlace: numbers.chance(3))
+    }
+
+    private func meetSplice(_ machine: KnownMachine, _ bytes: [UInt8]) throws {
+        let asOwner = machine.isOwner
+        let before = try machine.remembered(id)
+        var options = OpenOptions()
+        options.writable = asOwner && numbers.chance(2)
+        do {
+            let vault = try machine.machine.open(Self.path, factors: try Keys.factors(machine.rawKey), options: options)
+            guard let state = model.state(chain: vault.anchor.chain) else {
+                throw Wrong("\(machine.name) is served what nobody made")
+            }
+            guard isRight(state, machine, bytes) else {
+                throw Wrong("\(machine.name) accepts state \(state) from parts")
+            }
+            machine.memory[asOwner: asOwner] = state
+            try checkServed(vault, state, machine)
+            try checkRemembered(machine, asOwner: asOwner)
+            countAcceptance()
+        } catch let error as VaultError {
+            try checkUnchanged(machine, before)
+            countRefusal(error)
+        }
+        guard files.bytes(of: Self.path) == bytes else {
+            throw Wrong("\(machine.name) changed a file by looking at it")
+        }
+    }
+
+    /// Whether a machine may accept a state that a file begins with: as part of any version under the same header.
+    private func isRight(_ state: Int, _ machine: KnownMachine, _ bytes: [UInt8]) -> Bool {
+        guard !machine.isOwner || model.states[state].isOwners else { return false }
+        return model.versions.contains { version in
+            guard model.isAncestor(state, of: version.state), bytes.starts(with: version.header) else { return false }
+            var served = version
+            served.state = state
+            return model.refusal(machine.memory, served, asOwner: machine.isOwner) == nil
+        }
+    }
+}
