@@ -74,7 +74,7 @@ public struct Rotation: ~Copyable {
         guard let opened else { throw VaultError(.lastSlot, "a rotation keeps at least one full slot") }
         let copied = try deviceBound(core, rekeying.kept)
         // A crash right after the new file has its name must not leave this machine with a key that it does not know.
-        store.watch?.rekeying(store.vault, keys.fingerprint(vault: store.vault.bytes))
+        try store.watch?.rekeying(store.vault, keys.fingerprint(vault: store.vault.bytes))
         try Rebuild.run(
             Rebuild.Plan(
                 header: header, keys: keys, slotID: opened.id, wrappingKey: opened.wrappingKey.secret.copy(), keyring: rekeying.keyring,

@@ -27,7 +27,7 @@ package struct Memory: Sendable {
                 let recalled = try recall(VaultID(vault))
                 return { (watched) throws(VaultError) in try admit(watched, recalled) }
             },
-            rekeying: { vault, fingerprint in announce(VaultID(vault), Hex.encode(fingerprint)) },
+            rekeying: { (vault, fingerprint) throws(VaultError) in try announce(VaultID(vault), Hex.encode(fingerprint)) },
             committed: { watched in record(watched) })
     }
 
@@ -112,14 +112,18 @@ package struct Memory: Sendable {
         } catch { sayForgotten(error) }
     }
 
-    /// Before a rotation's file gets the vault's name: the key to come, which no other machine has made.
-    private func announce(_ vault: VaultID, _ fingerprint: String) {
+    /// Before a rotation's file gets the vault's name: the key to come, which no other machine has made. Where an entry cannot take it, this machine would refuse
+    /// what it has made itself, so the rotation must not happen.
+    private func announce(_ vault: VaultID, _ fingerprint: String) throws(VaultError) {
+        guard try state(of: vault, isOwner: true) != nil else { return }
         do throws(VaultError) {
             try files.locked(lock) { () throws(VaultError) in
                 guard let now = try state(of: vault, isOwner: true) else { return }
                 try write(RememberedState(anchor: now.anchor, fingerprint: now.fingerprint, next: fingerprint), isOwner: true)
             }
-        } catch { sayForgotten(error) }
+        } catch {
+            throw VaultError(.io, "nothing was rotated, since this machine could not remember the key to come: \(error.description)")
+        }
     }
 
     /// Remembers a state whatever was remembered. An owner's word ends what was seen with scoped slots, where that is of another branch.

@@ -11,14 +11,14 @@ package struct StateWatch: Sendable {
     /// Reads what is remembered of a vault. It is called before the file is looked at, so that no commit of another process can come between and make
     /// the file seem older than what is remembered.
     package let recall: @Sendable (Bytes16) throws(VaultError) -> Admission
-    /// A file under this new vault key is about to take the vault's place.
-    package let rekeying: @Sendable (_ vault: Bytes16, _ fingerprint: [UInt8]) -> Void
+    /// A file under this new vault key is about to take the vault's place; throws where that could not be remembered for good, and must not happen then.
+    package let rekeying: @Sendable (_ vault: Bytes16, _ fingerprint: [UInt8]) throws(VaultError) -> Void
     /// This handle has made a state durable.
     package let committed: @Sendable (WatchedState) -> Void
 
     package init(
         recall: @escaping @Sendable (Bytes16) throws(VaultError) -> Admission,
-        rekeying: @escaping @Sendable (_ vault: Bytes16, _ fingerprint: [UInt8]) -> Void,
+        rekeying: @escaping @Sendable (_ vault: Bytes16, _ fingerprint: [UInt8]) throws(VaultError) -> Void,
         committed: @escaping @Sendable (WatchedState) -> Void
     ) {
         self.recall = recall

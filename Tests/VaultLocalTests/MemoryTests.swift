@@ -283,6 +283,22 @@ struct MemoryTests {
         #expect(announced < replaced)
     }
 
+    @Test("M7: a rotation whose key to come cannot be remembered for good does not happen")
+    func unannounced() throws {
+        let files = RecordingFileSystem()
+        let machine = Machine(one.machine.places, place: Store.Place(fileSystem: files), notices: one.said.hear)
+        var options = OpenOptions()
+        options.writable = true
+        let vault = try machine.open(path, factors: Keys.raw(1), options: options)
+        let before = (try folder.read("a.vault"), vault.fingerprint)
+        files.failFolderSyncs(of: "\(vault.id).owner")
+        #expect(code { try vault.rotate(keeping: 1) } == .io)
+        #expect(try folder.read("a.vault") == before.0 && vault.fingerprint == before.1)
+        files.failFolderSyncs(of: nil)
+        try vault.rotate(keeping: 1)
+        #expect(try one.open().text == "0")
+    }
+
     @Test("what 0.1.0 remembered under the same key is taken over once; under another key it is left alone")
     func migration() throws {
         let vault = try plain()

@@ -8,11 +8,14 @@ final class RecordingFileSystem: FileSystem {
     private let real = RealFileSystem()
     private let record = Mutex<[String]>([])
     private let failing = Mutex<String?>(nil)
+    private let failingFolder = Mutex<String?>(nil)
 
     var calls: [String] { record.withLock { $0 } }
     func forget() { record.withLock { $0 = [] } }
     /// Makes syncs of files with this name fail.
     func failSyncs(of name: String?) { failing.withLock { $0 = name } }
+    /// Makes syncs of the folder fail that are asked for by a file of this name.
+    func failFolderSyncs(of name: String?) { failingFolder.withLock { $0 = name } }
 
     fileprivate func note(_ call: String, _ path: String) { record.withLock { $0.append("\(call) \(Self.name(path))") } }
 
@@ -45,6 +48,9 @@ final class RecordingFileSystem: FileSystem {
         try real.remove(path)
     }
     func syncDirectory(of path: String) throws(VaultError) {
+        guard failingFolder.withLock({ $0 }) != Self.name(path) else {
+            throw VaultError(.outcomeUnknown, "planned: the folder of \(path) cannot be synced")
+        }
         note("sync folder of", path)
         try real.syncDirectory(of: path)
     }

@@ -17,7 +17,7 @@ enum CrashTraces {
     static func sequence(
         _ run: PartRun, _ operations: [Operation], reopening: Bool, _ numbers: inout Numbers, _ budget: CrashBudget
     ) throws -> Int {
-        let workload = try Workload(Numbers(numbers.next()), items: 20, remembers: true)
+        let workload = try Workload(Numbers(numbers.next()), items: 20, remembers: reopening)
         let what = "\(operations)\(reopening ? ", each by a program of its own" : "")"
         var last = operations.count == 1 ? 0 : workload.disk.events.count
         do {
