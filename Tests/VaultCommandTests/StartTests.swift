@@ -27,7 +27,9 @@ import Testing
         let before = try sandbox.read("test.vault")
         for option in ["--passphrase-fd", "--new-passphrase-fd"] {
             for number in 3...9 {
-                let run = try sandbox.run("rekey", option, "\(number)", "--kdf", "testing")
+                // What the tests themselves have open is inherited.
+                let closed = (3...9).map { "\($0)<&-" }.joined(separator: " ")
+                let run = try sandbox.shell("'\(Child.binary)' rekey \(option) \(number) --kdf testing \(closed)")
                 #expect(run.status == 64 && run.error.contains("is not open for reading"), "\(run.error)")
             }
         }

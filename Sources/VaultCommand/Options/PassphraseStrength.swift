@@ -64,12 +64,25 @@ enum PassphraseStrength {
         "dragon", "master", "admin", "login", "secret", "changeme", "football", "baseball", "sunshine", "princess", "vaultfmt",
     ]
 
-    /// The length of a common word that starts here, in any case.
+    /// The length of a common word that starts here, in any case and with the usual digits and signs for letters.
     private static func commonWord(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int? {
         for word in common where start + word.utf8CodeUnitCount <= bytes.count {
-            let isThere = (0..<word.utf8CodeUnitCount).allSatisfy { bytes[start + $0] | 0x20 == word.utf8Start[$0] }
+            let isThere = (0..<word.utf8CodeUnitCount).allSatisfy { letter(bytes[start + $0]) == word.utf8Start[$0] }
             if isThere { return word.utf8CodeUnitCount }
         }
         return nil
+    }
+
+    /// The lower-case letter that a byte is, or is often written for.
+    private static func letter(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "0"): UInt8(ascii: "o")
+        case UInt8(ascii: "1"), UInt8(ascii: "!"): UInt8(ascii: "i")
+        case UInt8(ascii: "3"): UInt8(ascii: "e")
+        case UInt8(ascii: "4"), UInt8(ascii: "@"): UInt8(ascii: "a")
+        case UInt8(ascii: "5"), UInt8(ascii: "$"): UInt8(ascii: "s")
+        case UInt8(ascii: "7"): UInt8(ascii: "t")
+        default: byte | 0x20
+        }
     }
 }
