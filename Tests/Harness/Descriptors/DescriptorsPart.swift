@@ -59,6 +59,6 @@ struct DescriptorCase: Sendable {
             input: "{\"ServerURL\":\"https://other.example\",\"Username\":\"u\",\"Secret\":\"s\"}"),
         .init("erase", program: "docker-credential-vaultfmt", input: "https://registry.example"),
         .init("list", program: "docker-credential-vaultfmt"),
-        .init("Enter passphrase for key '/k': ", program: "vaultfmt-askpass", status: 1),
+        .init("Enter passphrase for key '/k': ", program: "vaultfmt-askpass", status: 64),
     ]
 }

@@ -52,8 +52,8 @@ struct EditTests {
 
             """.utf8)
         chmod(sandbox.path("editor.sh"), 0o700)
-        let run = try sandbox.ok("edit", "svc")
-        #expect(run.error.contains("which an interrupted 'vaultfmt edit' had left"))
+        // Another test's edit may have been faster, and have said so.
+        try sandbox.ok("edit", "svc")
         #expect(!FileManager.default.fileExists(atPath: URL(fileURLWithPath: left).deletingLastPathComponent().path))
         #expect(try sandbox.read("own") == Array("there\n".utf8))
         #expect(!String(decoding: try sandbox.read("inner"), as: UTF8.self).contains("interrupted"))
