@@ -96,11 +96,19 @@ size_t count(vaultfmt_vault *vault, const vaultfmt_query *query) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+    /* Children that fork leaves hold what their parent had open, which looks like leaks: the tests of hosts can be run apart. */
+    int others = argc < 3 || strcmp(argv[2], "others") == 0;
+    int hosts = argc < 3 || strcmp(argv[2], "hosts") == 0;
+    if (argc < 2 || argc > 3 || !(others || hosts)) {
+        fprintf(stderr, "usage: %s FOLDER [hosts | others]\n", argv[0]);
         return 2;
     }
     folder = argv[1];
+    if (hosts) test_hosts();
+    if (!others) {
+        printf("%d checks, %d failures\n", checks, failures);
+        return failures == 0 ? 0 : 1;
+    }
     test_library();
     test_opening();
     test_items();
@@ -111,7 +119,6 @@ int main(int argc, char **argv) {
     test_slots();
     test_locking();
     test_maintenance();
-    test_hosts();
     test_machines();
     printf("%d checks, %d failures\n", checks, failures);
     return failures == 0 ? 0 : 1;
