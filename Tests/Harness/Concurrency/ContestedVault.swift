@@ -95,7 +95,7 @@ struct ContestedVault {
             }
             do throws(VaultError) {
                 return try vault.changeFactors(of: slot.id, to: try factors(new), cost: .testing, allowWeak: true)
-            } catch { guard error.code == .noSuchSlot else { throw error } }
+            } catch { guard error.code == .noSuchSlot || error.code == .busy else { throw error } }
         }
     }
 

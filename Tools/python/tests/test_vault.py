@@ -244,7 +244,9 @@ def test_m1_m4_a_rotation_is_not_undone_on_another_machine(tmp_path: Path, path:
         assert vault["s"] == b"1"
 
 
-def test_what_is_said_goes_to_the_logger(path: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_said_goes_to_the_logger(
+    path: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     vaultfmt.create(path, raw_key=RAW_KEY).close()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
     with caplog.at_level("INFO", logger="vaultfmt"):

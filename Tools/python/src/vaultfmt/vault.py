@@ -86,8 +86,9 @@ def open(
 ) -> Vault:
     """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack or Forked unless it came from that state.
 
-    It is compared with what this machine remembers of it (`vaultfmt anchor`), before anything is shown and at each refresh and change: RolledBack, Forked,
-    AncestryUnprovable and ForeignOwner until it is accepted (`local.accept`). With `memory` false nothing is compared or remembered.
+    It is compared with what this machine remembers of it (`vaultfmt anchor`), before anything is shown and at each refresh and change:
+    RolledBack, Forked, AncestryUnprovable and ForeignOwner until it is accepted (`local.accept`).
+    With `memory` false nothing is compared or remembered.
     """
     with Arguments() as arguments:
         options = _open_options(arguments, writable, limits, device, anchor, wait)
@@ -419,8 +420,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
     ) -> str:
         """Adds a slot, with `groups` a scoped one that opens these access groups only, and returns its id.
 
-        A scoped slot reads the vault as it is from now on, and the file is rewritten for it. A group that the vault does not have is made. Factors that
-        open a slot already are an `InvalidArgument`.
+        A scoped slot reads the vault as it is from now on, and the file is rewritten for it. A group that the vault does not have
+        is made. Factors that open a slot already are an `InvalidArgument`.
         """
         with Arguments() as arguments:
             options = _slot_options(arguments, cost or KDFCost())
