@@ -736,31 +736,6 @@ def test_c9_a_fork_within_the_keyring_backend_leaves_no_child_hanging(home: Path
     assert codes == [0] * 21
 
 
-def test_c9_a_user_without_a_home_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    import pwd
-
-    from keyring.errors import NoKeyringError
-
-    from vaultfmt import local
-    from vaultfmt.keyring import VaultKeyring
-
-    for name in list(os.environ):
-        if name.startswith(("VAULTFMT_", "KEYRING_", "XDG_")):
-            monkeypatch.delenv(name)
-    monkeypatch.delenv("HOME")
-
-    def nobody(_: int) -> None:
-        raise KeyError("getpwuid(): uid not found")
-
-    monkeypatch.setattr(pwd, "getpwuid", nobody)
-    with pytest.raises(vaultfmt.NoSuchFile, match="home"):
-        local.default_path()
-    with pytest.raises(RuntimeError, match="home"):
-        VaultKeyring.priority  # noqa: B018
-    with pytest.raises(NoKeyringError, match="home"):
-        VaultKeyring().get_password("service", "ann")
-
-
 def test_a_thread_needs_a_stack_of_256_kib(path: Path) -> None:
     vaultfmt.create(path, passphrase="x", cost=CHEAP).close()
     old = threading.stack_size(256 << 10)

@@ -187,7 +187,7 @@ def test_anchors(path: Path, tmp_path: Path) -> None:
         assert vault.id == old.split(":")[0] and len(vault.fingerprint) == 32
     with pytest.raises(vaultfmt.RolledBack):
         vaultfmt.open(tmp_path / "old", raw_key=RAW_KEY, anchor=new)
-    with vaultfmt.open(tmp_path / "old", raw_key=RAW_KEY, anchor=old, writable=True) as vault:
+    with vaultfmt.open(tmp_path / "old", raw_key=RAW_KEY, anchor=old, writable=True, memory=False) as vault:
         assert vault.verdict(new) == Verdict.OLDER
         vault["s"] = b"2"
         assert vault.verdict(new) == Verdict.FORKED
