@@ -736,6 +736,28 @@ def test_c9_a_fork_within_the_keyring_backend_leaves_no_child_hanging(home: Path
     assert codes == [0] * 21
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user whom the system does not know")
+def test_c9_a_user_without_a_home_is_told_so() -> None:
+    # The C library asks the system, not Python's module: a real process with an id that has no entry.
+    from vaultfmt import local
+
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            for name in list(os.environ):
+                if name == "HOME" or name.startswith(("VAULTFMT_", "XDG_")):
+                    del os.environ[name]
+            os.setuid(54321)
+            try:
+                local.default_path()
+            except vaultfmt.NoSuchFile as error:
+                code = 0 if "home" in str(error).lower() else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_a_thread_needs_a_stack_of_256_kib(path: Path) -> None:
     vaultfmt.create(path, passphrase="x", cost=CHEAP).close()
     old = threading.stack_size(256 << 10)
