@@ -48,7 +48,8 @@ let package = Package(
         .target(name: "CVaultShim", cSettings: strictC),
 
         .target(name: "VaultBytes", swiftSettings: settings),
-        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "CUtf8proc", "CVaultShim"], swiftSettings: settings),
+        .target(
+            name: "VaultCrypto", dependencies: ["VaultBytes", "CSodium", "CArgon2", "CUtf8proc", "CVaultShim"], swiftSettings: settings),
         .target(name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim"], swiftSettings: settings),
         .target(name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore"], swiftSettings: settings),
         // What a machine does about vaults: its places, factors, device, memory of states, unlocked vaults.

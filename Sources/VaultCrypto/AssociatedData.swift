@@ -1,12 +1,14 @@
+package import VaultBytes
+
 /// What a sealed thing is bound to: label, vault id and identity, put together without allocating (section 4).
 package struct AssociatedData: Sendable {
     private var storage = InlineArray<128, UInt8>(repeating: 0)
     private var count = 0
 
-    package init(_ label: StaticString, vault: (UInt64, UInt64)) {
+    package init(_ label: StaticString, vault: Bytes16) {
         append(UInt8(label.utf8CodeUnitCount))
         append(UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
-        append(id: vault)
+        append(vault)
     }
 
     package mutating func append(_ byte: UInt8) {
@@ -14,14 +16,11 @@ package struct AssociatedData: Sendable {
         count += 1
     }
 
-    package mutating func append(_ value: UInt32) { append(number: value.littleEndian) }
-
     package mutating func append(_ value: UInt64) { append(number: value.littleEndian) }
 
-    /// Sixteen bytes as they lie in memory.
-    package mutating func append(id: (UInt64, UInt64)) {
-        append(number: id.0)
-        append(number: id.1)
+    package mutating func append(_ id: Bytes16) {
+        append(number: id.words.0)
+        append(number: id.words.1)
     }
 
     @inline(__always)

@@ -1,9 +1,8 @@
 internal import CSodium
+package import VaultBytes
 
 /// BLAKE2b with a 32-byte output, piece by piece, with or without a key. Its state is wiped.
 package struct Blake2b: ~Copyable {
-    package typealias Output = (UInt64, UInt64, UInt64, UInt64)
-
     /// The C type is opaque to Swift: memory of its size and alignment.
     private let memory: UnsafeMutableRawPointer
     private static let size = crypto_generichash_blake2b_statebytes()
@@ -46,13 +45,17 @@ package struct Blake2b: ~Copyable {
         withUnsafeBytes(of: value.littleEndian) { update($0) }
     }
 
-    package mutating func update(_ value: Output) {
-        withUnsafeBytes(of: value) { update($0) }
+    package mutating func update(_ value: Bytes16) {
+        withUnsafeBytes(of: value.words) { update($0) }
     }
 
-    package mutating func finish() -> Output {
-        var out: Output = (0, 0, 0, 0)
-        withUnsafeMutableBytes(of: &out) { buffer in
+    package mutating func update(_ value: Bytes32) {
+        withUnsafeBytes(of: value.words) { update($0) }
+    }
+
+    package mutating func finish() -> Bytes32 {
+        var out = Bytes32.zero
+        withUnsafeMutableBytes(of: &out.words) { buffer in
             _ = crypto_generichash_blake2b_final(state, buffer.u8, 32)
         }
         return out
@@ -66,10 +69,10 @@ package struct Blake2b: ~Copyable {
         return out
     }
 
-    /// The hash of one piece.
-    package static func hash(_ bytes: UnsafeRawBufferPointer) -> Output {
-        var out: Output = (0, 0, 0, 0)
-        withUnsafeMutableBytes(of: &out) { buffer in
+    /// `H(bytes)`, of one piece.
+    package static func hash(_ bytes: UnsafeRawBufferPointer) -> Bytes32 {
+        var out = Bytes32.zero
+        withUnsafeMutableBytes(of: &out.words) { buffer in
             _ = crypto_generichash_blake2b(
                 buffer.u8, 32, bytes.u8,
                 UInt64(bytes.count), nil, 0)
@@ -88,23 +91,27 @@ extension Secret {
     }
 
     /// `derive(self, label, x)` as a MAC; compared in constant time.
-    package borrowing func mac(_ label: StaticString, _ x: UnsafeRawBufferPointer, prefix: [UInt8] = []) -> Blake2b.Output {
-        let size = 1 + label.utf8CodeUnitCount + prefix.count + x.count
+    package borrowing func mac(_ label: StaticString, _ x: UnsafeRawBufferPointer) -> Bytes32 {
+        let size = 1 + label.utf8CodeUnitCount + x.count
         // In one piece: a state that is kept costs as much as the hash of a small message.
         return withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { message in
             message[0] = UInt8(label.utf8CodeUnitCount)
-            var end = message.put(UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount), at: 1)
-            end = prefix.withUnsafeBytes { message.put($0, at: end) }
+            let end = message.put(UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount), at: 1)
             _ = message.put(x, at: end)
             return hash(UnsafeRawBufferPointer(message))
         }
     }
 
+    /// `derive(self, label, x)` as a MAC of 32 bytes.
+    package borrowing func mac(_ label: StaticString, _ x: Bytes32) -> Bytes32 {
+        Swift.withUnsafeBytes(of: x.words) { mac(label, $0) }
+    }
+
     /// The keyed hash of one piece.
-    private borrowing func hash(_ message: UnsafeRawBufferPointer) -> Blake2b.Output {
-        var out: Blake2b.Output = (0, 0, 0, 0)
+    private borrowing func hash(_ message: UnsafeRawBufferPointer) -> Bytes32 {
+        var out = Bytes32.zero
         withUnsafeBytes { key in
-            Swift.withUnsafeMutableBytes(of: &out) { buffer in
+            Swift.withUnsafeMutableBytes(of: &out.words) { buffer in
                 _ = crypto_generichash_blake2b(buffer.u8, 32, message.u8, UInt64(message.count), key.u8, key.count)
             }
         }

@@ -1,10 +1,12 @@
+internal import VaultBytes
+
 /// The text form of a generated key file (section 3.1): marker, 64 hexadecimal digits, `-`, 8 check digits, newline.
 package enum KeyFileFormat {
     private static let marker = Array("VAULTFMT-KEY-".utf8)
     private static let version = Array("VAULTFMT-KEY-1-".utf8)
     package static let size = 89
 
-    /// Whether content claims to be a generated key file; it must then be one.
+    /// Whether content claims to be a generated key file; it must then be of this form.
     package static func isGenerated(_ content: borrowing Secret) -> Bool {
         content.withUnsafeBytes { $0.count >= marker.count && $0[..<marker.count].elementsEqual(marker) }
     }
@@ -50,10 +52,10 @@ package enum KeyFileFormat {
 
     private static func checkDigits(_ key: borrowing Secret) -> [UInt8] {
         var hash = Blake2b()
-        hash.update("vaultfmt-1 key file check")
+        hash.update(Label.keyFileCheck)
         key.withUnsafeBytes { hash.update($0) }
         let output = hash.finish()
-        return withUnsafeBytes(of: output) { bytes in bytes[..<4].flatMap { [digit($0 >> 4), digit($0 & 15)] } }
+        return withUnsafeBytes(of: output.words) { bytes in bytes[..<4].flatMap { [digit($0 >> 4), digit($0 & 15)] } }
     }
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }

@@ -1,37 +1,46 @@
-/// The keys that who opened a slot holds (section 3.3): all of them with a full slot, the first three with a scoped one.
+package import VaultBytes
+
+/// The keys that a slot leads to (section 3.4): all of them for an owner, the index key for the holder of a scoped slot.
 package struct VaultKeys: ~Copyable, Sendable {
     package let index: Secret
-    package let locator: Secret
-    package let reader: Secret
     package let owner: OwnerKeys?
+    /// What a scoped slot's payload states as the owners' public key; nil for an owner, who derives it.
+    private let statedPublicKey: Bytes32?
 
-    /// For who holds the vault key.
-    package init(vaultKey: consuming Secret, epoch: [UInt8]) {
-        index = vaultKey.derive("vaultfmt-1 index", epoch)
-        locator = index.derive("vaultfmt-1 locator")
-        reader = vaultKey.derive("vaultfmt-1 reader", epoch)
-        owner = OwnerKeys(vaultKey: vaultKey, epoch: epoch)
+    /// For a holder of the vault key.
+    package init(vaultKey: consuming Secret, epoch: Bytes32) {
+        index = vaultKey.derive(Label.index, epoch.bytes)
+        owner = OwnerKeys(vaultKey: vaultKey)
+        statedPublicKey = nil
     }
 
-    /// For who holds a scoped slot's payload.
-    package init(index: consuming Secret, reader: consuming Secret) {
+    /// For a holder of a scoped slot's payload.
+    package init(index: consuming Secret, ownersPublicKey: Bytes32) {
         self.index = index
-        locator = self.index.derive("vaultfmt-1 locator")
-        self.reader = reader
         owner = nil
+        statedPublicKey = ownersPublicKey
     }
 
-    /// The same without what a locked vault must not hold.
-    package borrowing func withoutOwner() -> VaultKeys { VaultKeys(index: index.copy(), reader: reader.copy()) }
+    /// The same keys without those that a locked vault must not hold.
+    package borrowing func withoutOwner() -> VaultKeys { VaultKeys(index: index.copy(), ownersPublicKey: ownersPublicKey()) }
 
-    /// Tells keys apart, and tells nothing else about them.
-    package borrowing func fingerprint(vault: [UInt8]) -> [UInt8] {
-        let output =
+    /// The key that signs the owners' commits. Deriving it takes an owner about 28 µs.
+    package borrowing func ownersPublicKey() -> Bytes32 {
+        switch owner {
+        case .some(let owner): owner.signing().publicKey
+        case .none: statedPublicKey ?? .zero
+        }
+    }
+
+    /// Sixteen bytes that tell keys apart, and reveal nothing else about them.
+    package borrowing func fingerprint(vault: Bytes16) -> [UInt8] {
+        let output = withUnsafeBytes(of: vault.words) { vault in
             switch owner {
-            case .some(let owner): vault.withUnsafeBytes { owner.vault.mac("vaultfmt-1 fingerprint", $0) }
-            case .none: vault.withUnsafeBytes { index.mac("vaultfmt-1 fingerprint", $0) }
+            case .some(let owner): owner.vault.mac("vaultfmt-1 fingerprint", vault)
+            case .none: index.mac("vaultfmt-1 fingerprint", vault)
             }
-        return withUnsafeBytes(of: output) { Array($0[..<16]) }
+        }
+        return Array(output.bytes[..<16])
     }
 
     package var isOwner: Bool {
@@ -44,24 +53,34 @@ package struct VaultKeys: ~Copyable, Sendable {
     }
 }
 
-/// What only a full slot gives.
+/// What only a full slot leads to.
 package struct OwnerKeys: ~Copyable, Sendable {
     package let vault: Secret
+    /// For the owner MAC of commits.
     package let mac: Secret
     package let slotOwner: Secret
+    /// Wraps group keys.
     package let keyring: Secret
+    /// The key of group 0, which wraps the compartments of earlier values.
+    package let earlier: Secret
+    package let locator: Secret
 
-    package init(vaultKey: consuming Secret, epoch: [UInt8]) {
-        mac = vaultKey.derive("vaultfmt-1 owner", epoch)
-        slotOwner = vaultKey.derive("vaultfmt-1 slot owner")
-        keyring = vaultKey.derive("vaultfmt-1 keyring")
+    package init(vaultKey: consuming Secret) {
+        mac = vaultKey.derive(Label.owner)
+        slotOwner = vaultKey.derive(Label.slotOwner)
+        keyring = vaultKey.derive(Label.keyringKey)
+        earlier = vaultKey.derive(Label.earlier)
+        locator = vaultKey.derive(Label.locator)
         vault = vaultKey
     }
+
+    /// The key pair that signs commits and hand-overs.
+    package borrowing func signing() -> SigningKey { SigningKey(seed: vault.derive(Label.signing)) }
 }
 
-/// The secret of one device, which is kept outside of vaults.
+/// The key of one device, which opens what belongs to that device only (section 3.6).
 package enum DeviceKey {
-    package static func derive(_ secret: borrowing Secret, vault: [UInt8]) -> Secret {
-        secret.derive("vaultfmt-1 device", vault)
+    package static func derive(_ secret: borrowing Secret, vault: Bytes16) -> Secret {
+        secret.derive(Label.device, vault.bytes)
     }
 }

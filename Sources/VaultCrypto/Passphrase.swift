@@ -1,11 +1,10 @@
 internal import CUtf8proc
+internal import VaultBytes
 
-/// Normalises passphrases to NFC without leaving a copy behind (section 3.1, R-3.8).
+/// Normalises passphrases to NFC without leaving a copy behind (section 3.1, R-3.18).
 package enum Passphrase {
-    package static let mostBytes = 65_536
-
     package static func normalised(_ text: borrowing Secret) throws(CryptoError) -> Secret {
-        guard (1...mostBytes).contains(text.count) else { throw .passphraseLength }
+        guard (1...Format.Limit.passphrase).contains(text.count) else { throw .passphraseLength }
         if text.withUnsafeBytes({ bytes in bytes.allSatisfy { $0 < 0x80 } }) { return text.copy() }
         guard text.withUnsafeBytes({ isUTF8($0) }) else { throw .passphraseNotUTF8 }
         let points = try decomposed(text)

@@ -1,50 +1,53 @@
+package import VaultBytes
+
 /// Whole frames of one vault: which key, which associated data (section 4).
 package struct Sealing: Sendable {
-    /// The vault id, as it lies in memory.
-    package let vault: (UInt64, UInt64)
+    package let vault: Bytes16
     package let random: Randomness
     /// What all records' associated data starts with.
     private let recordData: AssociatedData
 
-    package init(vault: (UInt64, UInt64), random: Randomness) {
+    package init(vault: Bytes16, random: Randomness) {
         self.vault = vault
         self.random = random
-        recordData = AssociatedData("vaultfmt-1 record", vault: vault)
+        recordData = AssociatedData(Label.record, vault: vault)
     }
 
     /// Objects that are bound to their own offset.
     package enum Placed: Sendable {
         case page
+        case versions
         case keyring
         case history
         case commit
 
         var label: StaticString {
             switch self {
-            case .page: "vaultfmt-1 page"
-            case .keyring: "vaultfmt-1 keyring"
-            case .history: "vaultfmt-1 history"
-            case .commit: "vaultfmt-1 commit"
+            case .page: Label.page
+            case .versions: Label.versions
+            case .keyring: Label.keyring
+            case .history: Label.history
+            case .commit: Label.commit
             }
         }
     }
 
     /// What a record is bound to.
     package struct RecordIdentity: Sendable {
-        package let item: (UInt64, UInt64)
+        package let item: Bytes16
         package let revision: UInt64
-        package let compartment: UInt32
+        package let compartment: UInt64
 
-        package init(item: (UInt64, UInt64), revision: UInt64, compartment: UInt32) {
+        package init(item: Bytes16, revision: UInt64, compartment: UInt64) {
             self.item = item
             self.revision = revision
             self.compartment = compartment
         }
     }
 
-    private static let headSize = 8
-    private static let bodyStart = 32
-    private static let locatorSize = 28
+    private static let headSize = Format.frameHeadSize
+    private static let bodyStart = Format.bodyStart
+    private static let locatorSize = Format.locatorSize
 
     // MARK: objects bound to their offset
 
@@ -87,7 +90,8 @@ package struct Sealing: Sendable {
     /// Where a record's sealed body starts in its frame.
     package static var recordBodyStart: Int { bodyStart + locatorSize }
 
-    /// Fills a record's frame (head ‖ nonce ‖ locator ‖ sealed body) for a body of 76 bytes less, which may stand in the frame where its sealed form will.
+    /// Fills a record's frame (head ‖ nonce ‖ locator ‖ sealed body) for a body of 80 bytes less, which may already
+    /// be in the frame where its sealed form will be.
     package func sealRecord(
         _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, key: borrowing Secret, locatorKey: borrowing Secret,
         into frame: UnsafeMutableRawBufferPointer
@@ -103,7 +107,7 @@ package struct Sealing: Sendable {
         }
     }
 
-    /// Opens a record's frame into `out`, which has 76 bytes less.
+    /// Opens a record's frame into `out`, which has 80 bytes less.
     package func openRecord(
         _ frame: UnsafeRawBufferPointer, _ identity: RecordIdentity, key: borrowing Secret, into out: UnsafeMutableRawBufferPointer
     ) throws(CryptoError) {
@@ -117,17 +121,18 @@ package struct Sealing: Sendable {
 
     /// What a record's locator claims. Unproven until the record opens under it; for recovery and verification only.
     package func claimedIdentity(_ frame: UnsafeRawBufferPointer, locatorKey: borrowing Secret) -> RecordIdentity {
-        var plain: (UInt64, UInt64, UInt64, UInt32) = (0, 0, 0, 0)
+        var plain: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &plain) { out in
             guard let start = frame.baseAddress, let out = out.baseAddress else { return }
             out.copyMemory(from: start + Self.bodyStart, byteCount: Self.locatorSize)
             Self.mask(out, nonce: start + Self.headSize, key: locatorKey)
         }
         return RecordIdentity(
-            item: (plain.0, plain.1), revision: UInt64(littleEndian: plain.2), compartment: UInt32(littleEndian: plain.3))
+            item: Bytes16(high: plain.0.bigEndian, low: plain.1.bigEndian), revision: UInt64(littleEndian: plain.3),
+            compartment: UInt64(littleEndian: plain.2))
     }
 
-    /// Puts a record's locator under another key; the seal is not concerned.
+    /// Masks a record's locator under another key; the seal does not cover it.
     package func relocate(_ frame: UnsafeMutableRawBufferPointer, from old: borrowing Secret, to new: borrowing Secret) {
         let identity = claimedIdentity(UnsafeRawBufferPointer(frame), locatorKey: old)
         guard let start = frame.baseAddress else { return }
@@ -135,7 +140,9 @@ package struct Sealing: Sendable {
     }
 
     private func writeLocator(_ identity: RecordIdentity, at out: UnsafeMutableRawPointer, nonce: UnsafeRawPointer, key: borrowing Secret) {
-        var locator = (identity.item.0, identity.item.1, identity.revision.littleEndian, identity.compartment.littleEndian)
+        var locator = (
+            identity.item.words.0, identity.item.words.1, identity.compartment.littleEndian, identity.revision.littleEndian
+        )
         withUnsafeBytes(of: &locator) { plain in
             guard let plain = plain.baseAddress else { return }
             out.copyMemory(from: plain, byteCount: Self.locatorSize)
@@ -145,8 +152,8 @@ package struct Sealing: Sendable {
 
     /// XORs a locator with its mask (section 5.1), which hides and shows it.
     private static func mask(_ locator: UnsafeMutableRawPointer, nonce: UnsafeRawPointer, key: borrowing Secret) {
-        let mask = key.mac("vaultfmt-1 locator mask", UnsafeRawBufferPointer(start: nonce, count: 24))
-        withUnsafeBytes(of: mask) { mask in
+        let mask = key.mac(Label.locatorMask, UnsafeRawBufferPointer(start: nonce, count: 24))
+        withUnsafeBytes(of: mask.words) { mask in
             for index in 0..<locatorSize {
                 let byte = locator.load(fromByteOffset: index, as: UInt8.self)
                 locator.storeBytes(of: byte ^ mask[index], toByteOffset: index, as: UInt8.self)
@@ -156,7 +163,7 @@ package struct Sealing: Sendable {
 
     private func data(_ identity: RecordIdentity, _ head: UInt64) -> AssociatedData {
         var data = recordData
-        data.append(id: identity.item)
+        data.append(identity.item)
         data.append(identity.compartment)
         data.append(identity.revision)
         data.append(head)

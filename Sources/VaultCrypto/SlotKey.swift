@@ -1,14 +1,16 @@
-/// The factors that somebody has given, made ready for slots: passphrase in NFC, key file or raw key.
+package import VaultBytes
+
+/// The factors at hand, ready for slots: passphrase in NFC, key file or raw key. External keys come from providers, slot by slot.
 package struct FactorKeys: ~Copyable, Sendable {
     package var passphrase: Secret?
     /// Of a generated key file, or raw: 32 bytes.
     package var key: Secret?
     /// The hash of another key file.
     package var fileHash: Secret?
-    /// As in a slot: 1 passphrase, 2 generated key file, 4 other key file, 8 raw key.
-    package let kinds: UInt8
+    /// As in a slot.
+    package let kinds: SlotFactors
 
-    package init(passphrase: consuming Secret?, key: consuming Secret?, fileHash: consuming Secret?, kinds: UInt8) {
+    package init(passphrase: consuming Secret?, key: consuming Secret?, fileHash: consuming Secret?, kinds: SlotFactors) {
         self.passphrase = passphrase
         self.key = key
         self.fileHash = fileHash
@@ -21,7 +23,7 @@ package struct FactorKeys: ~Copyable, Sendable {
 
     package static func hash(ofKeyFile content: borrowing Secret) -> Secret {
         var hash = Blake2b()
-        hash.update("vaultfmt-1 key file")
+        hash.update(Label.keyFile)
         content.withUnsafeBytes { hash.update($0) }
         return hash.finishSecret()
     }
@@ -29,8 +31,8 @@ package struct FactorKeys: ~Copyable, Sendable {
     /// What Argon2id stretches (section 3.1).
     package borrowing func stretchInput() -> Secret {
         var hash = Blake2b()
-        hash.update("vaultfmt-1 stretch")
-        hash.update([kinds])
+        hash.update(Label.stretch)
+        hash.update([kinds.rawValue])
         hash.update(UInt32(passphrase.byteCount))
         passphrase.feed(&hash)
         fileHash.feed(&hash)
@@ -42,22 +44,25 @@ package struct FactorKeys: ~Copyable, Sendable {
 package struct SlotKey: ~Copyable {
     private let key: Secret
 
-    /// From the stretched passphrase (or other key file) and the 32-byte key, whichever the factors have; `parameters` are bytes 2 to 48 of the slot.
-    package init(stretched: borrowing Secret?, key: borrowing Secret?, vault: [UInt8], parameters: [UInt8]) {
+    /// - Parameters:
+    ///   - stretched: What Argon2id made of the passphrase or the other key file, if the factors have one.
+    ///   - key: The generated, raw or external key, if the factors have one: 32 bytes.
+    ///   - derivedOver: Bytes 0 to 32+p of the slot.
+    package init(stretched: borrowing Secret?, key: borrowing Secret?, vault: Bytes16, derivedOver: [UInt8]) {
         var material = Secret(count: stretched.byteCount + key.byteCount)
         let first = stretched.byteCount
         material.withUnsafeMutableBytes { out in
             stretched.copy(into: UnsafeMutableRawBufferPointer(rebasing: out[..<first]))
             key.copy(into: UnsafeMutableRawBufferPointer(rebasing: out[first...]))
         }
-        self.key = material.derive("vaultfmt-1 slot key", vault + parameters)
+        self.key = material.derive(Label.slotKey, vault.bytes + derivedOver)
     }
 
-    package borrowing func commitment() -> Blake2b.Output {
-        key.mac("vaultfmt-1 slot commitment", UnsafeRawBufferPointer(start: nil, count: 0))
+    package borrowing func commitment() -> Bytes32 {
+        key.mac(Label.slotCommitment, UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
-    package borrowing func wrappingKey() -> Secret { key.derive("vaultfmt-1 slot wrap") }
+    package borrowing func wrappingKey() -> Secret { key.derive(Label.slotWrap) }
 }
 
 extension Optional where Wrapped == Secret {

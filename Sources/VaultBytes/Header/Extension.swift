@@ -1,21 +1,28 @@
-/// A named value that this version of the format does not define (section 3.2).
+/// A named value that this version of the format does not define (section 3.3).
 package struct Extension: Equatable, Sendable {
     package let name: String
+    /// A reader that does not know it refuses the file.
     package let isCritical: Bool
+    /// A writer that does not know it changes nothing.
+    package let isReadOnly: Bool
     package let value: [UInt8]
 
-    package init(name: String, isCritical: Bool, value: [UInt8]) {
+    package init(name: String, isCritical: Bool, isReadOnly: Bool = false, value: [UInt8]) {
         self.name = name
         self.isCritical = isCritical
+        self.isReadOnly = isReadOnly
         self.value = value
     }
 
+    package var flags: UInt8 { (isCritical ? 1 : 0) | (isReadOnly ? 2 : 0) }
+
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         let flags = try cursor.u8(bytes)
-        guard flags <= 1 else { throw cursor.error("an extension has unknown flags") }
+        guard flags <= 3 else { throw cursor.error("an extension has unknown flags") }
         let length = Int(try cursor.u8(bytes))
-        guard length >= 1 else { throw cursor.error("an extension without a name") }
-        guard length <= Format.Limit.extensionName else { throw cursor.limit("an extension's name has \(length) bytes") }
+        guard (1...Format.Limit.extensionName).contains(length) else {
+            throw cursor.error("an extension's name of \(length) bytes")
+        }
         let range = try cursor.take(length, "an extension's name")
         for index in range {
             guard (33...126).contains(bytes[index]) else {
@@ -23,21 +30,22 @@ package struct Extension: Equatable, Sendable {
             }
         }
         name = try cursor.text(bytes, range)
-        isCritical = flags == 1
+        isCritical = flags & 1 != 0
+        isReadOnly = flags & 2 != 0
         let size = Int(try cursor.u16(bytes))
-        guard size <= Format.Limit.extensionValue else { throw cursor.limit("an extension's value has \(size) bytes") }
+        guard size <= Format.Limit.extensionValue else { throw cursor.error("an extension's value has \(size) bytes") }
         value = cursor.copy(bytes, try cursor.take(size, "an extension's value"))
     }
 
     package func encode(into out: inout [UInt8]) {
-        out.append(isCritical ? 1 : 0)
+        out.append(flags)
         out.append(UInt8(name.utf8.count))
         out.append(contentsOf: name.utf8)
         out.append(u16: UInt16(value.count))
         out.append(contentsOf: value)
     }
 
-    /// A list of `count` in strictly ascending order of names; a critical one is refused, as none is known.
+    /// Reads `count` extensions in strictly ascending order of their names.
     package static func list(_ bytes: Span<UInt8>, _ cursor: inout Cursor, count: Int) throws(FormatError) -> [Extension] {
         var all: [Extension] = []
         for _ in 0..<count {
@@ -48,11 +56,14 @@ package struct Extension: Equatable, Sendable {
             }
             all.append(one)
         }
-        if let unknown = all.first(where: \.isCritical) {
-            let at = cursor.error("").offset
-            throw FormatError(.unsupportedCritical, "needs the extension \"\(unknown.name)\", which this version does not know", at: at)
-        }
         return all
+    }
+
+    /// Refuses a critical extension, since none is known. Asked once everything else of the structure is right.
+    package static func refuseUnknownCritical(_ extensions: [Extension], at offset: UInt64) throws(FormatError) {
+        guard let unknown = extensions.first(where: \.isCritical) else { return }
+        throw FormatError(
+            .unsupportedCritical, "needs the extension \"\(unknown.name)\", which this version does not know", at: offset)
     }
 }
 

@@ -34,7 +34,7 @@ package enum KeyFields {
             }
             out.append(byte)
             guard out.count <= Format.Limit.field else {
-                throw cursor.limit("an item key's field has more than \(Format.Limit.field) bytes")
+                throw cursor.error("an item key's field has more than \(Format.Limit.field) bytes")
             }
         }
     }
@@ -55,7 +55,7 @@ package enum KeyFields {
             escapes += 1
         }
         guard cursor.position - start.position - 2 - escapes <= Format.Limit.field else {
-            throw cursor.limit("an item key's field has more than \(Format.Limit.field) bytes")
+            throw cursor.error("an item key's field has more than \(Format.Limit.field) bytes")
         }
         guard isText, seen != 0 || escapes > 0 else { return }
         if escapes == 0 { return try cursor.checkText(bytes, start.position..<cursor.position - 2) }

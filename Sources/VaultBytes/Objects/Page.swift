@@ -25,7 +25,7 @@ package struct PageLayout: Sendable {
 
     package var isLeaf: Bool { level == 0 }
 
-    /// Checks, the order of keys, and that references are possible.
+    /// Checks. References are checked when they are followed.
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         level = try cursor.u8(bytes)
@@ -36,7 +36,7 @@ package struct PageLayout: Sendable {
         prefix = try cursor.take(prefixLength, "a page's prefix")
         var all: [Entry] = []
         all.reserveCapacity(min(count, bytes.count / 2) + 1)
-        if level > 0 { all.append(try PageLayout.child(bytes, &cursor, rest: 0..<0, before: offset)) }
+        if level > 0 { all.append(try PageLayout.child(bytes, &cursor, rest: 0..<0)) }
         for _ in 0..<count {
             let length = try cursor.count(bytes, most: Format.Limit.itemKey - prefixLength, "a key")
             let rest = try cursor.take(length, "a key")
@@ -44,36 +44,39 @@ package struct PageLayout: Sendable {
                 throw cursor.error("a page's keys are out of order")
             }
             if level > 0 {
-                all.append(try PageLayout.child(bytes, &cursor, rest: rest, before: offset))
+                all.append(try PageLayout.child(bytes, &cursor, rest: rest))
             } else {
                 let size = try cursor.count(bytes, most: Format.Limit.pageFrame, "a value")
                 all.append(Entry(rest: rest, value: try cursor.take(size, "a value")))
             }
         }
         entries = all
-        guard bytes.count == Padding.steppedFrame(cursor.position) - Format.sealOverhead else {
-            throw cursor.error("a page is longer than it needs to be")
-        }
         try checkPrefix(bytes, cursor)
-        try cursor.padding(bytes, to: bytes.count)
+        if level == 0 { try checkKinds(bytes, cursor) }
+        try cursor.finishSteppedBody(bytes, "a page")
     }
 
-    private static func child(
-        _ bytes: Span<UInt8>, _ cursor: inout Cursor, rest: Range<Int>, before own: UInt64
-    ) throws(FormatError) -> Entry {
+    private static func child(_ bytes: Span<UInt8>, _ cursor: inout Cursor, rest: Range<Int>) throws(FormatError) -> Entry {
         let start = cursor.position
-        let offset = try cursor.varint(bytes)
-        let length = try cursor.count(bytes, most: Format.Limit.pageFrame, "a child's length")
-        _ = try cursor.take(Format.hashSize, "a child's hash")
-        guard length >= Format.pageStep, length % Format.pageStep == 0, offset >= UInt64(Format.headerStep),
-            offset <= Format.Limit.fileSize, offset + UInt64(length) <= own
-        else {
-            throw cursor.error("a child that does not lie between the header and its parent")
-        }
+        _ = try ObjectRef(bytes, &cursor)
         return Entry(rest: rest, value: start..<cursor.position)
     }
 
-    /// nothing that all keys share is left out of the prefix.
+    /// a leaf has items, whose keys start with 1 to 63, and tombstones, whose keys start with 7E.
+    private func checkKinds(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) {
+        func isKnown(_ tag: UInt8) -> Bool { (1...63).contains(tag) || tag == Format.tombstoneTag }
+        if !prefix.isEmpty {
+            guard isKnown(bytes[prefix.lowerBound]) else { throw cursor.error("an entry of an unknown kind") }
+            return
+        }
+        for entry in entries {
+            guard !entry.rest.isEmpty, isKnown(bytes[entry.rest.lowerBound]) else {
+                throw cursor.error("an entry of an unknown kind")
+            }
+        }
+    }
+
+    /// nothing that all keys share is left out of the prefix.
     private func checkPrefix(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) {
         let keyed = isLeaf ? entries[...] : entries.dropFirst()
         guard let first = keyed.first, let last = keyed.last else {
@@ -95,9 +98,7 @@ package struct PageLayout: Sendable {
     /// The reference that entry `index` of an inner page holds.
     package func child(_ index: Int, _ bytes: Span<UInt8>) throws(FormatError) -> ObjectRef {
         var cursor = Cursor(over: entries[index].value, of: Cursor(bytes, at: 0, else: .structureInvalid))
-        let offset = try cursor.varint(bytes)
-        let length = try cursor.count(bytes, most: Format.Limit.pageFrame, "a child's length")
-        return ObjectRef(offset: offset, length: length, hash: try cursor.bytes32(bytes))
+        return try ObjectRef(bytes, &cursor)
     }
 
     /// One past the last entry: where the padding starts.

@@ -33,10 +33,6 @@ package struct Cursor: Sendable {
         FormatError(code, what, at: base &+ UInt64(truncatingIfNeeded: position))
     }
 
-    package func limit(_ what: String) -> FormatError {
-        FormatError(code == .headerInvalid ? .headerInvalid : .limitExceeded, what, at: base &+ UInt64(truncatingIfNeeded: position))
-    }
-
     /// Steps over `count` bytes and says where they are.
     @inline(__always)
     package mutating func take(_ count: Int, _ what: StaticString) throws(FormatError) -> Range<Int> {
@@ -68,6 +64,13 @@ package struct Cursor: Sendable {
     private mutating func number<N: FixedWidthInteger & BitwiseCopyable>(_ bytes: Span<UInt8>) throws(FormatError) -> N {
         let at = try take(MemoryLayout<N>.size, "a number").lowerBound
         return N(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: N.self))
+    }
+
+    /// Reads a number that is from 1 to 2^63 − 1: a generation, revision, group or compartment.
+    package mutating func number(_ bytes: Span<UInt8>, _ what: StaticString) throws(FormatError) -> UInt64 {
+        let value = try u64(bytes)
+        guard value >= 1, value <= Format.Limit.number else { throw error("\(what) is out of range") }
+        return value
     }
 
     @inline(__always)
@@ -145,7 +148,7 @@ package struct Cursor: Sendable {
     package mutating func count(_ bytes: Span<UInt8>, most: Int, _ what: StaticString) throws(FormatError) -> Int {
         let value = try varint(bytes)
         guard value <= UInt64(clamping: most) else {
-            throw limit("\(what): \(value), at most \(most)")
+            throw error("\(what): \(value), at most \(most)")
         }
         return Int(value)
     }

@@ -82,9 +82,7 @@ package struct PageBuilder {
     package static func child(_ ref: ObjectRef) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(44)
-        out.append(varint: ref.offset)
-        out.append(varint: UInt64(ref.length))
-        out.append(ref.hash)
+        ref.encode(into: &out)
         return out
     }
 }

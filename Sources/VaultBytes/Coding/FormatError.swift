@@ -6,6 +6,9 @@ package struct FormatError: Error, Equatable, Sendable {
         case unsupportedCritical
         case headerInvalid
         case structureInvalid
+        /// A record of a form that this version does not know, or that its reference does not call for.
+        case unsupportedForm
+        /// A writer was asked for something outside of the format's limits. No reader fails with this.
         case limitExceeded
     }
 

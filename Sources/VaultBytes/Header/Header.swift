@@ -1,13 +1,11 @@
-/// The file's header: ids, slots and extensions; its MACs are checked where the keys are (section 3).
+/// The file's header: ids, slots and extensions (section 3). Its hash and MAC are checked where the keys are.
 package struct Header: Equatable, Sendable {
     package var id: Bytes16
     package var epoch: Bytes32
     package var slots: [Slot]
     package var extensions: [Extension]
-    /// The region that it takes in the file.
+    /// L: the bytes that it has in the file.
     package var length: Int
-    package var readerMAC: Bytes32
-    package var ownerMAC: Bytes32
 
     package init(id: Bytes16, epoch: Bytes32, slots: [Slot], extensions: [Extension] = [], length: Int = Format.headerStep) {
         self.id = id
@@ -15,12 +13,13 @@ package struct Header: Equatable, Sendable {
         self.slots = slots
         self.extensions = extensions
         self.length = length
-        readerMAC = .zero
-        ownerMAC = .zero
     }
 
-    /// How many bytes a header region takes, from the file's first 16 bytes: magic, version, length.
-    package static func regionLength(_ bytes: Span<UInt8>) throws(FormatError) -> Int {
+    /// Where the first object starts: behind the header's copy.
+    package var bodyStart: UInt64 { 2 * UInt64(length) }
+
+    /// L, from the file's first 16 bytes: magic, version, reserved, length.
+    package static func length(_ bytes: Span<UInt8>) throws(FormatError) -> Int {
         var cursor = Cursor(bytes, at: 0, else: .headerInvalid)
         guard bytes.count >= 16, try cursor.u64(bytes) == Format.magic else { throw FormatError(.notAVault, "not a vault", at: 0) }
         let version = try cursor.u16(bytes)
@@ -35,12 +34,19 @@ package struct Header: Equatable, Sendable {
         return Int(length)
     }
 
-    /// Reads a whole header region.
-    package init(_ bytes: Span<UInt8>) throws(FormatError) {
-        length = try Header.regionLength(bytes)
-        guard bytes.count == length else { throw FormatError(.headerInvalid, "the header is cut off", at: UInt64(bytes.count)) }
+    /// The header hash and header MAC that a whole header ends with.
+    package static func proof(_ bytes: Span<UInt8>) throws(FormatError) -> (hash: Bytes32, mac: Bytes32) {
         let whole = Cursor(bytes, at: 0, else: .headerInvalid)
-        var cursor = Cursor(over: 16..<length - Format.headerMACSize, of: whole)
+        guard bytes.count >= Format.headerStep else { throw whole.error("the header is truncated") }
+        var cursor = Cursor(over: bytes.count - Format.headerProofSize..<bytes.count, of: whole)
+        return (try cursor.bytes32(bytes), try cursor.bytes32(bytes))
+    }
+
+    /// Reads a whole header. The caller has checked its hash.
+    package init(_ bytes: Span<UInt8>) throws(FormatError) {
+        length = try Header.length(bytes)
+        guard bytes.count == length else { throw FormatError(.headerInvalid, "the header is truncated", at: UInt64(bytes.count)) }
+        var cursor = Cursor(over: 16..<length - Format.headerProofSize, of: Cursor(bytes, at: 0, else: .headerInvalid))
         id = try cursor.bytes16(bytes)
         epoch = try cursor.bytes32(bytes)
         let slotCount = Int(try cursor.u8(bytes))
@@ -53,20 +59,16 @@ package struct Header: Equatable, Sendable {
         slots = []
         for _ in 0..<slotCount {
             let slot = try Slot(bytes, &cursor)
-            guard !slots.contains(where: { $0.id == slot.id }) else {
-                throw cursor.error("two slots have one id")
-            }
+            guard !slots.contains(where: { $0.id == slot.id }) else { throw cursor.error("two slots have the same id") }
             slots.append(slot)
         }
         extensions = try Extension.list(bytes, &cursor, count: extensionCount)
-        try cursor.padding(bytes, to: length - Format.headerMACSize)
-        var macs = Cursor(over: length - Format.headerMACSize..<length, of: whole)
-        readerMAC = try macs.bytes32(bytes)
-        ownerMAC = try macs.bytes32(bytes)
+        try cursor.padding(bytes, to: length - Format.headerProofSize)
+        try Extension.refuseUnknownCritical(extensions, at: UInt64(cursor.position))
     }
 
-    /// The region but for the MACs; `length` grows to what is needed.
-    package mutating func encodeWithoutMACs() throws(FormatError) -> [UInt8] {
+    /// The header but for its hash and MAC; `length` grows to what is needed.
+    package mutating func encodeWithoutProof() throws(FormatError) -> [UInt8] {
         var out: [UInt8] = []
         out.append(u64: Format.magic)
         out.append(u16: Format.version)
@@ -79,13 +81,13 @@ package struct Header: Equatable, Sendable {
         out.append(u16: 0)
         for slot in slots { slot.encode(into: &out) }
         for one in extensions { one.encode(into: &out) }
-        let needed = (out.count + Format.headerMACSize + Format.headerStep - 1) / Format.headerStep * Format.headerStep
-        guard needed <= Format.Limit.headerSize else { throw FormatError(.limitExceeded, "a header of \(needed) bytes", at: 0) }
+        let needed = (out.count + Format.headerProofSize + Format.headerStep - 1) / Format.headerStep * Format.headerStep
+        guard needed <= Format.Limit.headerSize else {
+            throw FormatError(.limitExceeded, "the slots need a header of \(needed) bytes, more than \(Format.Limit.headerSize)", at: 0)
+        }
         length = max(length, needed)
         for (index, byte) in withUnsafeBytes(of: UInt32(length).littleEndian, Array.init).enumerated() { out[12 + index] = byte }
-        out.append(zeros: length - Format.headerMACSize - out.count)
+        out.append(zeros: length - Format.headerProofSize - out.count)
         return out
     }
-
-    package func encode(without: [UInt8]) -> [UInt8] { without + readerMAC.bytes + ownerMAC.bytes }
 }

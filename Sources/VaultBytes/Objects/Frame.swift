@@ -1,35 +1,50 @@
-/// The five kinds of objects, by the first four bytes of their frames (section 2).
+/// The kinds of objects, by the first four bytes of their frames (section 2).
 package enum FrameType: UInt32, CaseIterable, Sendable {
     case record = 0x4345_5276
     case page = 0x4741_5076
+    case versions = 0x5245_5676
     case keyring = 0x5945_4B76
     case history = 0x5349_4876
     case commit = 0x544D_4376
+    /// Reserved for values in several frames.
+    case chunk = 0x4B48_4376
 
-    /// "vREC" and so on.
+    /// In words.
     package var name: String {
         switch self {
         case .record: "record"
         case .page: "page"
+        case .versions: "versions frame"
         case .keyring: "keyring"
         case .history: "history"
         case .commit: "commit"
+        case .chunk: "frame of a reserved type"
         }
     }
 
-    /// the frame lengths that the type may have.
-    package var lengths: ClosedRange<Int> {
+    /// The frame lengths that the type may have (section 11).
+    private var lengths: ClosedRange<Int> {
         switch self {
-        case .record: Format.recordOverhead + 128...Format.Limit.recordFrame
+        case .record, .chunk: Format.recordOverhead + 128...Format.Limit.recordFrame
         case .page: Format.pageStep...Format.Limit.pageFrame
+        case .versions: Format.pageStep...Format.Limit.versionsFrame
         case .keyring: Format.pageStep...Format.Limit.keyringFrame
         case .history: Format.pageStep...Format.Limit.historyFrame
         case .commit: Format.commitSize...Format.commitSize
         }
     }
+
+    /// Whether a frame of this type may have this length (section 2, R-2.2).
+    package func isPossible(_ length: Int) -> Bool {
+        guard lengths.contains(length) else { return false }
+        switch self {
+        case .page, .versions, .keyring, .history: return length % Format.pageStep == 0
+        case .record, .chunk, .commit: return true
+        }
+    }
 }
 
-/// The clear start of an object: what it is and how long.
+/// The clear start of a frame: its type and its whole length.
 package struct FrameHead: Equatable, Sendable {
     package let type: FrameType
     /// Of the whole frame.
@@ -44,31 +59,18 @@ package struct FrameHead: Equatable, Sendable {
     package init(_ bytes: Span<UInt8>, at offset: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         guard let type = FrameType(rawValue: try cursor.u32(bytes)) else {
-            throw FormatError(.structureInvalid, "no object starts here", at: offset)
+            throw FormatError(.structureInvalid, "no frame starts here", at: offset)
         }
         let length = try cursor.u32(bytes)
-        guard length <= UInt32(Int32.max), type.lengths.contains(Int(length)) else {
-            throw FormatError(.limitExceeded, "a \(type.name) of \(length) bytes", at: offset)
+        guard length <= UInt32(Int32.max), type.isPossible(Int(length)) else {
+            throw FormatError(.structureInvalid, "a \(type.name) of \(length) bytes", at: offset)
         }
         self.type = type
         self.length = Int(length)
     }
 
     package var encoded: UInt64 { UInt64(type.rawValue) | UInt64(UInt32(length)) << 32 }
-}
 
-/// Where an object is, and what it is: offset, length and hash of the whole frame.
-package struct ObjectRef: Hashable, Sendable {
-    package let offset: UInt64
-    package let length: Int
-    package let hash: Bytes32
-
-    package init(offset: UInt64, length: Int, hash: Bytes32) {
-        self.offset = offset
-        self.length = length
-        self.hash = hash
-    }
-
-    /// One past its last byte. Both parts were checked to be far below the greatest number when the reference was read.
-    package var end: UInt64 { offset + UInt64(length) }
+    /// The first eight bytes of every commit, as a number.
+    package static let commit = FrameHead(.commit, length: Format.commitSize).encoded
 }

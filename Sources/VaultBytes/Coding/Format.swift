@@ -1,0 +1,144 @@
+/// Every magic, tag, size and limit of format 1, under the names of the specification (sections 2, 3, 5 and 11).
+package enum Format {
+    package static let version: UInt16 = 1
+    /// `89 56 41 55 4C 54 0D 0A`, read as a little-endian number.
+    package static let magic: UInt64 = 0x0A0D_544C_5541_5689
+
+    package static let idSize = 16
+    package static let hashSize = 32
+    package static let keySize = 32
+    package static let nonceSize = 24
+    package static let tagSize = 16
+    package static let signatureSize = 64
+
+    // Section 3: header and slots.
+    package static let headerStep = 4096
+    package static let headerFixedSize = 68
+    /// Header hash and header MAC, at the end of the header.
+    package static let headerProofSize = 64
+    /// What a slot has before its parameters.
+    package static let slotParametersStart = 32
+    package static let fullPayload = nonceSize + keySize + tagSize
+    package static let scopedPayload = nonceSize + scopedPayloadPlain + tagSize
+    package static let scopedPayloadPlain = 72 + Limit.grantedGroups * groupGrantSize
+    package static let groupGrantSize = 8 + keySize
+    package static let slotNameArea = 64
+    /// Where the provider's data starts in an owner part.
+    package static let ownerPartFixedSize = 122
+    package static let ownerPartStep = 128
+
+    // Sections 2 and 5: frames.
+    package static let frameHeadSize = 8
+    package static let bodyStart = frameHeadSize + nonceSize
+    package static let sealOverhead = bodyStart + tagSize
+    package static let locatorSize = 32
+    package static let recordOverhead = sealOverhead + locatorSize
+    package static let pageStep = 256
+    package static let pageTarget = 2048
+    /// The children that an inner page accepts however long their separators are: with fewer, long keys would make a tree without end.
+    package static let leastChildren = 4
+    package static let commitSize = 512
+    package static let commitAlignment: UInt64 = 512
+    package static let commitCoreSize = 368
+    package static let commitBodySize = commitCoreSize + hashSize + signatureSize
+    /// The greatest commit, padding included, that is written and synced at once.
+    package static let smallCommit: UInt64 = 32 * 1024
+    /// The greatest number of bytes that a writer appends before a commit to a file that is changed in place.
+    package static let mostAppended: UInt64 = 1 << 28
+    /// How far back from the end of the file a reader looks for the newest commit (section 7.1, step 5).
+    package static let searchBound: UInt64 = mostAppended + 1024
+    package static let searchedHeads = 64
+
+    package static let tombstoneTag: UInt8 = 0x7E
+    /// How long a tombstone is kept at least, in milliseconds: 180 days (section 6.5).
+    package static let tombstoneLifetime: UInt64 = 180 * 86_400_000
+    /// The ancestors that a compaction keeps at least.
+    package static let keptAncestors = 1000
+    /// The byte that a writer locks (section 7.4).
+    package static let lockOffset: UInt64 = 1 << 48
+
+    /// Section 11 of the specification.
+    package enum Limit {
+        package static let fileSize: UInt64 = 1 << 48
+        package static let headerSize = 1 << 20
+        /// Zeros after the newest commit.
+        package static let reserve: UInt64 = 262_144
+        package static let slots = 64
+        package static let slotSize = 65_536
+        package static let slotParameters = 17_408
+        package static let ownerPart = 168...17_408
+        package static let opaquePayload = 16
+        package static let slotName = 63
+        package static let grantedGroups = 32
+        package static let providerName = 64
+        package static let providerParameters = 16_384
+        package static let providerData = 16_384
+        package static let candidates = 16
+        package static let extensions = 16
+        package static let extensionName = 64
+        package static let extensionValue = 4096
+        package static let recordFrame = 20 << 20
+        package static let secret = 16 << 20
+        package static let attributes = 64
+        package static let attributeName = 255
+        package static let attributeInPage = 256
+        package static let attributeInItemRecord = 4096
+        package static let attributeValue = 16 << 20
+        package static let itemKey = 8192
+        package static let field = 4096
+        package static let fieldsOfReservedClass = 16
+        package static let pageFrame = 65_536
+        package static let pageEntries = 4096
+        package static let level: UInt8 = 15
+        package static let versionsFrame = 2 << 20
+        package static let versions = 50
+        package static let keyringFrame = 4 << 20
+        package static let devices = 1024
+        package static let groups = 1024
+        package static let compartments = 8192
+        package static let removedSlots = 256
+        package static let handOvers = 16
+        package static let historyFrame = 65_536
+        package static let ancestors = 1364
+        /// Milliseconds since 1970: what a zigzag varint holds.
+        package static let time: ClosedRange<Int64> = -(1 << 62)...(1 << 62 - 1)
+        /// Generations, revisions, clocks, and the numbers of groups and compartments.
+        package static let number: UInt64 = 1 << 63 - 1
+        package static let passphrase = 65_536
+        package static let keyFile = 64 << 20
+    }
+}
+
+/// Every label of format 1: what a derivation or a seal is for.
+package enum Label {
+    package static let header: StaticString = "vaultfmt-1 header"
+    package static let keyFile: StaticString = "vaultfmt-1 key file"
+    package static let keyFileCheck: StaticString = "vaultfmt-1 key file check"
+    package static let stretch: StaticString = "vaultfmt-1 stretch"
+    package static let slotKey: StaticString = "vaultfmt-1 slot key"
+    package static let slotCommitment: StaticString = "vaultfmt-1 slot commitment"
+    package static let slotWrap: StaticString = "vaultfmt-1 slot wrap"
+    package static let slot: StaticString = "vaultfmt-1 slot"
+    package static let slotOwner: StaticString = "vaultfmt-1 slot owner"
+    package static let index: StaticString = "vaultfmt-1 index"
+    package static let locator: StaticString = "vaultfmt-1 locator"
+    package static let locatorMask: StaticString = "vaultfmt-1 locator mask"
+    package static let owner: StaticString = "vaultfmt-1 owner"
+    package static let signing: StaticString = "vaultfmt-1 signing"
+    package static let keyringKey: StaticString = "vaultfmt-1 keyring"
+    package static let earlier: StaticString = "vaultfmt-1 earlier"
+    package static let device: StaticString = "vaultfmt-1 device"
+    package static let group: StaticString = "vaultfmt-1 group"
+    package static let compartment: StaticString = "vaultfmt-1 compartment"
+    package static let deviceCompartment: StaticString = "vaultfmt-1 device compartment"
+    package static let record: StaticString = "vaultfmt-1 record"
+    package static let page: StaticString = "vaultfmt-1 page"
+    package static let versions: StaticString = "vaultfmt-1 versions"
+    package static let keyring: StaticString = "vaultfmt-1 keyring"
+    package static let history: StaticString = "vaultfmt-1 history"
+    package static let commit: StaticString = "vaultfmt-1 commit"
+    package static let digest: StaticString = "vaultfmt-1 digest"
+    package static let chain: StaticString = "vaultfmt-1 chain"
+    package static let commitOwner: StaticString = "vaultfmt-1 commit owner"
+    package static let handOver: StaticString = "vaultfmt-1 hand-over"
+}

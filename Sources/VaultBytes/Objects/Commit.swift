@@ -1,0 +1,189 @@
+/// A commit's core: the whole state of the vault at one generation (section 5.6).
+package struct Commit: Equatable, Sendable {
+    package struct Root: Equatable, Sendable {
+        package let ref: ObjectRef
+        package let level: UInt8
+
+        package init(ref: ObjectRef, level: UInt8) {
+            self.ref = ref
+            self.level = level
+        }
+    }
+
+    /// The state that this one continues; nil in generation 1.
+    package struct Predecessor: Equatable, Sendable {
+        package let generation: UInt64
+        package let chain: Bytes32
+
+        package init(generation: UInt64, chain: Bytes32) {
+            self.generation = generation
+            self.chain = chain
+        }
+    }
+
+    package var generation: UInt64
+    package var predecessor: Predecessor?
+    package var offset: UInt64
+    package var start: UInt64
+    package var clock: UInt64
+    /// Every tombstone that was dropped has a smaller revision; 0 if none was.
+    package var tombstoneHorizon: UInt64
+    /// Flag 1: what it appended was synced before it was written.
+    package var wasSyncedFirst: Bool
+    package var root: Root?
+    package var keyring: ObjectRef
+    package var history: ObjectRef?
+    /// The hash that the header states of itself.
+    package var header: Bytes32
+    package var digest: Bytes32
+    package var items: UInt64
+    package var tombstones: UInt64
+    /// The number of earlier values.
+    package var versions: UInt64
+    package var liveBytes: UInt64
+
+    package init(
+        generation: UInt64, predecessor: Predecessor?, offset: UInt64, start: UInt64, clock: UInt64, tombstoneHorizon: UInt64,
+        wasSyncedFirst: Bool, root: Root?, keyring: ObjectRef, history: ObjectRef?, header: Bytes32, digest: Bytes32, items: UInt64,
+        tombstones: UInt64, versions: UInt64, liveBytes: UInt64
+    ) {
+        self.generation = generation
+        self.predecessor = predecessor
+        self.offset = offset
+        self.start = start
+        self.clock = clock
+        self.tombstoneHorizon = tombstoneHorizon
+        self.wasSyncedFirst = wasSyncedFirst
+        self.root = root
+        self.keyring = keyring
+        self.history = history
+        self.header = header
+        self.digest = digest
+        self.items = items
+        self.tombstones = tombstones
+        self.versions = versions
+        self.liveBytes = liveBytes
+    }
+
+    /// One past the commit's last byte: the length of the file in this state.
+    package var end: UInt64 { offset + UInt64(Format.commitSize) }
+
+    /// Where the predecessor's commit is, if it is in the file, whose first object starts at `bodyStart`.
+    package func predecessorOffset(from bodyStart: UInt64) -> UInt64? {
+        start > bodyStart ? start - UInt64(Format.commitSize) : nil
+    }
+
+    /// Reads a core found at `found` in a file whose first object starts at `bodyStart` (R-5.21 to, and the table).
+    package init(_ bytes: Span<UInt8>, at found: UInt64, from bodyStart: UInt64) throws(FormatError) {
+        var cursor = Cursor(bytes, at: found, else: .structureInvalid)
+        generation = try cursor.number(bytes, "a commit's generation")
+        predecessor = try Commit.predecessor(bytes, &cursor, of: generation)
+        offset = try cursor.u64(bytes)
+        start = try cursor.u64(bytes)
+        guard offset == found, start % Format.commitAlignment == 0, start >= bodyStart, start <= offset else {
+            throw cursor.error("a commit's own offset or start is wrong")
+        }
+        guard predecessor != nil || start == bodyStart else { throw cursor.error("generation 1 does not start the file") }
+        clock = try cursor.number(bytes, "a commit's clock")
+        tombstoneHorizon = try cursor.u64(bytes)
+        guard tombstoneHorizon <= Format.Limit.number else { throw cursor.error("a tombstone horizon is out of range") }
+        let flags = try cursor.u32(bytes)
+        guard flags <= 1 else { throw cursor.error("a commit has unknown flags") }
+        wasSyncedFirst = flags == 1
+        guard wasSyncedFirst || offset - start <= Format.smallCommit else {
+            throw cursor.error("a commit without flag 1 is too large")
+        }
+        try cursor.reserved(bytes, 4)
+        root = try Commit.root(bytes, &cursor, from: bodyStart, before: offset)
+        guard let ring = try Commit.ref(bytes, &cursor, .keyring, from: bodyStart, before: offset) else {
+            throw cursor.error("a commit without a keyring")
+        }
+        keyring = ring
+        history = try Commit.ref(bytes, &cursor, .history, from: bodyStart, before: offset)
+        header = try cursor.bytes32(bytes)
+        digest = try cursor.bytes32(bytes)
+        items = try cursor.u64(bytes)
+        tombstones = try cursor.u64(bytes)
+        versions = try cursor.u64(bytes)
+        liveBytes = try cursor.u64(bytes)
+        let most = offset + UInt64(Format.commitSize)
+        guard items <= most, tombstones <= most, versions <= most, liveBytes <= most else {
+            throw cursor.error("a commit counts more than the file can hold")
+        }
+        try cursor.reserved(bytes, 40)
+        try cursor.finish()
+    }
+
+    private static func predecessor(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, of generation: UInt64
+    ) throws(FormatError) -> Predecessor? {
+        let before = try cursor.u64(bytes)
+        let chain = try cursor.bytes32(bytes)
+        guard before < generation, (before == 0) == (generation == 1) else {
+            throw cursor.error("a commit's generation does not follow its predecessor's")
+        }
+        guard generation == 1 else { return Predecessor(generation: before, chain: chain) }
+        guard chain == .zero else { throw cursor.error("the first generation has a predecessor") }
+        return nil
+    }
+
+    private static func root(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, from bodyStart: UInt64, before: UInt64
+    ) throws(FormatError) -> Root? {
+        let offset = try cursor.u64(bytes)
+        let length = try cursor.u32(bytes)
+        let level = try cursor.u8(bytes)
+        try cursor.reserved(bytes, 3)
+        guard let ref = try checked(offset, length, try cursor.bytes32(bytes), .page, from: bodyStart, before: before) else {
+            guard level == 0 else { throw cursor.error("an empty tree has a level") }
+            return nil
+        }
+        guard level <= Format.Limit.level else { throw cursor.error("a root page of level \(level)") }
+        return Root(ref: ref, level: level)
+    }
+
+    private static func ref(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ type: FrameType, from bodyStart: UInt64, before: UInt64
+    ) throws(FormatError) -> ObjectRef? {
+        let offset = try cursor.u64(bytes)
+        let length = try cursor.u32(bytes)
+        try cursor.reserved(bytes, 4)
+        return try checked(offset, length, try cursor.bytes32(bytes), type, from: bodyStart, before: before)
+    }
+
+    private static func checked(
+        _ offset: UInt64, _ length: UInt32, _ hash: Bytes32, _ type: FrameType, from bodyStart: UInt64, before: UInt64
+    ) throws(FormatError) -> ObjectRef? {
+        if offset == 0, length == 0, hash == .zero { return nil }
+        let ref = ObjectRef(offset: offset, length: Int(length), hash: hash)
+        try ref.check(type, from: bodyStart, before: before)
+        return ref
+    }
+
+    /// The 368 bytes of the core.
+    package func encode() -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(Format.commitBodySize)
+        out.append(u64: generation)
+        out.append(u64: predecessor?.generation ?? 0)
+        out.append(predecessor?.chain ?? .zero)
+        for value in [offset, start, clock, tombstoneHorizon] { out.append(u64: value) }
+        out.append(u32: wasSyncedFirst ? 1 : 0)
+        out.append(u32: 0)
+        out.append(u64: root?.ref.offset ?? 0)
+        out.append(u32: UInt32(root?.ref.length ?? 0))
+        out.append(root?.level ?? 0)
+        out.append(zeros: 3)
+        out.append(root?.ref.hash ?? .zero)
+        for ref in [keyring, history] {
+            out.append(u64: ref?.offset ?? 0)
+            out.append(u32: UInt32(ref?.length ?? 0))
+            out.append(u32: 0)
+            out.append(ref?.hash ?? .zero)
+        }
+        for hash in [header, digest] { out.append(hash) }
+        for value in [items, tombstones, versions, liveBytes] { out.append(u64: value) }
+        out.append(zeros: Format.commitCoreSize - out.count)
+        return out
+    }
+}

@@ -1,0 +1,72 @@
+package import VaultBytes
+
+/// What vouches for a header: a hash without a key, and a MAC under the index key (section 3).
+package enum HeaderProof {
+    /// The header hash of a header's bytes up to L−64.
+    package static func hash(_ bytes: UnsafeRawBufferPointer) -> Bytes32 {
+        var hash = Blake2b()
+        hash.update(Label.header)
+        hash.update(bytes)
+        return hash.finish()
+    }
+
+    package static func mac(_ hash: Bytes32, index: borrowing Secret) -> Bytes32 { index.mac(Label.header, hash) }
+}
+
+/// What vouches for a commit: an owner's MAC, and a signature for readers that hold no owner key (section 5.6).
+package enum CommitProof {
+    /// The chain value of a core.
+    package static func chain(vault: Bytes16, core: UnsafeRawBufferPointer) -> Bytes32 {
+        var hash = Blake2b()
+        hash.update(Label.chain)
+        hash.update(vault)
+        hash.update(core)
+        return hash.finish()
+    }
+
+    package static func mac(_ chain: Bytes32, owner: borrowing OwnerKeys) -> Bytes32 { owner.mac.mac(Label.commitOwner, chain) }
+
+    package static func sign(_ chain: Bytes32, _ key: borrowing SigningKey) -> [UInt8] { key.sign(message(chain)) }
+
+    package static func isSigned(_ chain: Bytes32, _ signature: [UInt8], under publicKey: Bytes32) -> Bool {
+        Signature.isValid(signature, of: message(chain), under: publicKey)
+    }
+
+    private static func message(_ chain: Bytes32) -> [UInt8] { Bound.bytes(Label.commit, chain.bytes) }
+}
+
+extension HandOver {
+    /// The statement of the holder of `key` that `next` follows it.
+    package static func make(
+        _ key: borrowing SigningKey, vault: Bytes16, generation: UInt64, chain: Bytes32, next: Bytes32
+    ) -> HandOver {
+        let message = message(vault: vault, generation: generation, chain: chain, next: next)
+        return HandOver(publicKey: key.publicKey, generation: generation, chain: chain, signature: key.sign(message))
+    }
+
+    /// Whether it hands over to `next`.
+    package func isValid(vault: Bytes16, next: Bytes32) -> Bool {
+        let message = HandOver.message(vault: vault, generation: generation, chain: chain, next: next)
+        return Signature.isValid(signature, of: message, under: publicKey)
+    }
+
+    private static func message(vault: Bytes16, generation: UInt64, chain: Bytes32, next: Bytes32) -> [UInt8] {
+        var out = Bound.bytes(Label.handOver, vault.bytes)
+        out.append(u64: generation)
+        out.append(chain)
+        out.append(next)
+        return out
+    }
+}
+
+/// A label and what follows it, where no key is derived.
+package enum Bound {
+    /// `str8 label ‖ bytes`.
+    package static func bytes(_ label: StaticString, _ bytes: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = [UInt8(label.utf8CodeUnitCount)]
+        out.reserveCapacity(1 + label.utf8CodeUnitCount + bytes.count)
+        out.append(contentsOf: UnsafeBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount))
+        out.append(contentsOf: bytes)
+        return out
+    }
+}
