@@ -1,47 +1,76 @@
-"""The command of Spec/vectors/README.md, and random vaults for Tools/exchange."""
+"""The command of Spec/vectors/README.md, and what Tools/exchange calls."""
 
 import argparse
-import shlex
 import sys
 from pathlib import Path
 
+from .anchors import Anchor
 from .codec import Refused
-from .crypto import Factors, Policy
 from .dump import check
-from .example import example
-from .exchange import make
+from .example import example, example_vault
+from .exchange import make, make_merges
+from .factors import Factors, Policy, Unwrap
+from .header import Header
 from .reader import Reader
+from .salvage import salvage
 from .verify import verify
 
 USAGE = """usage: run check [OPTION VALUE]… FILE       reads a vault; without arguments, requests from standard input
        run verify [OPTION VALUE]… FILE      authenticates every byte, and counts what it opened
-       run random SEED FIRST COUNT DIR  writes random vaults as vectors, from number FIRST on
-       run example RAW-KEY FILE         prints a vault like the one in Spec/example.md"""
+       run salvage [OPTION VALUE]… FILE     lists what can be read of a damaged file, proven or not
+       run random SEED FIRST COUNT DIR      writes random vaults as vectors, from number FIRST on
+       run merges SEED FIRST COUNT DIR      writes random merges: base, ours, theirs and a dump of the result
+       run example RAW-KEY FILE             prints a vault like the one in Spec/example.md
+       run example-vault FILE               writes that one; its raw key is 00 01 02 … 1f"""
 
 
 def options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="vaultfmt_reference check")
-    for name in ("passphrase", "key-file", "raw-key"):
-        parser.add_argument("--" + name, type=bytes.fromhex, metavar="HEX")
-    parser.add_argument("--device", type=pair, metavar="ID:SECRET")
-    parser.add_argument("--anchor", type=pair, metavar="GENERATION:CHAIN")
+    parser = argparse.ArgumentParser(prog="vaultfmt_reference check", allow_abbrev=False)
+    for name in ("passphrase", "key-file", "raw-key", "owner"):
+        parser.add_argument("--" + name, type=unhexed, metavar="HEX")
+    parser.add_argument("--external", type=external, metavar="NAME:KEYS")
+    parser.add_argument("--device", type=device, action="append", default=[], metavar="ID:SECRET")
+    parser.add_argument("--anchor", type=anchor, metavar="GENERATION:CHAIN:OWNER")
     for name in ("memory", "passes", "lanes", "total"):
         parser.add_argument("--limit-" + name, type=int, default=getattr(Policy, name))
     parser.add_argument("file")
     return parser
 
 
-def pair(value: str) -> tuple[str, bytes]:
-    left, _, right = value.partition(":")
-    return left, bytes.fromhex(right)
+def unhexed(value: str) -> bytes:
+    """`-` are no bytes."""
+    return b"" if value == "-" else bytes.fromhex(value)
+
+
+def device(value: str) -> tuple[bytes, bytes]:
+    number, _, secret = value.partition(":")
+    return bytes.fromhex(number), bytes.fromhex(secret)
+
+
+def anchor(value: str) -> Anchor:
+    generation, chain, owner = value.split(":")
+    return Anchor(int(generation), bytes.fromhex(chain), bytes.fromhex(owner))
+
+
+def external(value: str) -> tuple[bytes, Unwrap]:
+    """A provider's name, and its candidates: KEY for each of its slots, SLOT=KEY for one."""
+    name, _, given = value.rpartition(":")
+    pairs = [word.rpartition("=") for word in given.split(",")] if given not in ("", "-") else []
+
+    def unwrap(slots: dict[bytes, bytes]) -> dict[bytes, list[bytes]]:
+        return {slot: [bytes.fromhex(key) for only, _, key in pairs if only in ("", slot.hex())] for slot in slots}
+
+    return name.encode("ascii"), unwrap
 
 
 def opened(given: argparse.Namespace) -> Reader:
-    with open(given.file, "rb") as file:
-        data = file.read()
-    device = (bytes.fromhex(given.device[0]), given.device[1]) if given.device else None
+    data = Path(given.file).read_bytes()
     policy = Policy(given.limit_memory, given.limit_passes, given.limit_lanes, given.limit_total)
-    return Reader(data, Factors(given.passphrase, given.key_file, given.raw_key), device, policy)
+    provider, unwrap = given.external or (b"", None)
+    # What is wrong with the header is told first (R-3.2), then what is no factor.
+    Header.decode(data)
+    factors = Factors(given.passphrase, given.key_file, given.raw_key, provider, unwrap)
+    return Reader(data, factors, dict(given.device), policy, given.owner)
 
 
 def answer(arguments: list[str]) -> list[str]:
@@ -50,7 +79,7 @@ def answer(arguments: list[str]) -> list[str]:
         reader = opened(given)
     except Refused as refused:
         return [refused.verdict]
-    verdict, lines = check(reader, (int(given.anchor[0]), given.anchor[1]) if given.anchor else None)
+    verdict, lines = check(reader, given.anchor)
     return [verdict, *lines]
 
 
@@ -66,18 +95,28 @@ def main(arguments: list[str]) -> None:
     match arguments:
         case ["check"]:
             for line in sys.stdin:
-                print(*answer(shlex.split(line)), ".", sep="\n", flush=True)
+                print(*answer(line.removesuffix("\n").split(" ")), ".", sep="\n", flush=True)
         case ["check", *rest]:
             print(*answer(rest), sep="\n")
         case ["verify", *rest]:
             verified(rest)
+        case ["salvage", *rest]:
+            given = options().parse_args(rest)
+            provider, unwrap = given.external or (b"", None)
+            factors = Factors(given.passphrase, given.key_file, given.raw_key, provider, unwrap)
+            print(*salvage(Path(given.file).read_bytes(), factors, dict(given.device)), sep="\n")
         case ["random", seed, first, count, folder]:
             for number in range(int(first), int(first) + int(count)):
                 make(seed, Path(folder), number)
+        case ["merges", seed, first, count, folder]:
+            for number in range(int(first), int(first) + int(count)):
+                make_merges(seed, Path(folder), number)
         case ["example", raw_key, path]:
-            with open(path, "rb") as file:
-                data = file.read()
-            example(Reader(data, Factors(raw_key=bytes.fromhex(raw_key))), data)
+            data = Path(path).read_bytes()
+            key = bytes.fromhex(raw_key)
+            example(Reader(data, Factors(raw_key=key)), data, key)
+        case ["example-vault", path]:
+            Path(path).write_bytes(example_vault())
         case _:
             sys.exit(USAGE)
 

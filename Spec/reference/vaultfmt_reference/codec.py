@@ -1,4 +1,4 @@
-"""Encodings: sections 1, 3.2, 6.1 and 6.2, padding, and the limits of section 8."""
+"""Numbers, text, padding and extensions (sections 1, 3.3 and 5.1), and the limits of section 11."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,25 +6,31 @@ from typing import Self
 
 MAGIC = b"\x89VAULT\r\n"
 VERSION = 1
-# Every page, keyring and history is a multiple of it; a commit stands at a multiple of the other.
-STEP, ALIGNMENT = 256, 64
+# Pages, versions, keyrings and histories are a multiple of the first; a commit begins at a multiple of the second.
+STEP, SECTOR = 256, 512
+GREATEST = (1 << 63) - 1
+NO_DEVICE = bytes(16)
 
 
 class Limit:
-    """Section 8: the greatest values, and those of the least that are not 0 or 1."""
+    """Section 11: the greatest values, and those of the least that are not 0 or 1."""
 
-    HEADER = 65_536
-    SLOTS, SLOT_NAME, GRANTS = 16, 63, 32
+    HEADER, HEADER_STEP, AFTER_HEADER = 1 << 20, 4096, 1024
+    SLOTS, SLOT_LEAST, SLOT, SLOT_NAME, GRANTS = 64, 272, 65_536, 63, 32
+    PARAMETERS, OWNER_PART_LEAST, OWNER_PART = 17_408, 168, 17_408
+    PROVIDER_NAME, PROVIDER_DATA, CANDIDATES = 64, 16_384, 16
     PASSPHRASE, KEY_FILE = 65_536, 64 << 20
     EXTENSIONS, EXTENSION_NAME, EXTENSION_VALUE = 16, 64, 4096
-    RECORD_LEAST, RECORD, SECRET = 204, 20 << 20, 16 << 20
-    ATTRIBUTES, ATTRIBUTE_BYTES, SMALL_ATTRIBUTE = 64, 1 << 20, 256
-    KEY_LEAST, KEY, FIELD = 8, 8192, 4096
+    RECORD_LEAST, RECORD, SECRET = 208, 20 << 20, 16 << 20
+    ATTRIBUTES, ATTRIBUTE, ATTRIBUTE_IN_PAGE, ATTRIBUTE_IN_RECORD = 64, 16 << 20, 256, 4096
+    KEY_LEAST, KEY, FIELD, FIELDS = 4, 8192, 4096, 16
     PAGE, PAGE_GOAL, ENTRIES, LEVEL = 65_536, 2048, 4096, 15
+    VERSIONS_FRAME, VERSIONS = 2 << 20, 50
     KEYRING, DEVICES, GROUPS, COMPARTMENTS = 4 << 20, 1024, 1024, 8192
-    HISTORY, LINKS = 4096, 126
-    COMMIT, SMALL_COMMIT, GENERATION = 448, 32_768, (1 << 63) - 1
-    RESERVE = 262_144
+    REMOVED_SLOTS, HAND_OVERS = 256, 16
+    HISTORY, ANCESTORS, ANCESTORS_KEPT, ANCESTORS_MERGED = 65_536, 1364, 1000, 126
+    COMMIT, SMALL_COMMIT, TRANSACTION = 512, 32_768, 268_435_456
+    RESERVE, HEADS = 262_144, 63
 
 
 class Refused(Exception):
@@ -41,8 +47,14 @@ def require(condition: bool, why: str, verdict: str = "structure-invalid") -> No
 
 
 def at_most(value: int, greatest: int, what: str) -> int:
-    """Section 8: asked before anything is allocated or read (R-2.2)."""
-    require(value <= greatest, f"{what}: {value} is more than {greatest}", "limit-exceeded")
+    """Checked before anything is allocated or read (R-2.2, R-11.1)."""
+    require(value <= greatest, f"{what}: {value} is more than {greatest} (R-11.1)")
+    return value
+
+
+def number_of(value: int, what: str) -> int:
+    """A generation, a revision, a clock, or the number of a group or compartment: 1 to 2^63 - 1."""
+    require(1 <= value <= GREATEST, f"{what} is {value}, not from 1 to 2^63 - 1 (R-11.1)")
     return value
 
 
@@ -85,14 +97,27 @@ def counted(data: bytes) -> bytes:
     return varint(len(data)) + data
 
 
+def short(data: bytes) -> bytes:
+    """A name of at most 255 bytes, after its length."""
+    return u8(len(data)) + data
+
+
+def rounded_up(length: int, unit: int) -> int:
+    return -(-length // unit) * unit
+
+
 class Cursor:
     """Reads forward through bytes, and never past their end."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.position = data, 0
 
+    @property
+    def rest(self) -> int:
+        return len(self.data) - self.position
+
     def take(self, count: int) -> bytes:
-        require(count <= len(self.data) - self.position, "something reaches past its end (R-2.2)")
+        require(count <= self.rest, "something reaches past its end (R-2.2)")
         self.position += count
         return self.data[self.position - count : self.position]
 
@@ -105,7 +130,7 @@ class Cursor:
             byte = self.number(1)
             value |= (byte & 0x7F) << 7 * index
             if byte < 0x80:
-                require(byte > 0 or index == 0, "a varint is longer than it needs to be (R-1.1)")
+                require(byte > 0 or index == 0, "a varint is longer than necessary (R-1.1)")
                 return value
         raise Refused("structure-invalid", "a varint has more than 9 bytes (R-1.1)")
 
@@ -116,6 +141,9 @@ class Cursor:
     def counted(self, greatest: int, what: str) -> bytes:
         return self.take(at_most(self.varint(), greatest, what))
 
+    def short(self, greatest: int, what: str) -> bytes:
+        return self.take(at_most(self.number(1), greatest, what))
+
     def count(self, greatest: int, what: str) -> range:
         return range(at_most(self.varint(), greatest, what))
 
@@ -123,16 +151,16 @@ class Cursor:
         require(not any(self.take(count)), "padding or a reserved byte is not zero (R-1.2)")
 
     def padding(self, whole: int) -> None:
-        """Zeros up to the whole length, which is the one that the content asks for, and nothing after it."""
-        require(len(self.data) == whole, "padded to another length than its content asks for (R-1.3, R-5.1)")
+        """Zeros up to the whole length, which is the one that the content requires."""
+        require(len(self.data) == whole, "padded to another length than the content requires (R-1.3, R-5.11)")
         self.reserved(whole - self.position)
 
     def finish(self) -> None:
-        require(self.position == len(self.data), "bytes are left over (R-1.3)")
+        require(self.rest == 0, "bytes are left over (R-1.3)")
 
 
 def text(data: bytes) -> bytes:
-    """The bytes, which have to be text (R-1.4)."""
+    """The bytes, which must be UTF-8 (R-1.4)."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -140,30 +168,40 @@ def text(data: bytes) -> bytes:
     return data
 
 
-def ascending(items: Iterable[bytes | int], what: str) -> None:
-    """Strictly: nothing stands twice."""
-    last: bytes | int | None = None
+def ascending(items: Iterable[bytes | int | tuple[int, int]], what: str) -> None:
+    """Strictly, so that nothing appears twice."""
+    last: bytes | int | tuple[int, int] | None = None
     for item in items:
-        require(last is None or item > last, f"{what} are out of order, or one stands twice")  # type: ignore[operator]
+        require(last is None or item > last, f"{what} are out of order, or one appears twice")  # type: ignore[operator]
         last = item
 
 
+# Padding: sections 5.1 and 2
+
+
 def pad_record(length: int) -> int:
-    """Section 5.1."""
+    """The least step that holds so many bytes (section 5.1)."""
     for step in (128, 256, 512, 1024):
         if length <= step:
             return step
     exponent = length.bit_length() - 1
-    unit = 1 << exponent - exponent.bit_length()
-    return -(-length // unit) * unit
+    return rounded_up(length, 1 << exponent - exponent.bit_length())
+
+
+def is_step(length: int) -> bool:
+    return length > 0 and pad_record(length) == length
 
 
 def pad_step(length: int) -> int:
-    """The body of a page, keyring or history: the frame is 48 bytes longer, and a multiple of 256."""
-    return -(-(length + 48) // STEP) * STEP - 48
+    """The body of a page, versions frame, keyring or history: the frame is 48 bytes longer, and a multiple of 256 (R-5.11)."""
+    return rounded_up(length + 48, STEP) - 48
 
 
-# Section 3.2
+def padded(body: bytes) -> bytes:
+    return body.ljust(pad_step(len(body)), b"\0")
+
+
+# Section 3.3
 
 
 @dataclass(frozen=True)
@@ -171,101 +209,32 @@ class Extension:
     name: bytes
     value: bytes
     is_critical: bool = False
+    is_read_only: bool = False
 
     @classmethod
     def decode(cls, cursor: Cursor) -> Self:
         flags = cursor.number(1)
-        require(flags <= 1, "an extension has a reserved flag (R-1.2)")
-        name = cursor.take(at_most(cursor.number(1), Limit.EXTENSION_NAME, "an extension's name"))
-        require(name != b"" and all(33 <= byte <= 126 for byte in name), "an extension's name")
-        return cls(name, cursor.take(at_most(cursor.number(2), Limit.EXTENSION_VALUE, "an extension's value")), flags == 1)
+        require(flags <= 3, "an extension has a reserved flag (R-1.2)")
+        name = visible(cursor.short(Limit.EXTENSION_NAME, "an extension's name"), "an extension's name")
+        value = cursor.take(at_most(cursor.number(2), Limit.EXTENSION_VALUE, "an extension's value"))
+        return cls(name, value, flags & 1 != 0, flags & 2 != 0)
 
     def encode(self) -> bytes:
-        return u8(self.is_critical) + u8(len(self.name)) + self.name + u16(len(self.value)) + self.value
+        return u8(self.is_critical | self.is_read_only << 1) + short(self.name) + u16(len(self.value)) + self.value
 
 
-def check_extensions(extensions: list[Extension]) -> None:
-    ascending((extension.name for extension in extensions), "extensions")
-    for extension in extensions:
-        # Format 1 knows none.
-        require(not extension.is_critical, f"critical extension {extension.name.decode()} (R-3.10)", "unsupported-critical")
+def visible(name: bytes, what: str) -> bytes:
+    require(name != b"" and all(33 <= byte <= 126 for byte in name), f"{what} is empty, or not of ASCII 33 to 126")
+    return name
 
 
-# Section 6.1
-
-CLASSES: dict[int, tuple[str, ...]] = {
-    1: ("text", "text"),
-    2: ("text", "text", "n32", "text", "text", "text", "text"),
-    3: ("n32", "bytes", "bytes"),
-    4: ("n32", "n32", "bytes", "bytes", "n32", "n32"),
-    5: ("n32", "bytes", "bytes"),
-}
+def refuse_critical(extensions: list[Extension]) -> None:
+    """Format 1 defines no extension, so that every critical one is unknown (R-3.23)."""
+    for each in extensions:
+        require(not each.is_critical, f"critical extension {each.name.decode()} (R-3.23)", "unsupported-critical")
 
 
-def encode_key(number: int, fields: list[bytes | int], group: bytes, sync: bool) -> bytes:
-    out = u8(number)
-    for field in [*fields, group]:
-        out += field.to_bytes(4, "big") if isinstance(field, int) else field.replace(b"\0", b"\0\xff") + b"\0\0"
-    return out + u8(sync)
-
-
-def check_key(key: bytes) -> bytes:
-    """Refuses an item key that does not decode exactly (R-6.1); gives the name of its access group."""
-    require(len(key) >= Limit.KEY_LEAST, "an item key is too short")
-    at_most(len(key), Limit.KEY, "an item key")
-    cursor = Cursor(key)
-    number = cursor.number(1)
-    require(number in CLASSES, "an entry of an unknown kind (R-5.13)")
-    field = b""
-    for kind in (*CLASSES[number], "text"):
-        field = cursor.take(4) if kind == "n32" else unescape(cursor)
-        if kind == "text":
-            text(field)
-    require(cursor.number(1) <= 1, "an item key's sync is neither 0 nor 1")
-    cursor.finish()
-    return field
-
-
-def unescape(cursor: Cursor) -> bytes:
-    out = bytearray()
-    while True:
-        byte = cursor.number(1)
-        if byte == 0:
-            escape = cursor.number(1)
-            if escape == 0:
-                at_most(len(out), Limit.FIELD, "a field of an item key")
-                return bytes(out)
-            require(escape == 0xFF, "a zero in a field is not escaped")
-        out.append(byte)
-
-
-# Section 6.2
-
-Attributes = dict[bytes, bytes]
-
-
-def is_in_record(name: bytes, value: bytes) -> bool:
-    return len(value) > Limit.SMALL_ATTRIBUTE or name.startswith(b"sealed:")
-
-
-def encode_attributes(attributes: Attributes, in_record: bool) -> bytes:
-    chosen = sorted(item for item in attributes.items() if is_in_record(*item) == in_record)
-    return varint(len(chosen)) + b"".join(u8(len(name)) + name + counted(value) for name, value in chosen)
-
-
-def decode_attributes(cursor: Cursor, in_record: bool) -> Attributes:
-    pairs = []
-    for _ in cursor.count(Limit.ATTRIBUTES, "an item's attributes"):
-        name = text(cursor.take(cursor.number(1)))
-        require(name != b"", "an attribute without a name")
-        pairs.append((name, cursor.counted(Limit.ATTRIBUTE_BYTES, "an attribute's value")))
-    ascending((name for name, _ in pairs), "attributes")
-    for name, value in pairs:
-        require(is_in_record(name, value) == in_record, "an attribute stands in the wrong place (R-6.2)")
-    return dict(pairs)
-
-
-def check_attributes(count: int, attributes: Attributes) -> None:
-    """What an item may have, in page and record together."""
-    at_most(count, Limit.ATTRIBUTES, "an item's attributes")
-    at_most(sum(map(len, attributes.values())), Limit.ATTRIBUTE_BYTES, "an item's attribute values")
+def refuse_read_only(extensions: list[Extension]) -> None:
+    """For writers (R-3.24)."""
+    for each in extensions:
+        require(not each.is_read_only, f"read-only extension {each.name.decode()} (R-3.24)", "read-only-extension")

@@ -1,70 +1,125 @@
-"""Prints a small vault byte by byte: Spec/example.md. Only for the shape of that one: one full slot, one item, compacted."""
+"""Prints a small vault byte by byte: Spec/example.md. Only for the shape of that one: one full slot for a raw key, one item with
+one earlier value and a label, compacted."""
 
-from .codec import Cursor
-from .crypto import derive, object_data, unseal
-from .reader import COMMIT_HEAD, Reader
+from itertools import count
 
-NAMES = {b"vREC": "Record", b"vPAG": "Page", b"vKEY": "Keyring", b"vHIS": "History", b"vCMT": "Commit"}
-SEAL = ["24 nonce", "-16 sealed body", "16 its tag"]
+from .codec import Cursor, u64
+from .crypto import derive, hashed
+from .drafts import Content
+from .factors import Factors, slot_key
+from .frames import COMMIT, HISTORY, KEYRING, KINDS, PAGE, RECORD, VERSIONS
+from .items import ItemKey
+from .reader import Reader, open_record
+from .rewrite import NewVault, compact, create
+from .slots import NewSlot
+from .verify import located
+from .writer import Transaction
+
+NAMES = {RECORD: "Record", PAGE: "Page", VERSIONS: "Versions", KEYRING: "Keyring", HISTORY: "History", COMMIT: "Commit"}
+FRAME = ["4 type", "4 length", "24 nonce"]
+SEAL = ["-16 sealed body", "16 its tag"]
 HEADER = ["8 magic", "2 version", "2 reserved", "4 header length", "16 vault id", "32 epoch", "1 slots", "1 extensions", "2 reserved"]
-SLOT = ["2 length", "16 slot id", "1 kind", "1 factors", "4 memory", "4 passes", "4 lanes", "16 salt", "32 commitment"]
-SLOT += ["24 nonce of the payload", "4 length of the payload", "48 sealed payload", "24 nonce of the owner part", "112 sealed owner part"]
+SLOT = [
+    *["4 length", "16 slot id", "1 kind", "1 factors", "2 reserved", "4 length of the parameters", "4 length of the owner part"],
+    *["32 commitment", "24 nonce of the payload", "48 sealed payload", "24 nonce of the owner part", "144 sealed owner part"],
+]
+OWNER_PART = [
+    *["1 length of the name", "63 name", "32 wrapping key: none in a full slot", "8 revision", "16 device id"],
+    "2 length of the provider's data",
+]
 ITEM_KEY = ["1 class", "0 service, ended by 0000", "0 account", "0 group", "1 sync"]
+NARROW = ["v record: offset", "v length", "32 hash"]
+ATTRIBUTE = ["v attributes", "1 flags", "1 length of the name", "5 name", "v length of the value", "7 value"]
+WIDE = ["8 {}: offset", "4 length", "4 reserved", "32 hash"]
 
 BODIES = {
-    b"vREC": ["v length of the item key", *ITEM_KEY, "v length of the secret", "6 secret", "v large attributes"],
-    b"vPAG": [
+    RECORD: ["1 form", "v length of the item key", *ITEM_KEY, "v length of the secret", "p secret", "v attributes in the record"],
+    PAGE: [
         *["1 level", "v entries", "v length of the prefix", "p prefix: with one entry, all of its key", "v length of the rest of the key"],
-        *["v length of the value", "v record: offset", "v length", "32 hash", "16 item id", "8 revision", "v device", "8 record revision"],
-        *["v compartment", "v created", "v modified", "v attributes in the record", "v attributes here", "1 length of the name"],
-        *["5 name", "v length of the value", "7 value"],
+        *["v length of the value", *NARROW, "16 item id", "8 revision", "v device", "8 record revision", "8 compartment", "v created"],
+        *["v modified", "1 earlier values", "v versions: offset", "v length", "32 hash", *ATTRIBUTE],
     ],
-    b"vKEY": [
-        *["4 next compartment number", "4 next group number", "v devices", "v groups", "4 group: number", "v length of the name"],
-        *["24 nonce", "48 sealed group key", "v compartments", "4 compartment: number", "4 group", "1 accessibility", "16 device id"],
-        *["24 nonce", "48 sealed compartment key", "v extensions"],
+    VERSIONS: [
+        *["16 item id", "1 versions", "8 revision", "v device", "v replaced", "v modified", *NARROW, "8 record revision"],
+        *["8 compartment: of group 0", *ATTRIBUTE],
     ],
-    b"vHIS": ["8 first generation", "4 links", "32 link of generation 1", "32 link of generation 2"],
-    b"vCMT": [
-        *["8 generation", "8 own offset", "8 start", "8 offset of the previous commit", "8 clock", "4 flags", "4 reserved"],
-        *["8 root page: offset", "4 length", "1 level", "3 reserved", "32 hash", "8 keyring: offset", "4 length", "4 reserved", "32 hash"],
-        *["8 history: offset", "4 length", "4 reserved", "32 hash", "32 hash of the header", "32 chain value of generation 2", "32 digest"],
-        *["8 items", "8 tombstones", "8 live bytes"],
+    KEYRING: [
+        *["1 earlier values to keep", "8 revision of this setting", "16 device id", "v devices", "v groups", "8 group: number"],
+        *["v length of the name", "24 nonce", "48 sealed group key", "v compartments"],
+        *["8 compartment: number", "8 group", "1 accessibility", "16 device id", "24 nonce", "48 sealed compartment key"] * 2,
+        *["v removed slots", "v hand-overs", "v extensions"],
+    ],
+    HISTORY: ["8 floor", "4 ancestors", "4 that came with this commit", *["8 ancestor: generation", "8 clock", "32 chain value"] * 2],
+    COMMIT: [
+        *["8 generation", "8 generation of the predecessor", "32 its chain value", "8 own offset", "8 start", "8 clock"],
+        *["8 tombstone horizon", "4 flags", "4 reserved", "8 root page: offset", "4 length", "1 level", "3 reserved", "32 hash"],
+        *[each.format("keyring") for each in WIDE],
+        *[each.format("history") for each in WIDE],
+        *["32 header hash", "32 digest", "8 items", "8 tombstones", "8 earlier values", "8 live bytes", "40 reserved", "32 owner MAC"],
+        "64 no signature",
     ],
 }  # fmt: skip
 
 
-def example(reader: Reader, data: bytes) -> None:
-    show("Header, up to its zero padding", 0, data[:360], [*HEADER, *SLOT])
-    show("Header, MACs", 4032, data[4032:4096], ["32 reader MAC", "32 owner MAC"])
-    frames = [*reader.appended(reader.commit), (reader.commit.offset, reader.state.frame)]
-    for offset, frame in frames:
-        tag, name = frame[:4], NAMES[frame[:4]]
-        fields = ["4 type", "4 length", *SEAL]
-        if tag == b"vREC":
-            fields.insert(3, "28 locator")
-        if frame[:8] == COMMIT_HEAD:
-            fields = [*fields[:3], "336 sealed body", "16 its tag", "32 reader MAC", "32 owner MAC"]
-        show(name, offset, frame, fields)
-        show(f"{name}, opened, without its padding", 0, opened(reader, offset, frame), BODIES[tag])
+KEY = bytes(range(32))
+
+
+class Drawn:
+    """Random numbers that anybody can draw again: `H("vaultfmt example" ‖ u64 0)`, and so on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, size: int) -> bytes:
+        out = b""
+        while len(out) < size:
+            out += hashed(b"vaultfmt example" + u64(self.count))
+            self.count += 1
+        return out[:size]
+
+
+def example_vault() -> bytes:
+    """A password that was changed once, after compaction. The clock starts with 2026 and goes on by a minute at each look."""
+    random, clock, factors = Drawn(), count(1_767_225_600_000, 60_000), Factors(raw_key=KEY)
+
+    def now() -> int:
+        return next(clock)
+
+    key, attributes = ItemKey(1, (b"example.org", b"ann")).encode(), {b"label": (0, b"Example")}
+    new = NewVault([(NewSlot(factors, name=b"main"), None)], [Content(key, b"first", attributes)], keep=10)
+    transaction = Transaction(Reader(create(new, random, now), factors), random, now)
+    transaction.put(Content(key, b"s3cret", attributes))
+    return compact(Reader(transaction.commit(), factors), random, now)
+
+
+def example(reader: Reader, data: bytes, raw_key: bytes) -> None:
+    slot = reader.header.slots[0]
+    length = reader.header.length
+    show("Header, up to its zero padding", 0, data[: 68 + len(slot.raw)], [*HEADER, *SLOT])
+    show("Header, its end", length - 64, data[length - 64 : length], ["32 header hash", "32 header MAC"])
+    print(f"The header's copy, from {length:04x} to {2 * length:04x}, is the same.\n")
+    show("Owner part, opened, without its padding", 0, slot.open_owner_part(reader.keys).encode(), OWNER_PART)
+    for offset, frame in [*reader.appended(reader.commit), (reader.commit.offset, reader.opened.frame)]:
+        name = NAMES[frame[:4]]
+        show(name, offset, frame, [*FRAME, *(["32 locator"] if frame[:4] == RECORD else []), *SEAL])
+        show(f"{name}, opened, without its padding", 0, opened(reader, offset, frame), BODIES[frame[:4]])
     print("Keys and hashes:\n\n```")
-    for label, value in values(reader).items():
-        print(f"{label:<18}{value.hex()}")
+    for label, value in (slot_values(reader, raw_key) | values(reader)).items():
+        print(f"{label:<28}{value.hex()}")
     print("```")
 
 
 def opened(reader: Reader, offset: int, frame: bytes) -> bytes:
-    kind = NAMES[frame[:4]].lower()
-    if kind == "record":
-        locator = reader.keys.locator(frame[8:32], frame[32:60])
-        bound = object_data("record", reader.vault, locator[:16] + locator[24:] + locator[16:24], frame)
-        return unseal(reader.compartment_key(1), frame[8:32], bound, frame[60:], "the record")
-    return reader.keys.unseal_at(kind, offset, frame[:384] if kind == "commit" else frame)
+    if frame[:4] == RECORD:
+        item, place = located(reader, offset, frame)
+        key = reader.keyring.compartment_key(reader.keys, place.compartment, {})
+        return open_record(reader.keys.vault, key, item, place, frame)
+    return reader.keys.unseal_at(KINDS[frame[:4]], offset, frame)
 
 
 def show(name: str, offset: int, data: bytes, fields: list[str]) -> None:
-    """Each field on lines of its own. Sizes: a number; v, a varint; p, as many as the number before says; 0, up to two zeros; -n, up to n
-    from the end."""
+    """Each field on lines of its own. Sizes: a number; v, a varint; p, as many as the number before says; 0, up to two zeros;
+    -n, up to n from the end."""
     cursor, last = Cursor(data), 0
     lines = []
     for field in fields:
@@ -88,20 +143,19 @@ def show(name: str, offset: int, data: bytes, fields: list[str]) -> None:
 
 
 def values(reader: Reader) -> dict[str, bytes]:
-    keys, commit = reader.keys, reader.commit
-    return {
-        "slot key": reader.slot_key,
-        "commitment": reader.slot.commitment,
-        "vault key": keys.vault_key,
-        "index key": keys.index,
-        "locator key": derive(keys.index, "vaultfmt-1 locator"),
-        "reader key": keys.reader,
-        "owner key": keys.owner,
-        "slot owner key": keys.slot_owner,
-        "keyring key": keys.keyring,
-        "group key 1": reader.group_key(1),
-        "compartment key 1": reader.compartment_key(1),
-        "header hash": commit.header_hash,
-        "digest": commit.digest,
-        "chain": reader.state.chain,
-    }
+    """For the raw key that opened the only slot."""
+    keys, keyring = reader.keys, reader.keyring
+    owners = {f"{label} key": keys.of_owner(label) for label in ("locator", "owner", "slot owner", "keyring")}
+    groups = {f"group key {number:016x}": keyring.group_key(keys, number) for number in keyring.groups}
+    compartments = {f"in it {number:016x}": keyring.compartment_key(keys, number, {}) for number in keyring.compartments}
+    named = {"vault key": keys.vault_key, "index key": keys.index, **owners, "signing seed": keys.of_owner("signing")}
+    named |= {"owners' public key": keys.public, "owners' group": keys.of_owner("earlier"), **groups, **compartments}
+    return named | {"header hash (commit's)": reader.header.hash, "digest": reader.commit.digest, "chain": reader.state[1]}
+
+
+def slot_values(reader: Reader, raw_key: bytes) -> dict[str, bytes]:
+    slot = reader.header.slots[0]
+    key = slot_key(raw_key, reader.keys.vault, slot.clear)
+    wrapping_key = derive(key, "slot wrap")
+    return {"slot key": key, "commitment": derive(key, "slot commitment"), "wrapping key": wrapping_key}
+

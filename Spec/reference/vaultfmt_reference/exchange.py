@@ -1,24 +1,39 @@
 """Random vaults, as vector files: what this implementation writes, any other has to read (Tools/exchange)."""
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from .codec import CLASSES, Extension, encode_key
-from .crypto import Factors, Stretching, key_file
+from .anchors import Anchor
+from .codec import NO_DEVICE, Extension, Refused
+from .drafts import Content
 from .dump import check
-from .objects import History, Tombstone
-from .reader import Item, Reader
-from .writer import NewItem, NewSlot, NewVault, write
+from .factors import EXTERNAL, Factors, Provider, Stretching, key_file
+from .items import BINARY, CLASSES, CONCEALED, SEALED, ItemKey
+from .merge import merge
+from .reader import Reader
+from .rewrite import NewVault, add_scoped, compact, create, grant, rekey, remove_slot, rotate
+from .slots import SCOPED, NewSlot
+from .writer import Transaction
 
 # In the passphrases: what NFC composes, decomposes, reorders, and leaves.
 LETTERS = ["a", "Z", "0", " ", "é", "e\u0301", "\u212b", "A\u030a", "\u1e0b\u0323", "ﬁ", "한", "\u1112\u1161\u11ab", "🔑", "\u2028"]
 Unlocks = list[tuple[str, str]]
+PROVIDER = b"example.org/provider"
 
 
 class Maker:
+    """Draws everything from one seed; also the clock."""
+
     def __init__(self, seed: str) -> None:
         self.pick = Random(seed)
+        self.time = 1_700_000_000_000
+
+    def now(self) -> int:
+        self.time += self.pick.choice([0, 1, 1000, 86_400_000, 86_400_000 * 30])
+        return self.time
 
     def random(self, *sizes: int) -> bytes:
         return self.pick.randbytes(self.pick.choice(sizes))
@@ -30,102 +45,231 @@ class Maker:
     def some(self, most: int) -> range:
         return range(self.pick.randint(0, most))
 
-    def factors(self) -> tuple[Factors, Stretching, Unlocks]:
+    # Slots
+
+    def slot(self) -> tuple[NewSlot, Unlocks]:
         passphrase = "".join(self.pick.choice(LETTERS) for _ in range(self.pick.randint(1, 12))).encode()
+        external = ("external", f"{PROVIDER.decode()}:{self.random(32).hex()}")
         ways: list[Unlocks] = [[("raw-key", self.random(32).hex())]] * 3
         ways.append([("passphrase", passphrase.hex())])
         ways.append([("key-file", key_file(self.random(32)).hex())])
         ways.append([("key-file", self.random(1, 31, 32, 1000).hex())])
-        ways += [ways[3] + ways[4], ways[3] + ways[5]]
+        ways += [ways[3] + ways[4], ways[3] + ways[5], [external], [*ways[3], external]]
         way = self.pick.choice(ways)
-        given = {name: bytes.fromhex(value) for name, value in way}
+        factors, key = unlocked(way)
         lanes = self.pick.choice([1, 1, 2, 4])
-        stretching = Stretching(8 * lanes + self.pick.randint(0, 24), self.pick.randint(1, 2), lanes)
-        return Factors(given.get("passphrase"), given.get("key-file"), given.get("raw-key")), stretching, way
+        kdf = Stretching(8 * lanes + self.pick.randint(0, 24), self.pick.randint(1, 2), lanes) if factors.kinds & 5 else None
+        provider = Provider(PROVIDER, self.random(0, 10, 4000)) if factors.kinds & EXTERNAL else None
+        name = self.text()[:63].decode("utf-8", "ignore").encode()
+        return NewSlot(factors, kdf, provider, key, name, self.random(0, 0, 5, 300)), way
+
+    # Items
 
     def key(self, group: bytes) -> bytes:
-        number = self.pick.randint(1, 5)
+        number = self.pick.choice([1, 1, 2, 3, 4, 5, 6, 63])
+        kinds = CLASSES.get(number) or ("text",) * self.pick.randint(0, 3)
         fields: list[bytes | int] = []
-        for kind in CLASSES[number]:
+        for kind in kinds:
             if kind == "n32":
                 fields.append(self.pick.choice([0, 1, 443, 0xFFFF_FFFF]))
             else:
                 fields.append(self.text() if kind == "text" else self.random(0, 1, 20, 70).replace(b"\xff", b"\0"))
-        if self.pick.random() < 0.01:
-            fields[-1] = b"k" * 4096 if CLASSES[number][-1] != "n32" else 0
-        return encode_key(number, fields, group, self.pick.random() < 0.3)
+        if self.pick.random() < 0.01 and number in (1, 2):
+            fields[-1] = b"k" * 4096
+        return ItemKey(number, tuple(fields), group, self.pick.random() < 0.3).encode()
 
-    def attributes(self) -> dict[bytes, bytes]:
-        names = [b"label", b"comment", b"description", b"sealed:totp", b"sealed:", b"n" * 255, "größe".encode()]
+    def attributes(self) -> dict[bytes, tuple[int, bytes]]:
+        names = [b"label", b"comment", b"description", b"notes", b"otp", b"n" * 255, "größe".encode()]
+        sizes = [0, 1, 20, 100, 255, 256, 257, 3000, 4096, 4097, 9000]
+        flags = [0, 0, 0, SEALED, CONCEALED, BINARY, SEALED | BINARY, SEALED | CONCEALED | BINARY]
         chosen = self.pick.sample(names, self.pick.choice([0, 0, 1, 2, 3, 7]))
-        found = {name: self.random(0, 1, 20, 100, 255, 256, 257, 3000) for name in chosen}
-        if self.pick.random() < 0.01:
-            found = {b"%03d" % number: self.random(0, 3) for number in range(64)}
-        return found
+        return {name: (self.pick.choice(flags), self.random(*sizes)) for name in chosen}
 
-    def time(self) -> int:
-        return self.pick.choice([0, -1, 1_700_000_000_000, -(1 << 62), (1 << 62) - 1, self.pick.randint(-(1 << 50), 1 << 50)])
+    def content(self, key: bytes, devices: list[bytes]) -> Content:
+        accessibility = self.pick.randint(1, 7 if devices else 3)
+        secret = self.random(0, 1, 16, 64, 100, 500, 2000) if self.pick.random() < 0.998 else self.random(1 << 20)
+        bound = self.pick.choice(devices) if accessibility >= 4 else NO_DEVICE
+        return Content(key, secret, self.attributes(), accessibility, bound)
 
-    def vault(self) -> tuple[NewVault, list[Unlocks]]:
-        groups = list({self.pick.choice([b"", b"work", "grüße".encode(), self.text()]) for _ in range(self.pick.randint(1, 4))})
-        devices = {self.random(16): self.random(32) for _ in self.some(3)}
-        new = NewVault([], groups=groups, devices=[*devices][:2], device_secrets=devices, clock=self.pick.randrange(1 << 30, 1 << 64))
-        unlocks = []
-        for number in range(self.pick.choice([1, 1, 1, 2, 3])):
-            factors, stretching, way = self.factors()
-            grants = self.pick.sample(groups, self.pick.randint(0, len(groups))) if number > 0 and self.pick.random() < 0.7 else None
-            new.slots.append(NewSlot(factors, stretching, self.text()[:63].decode("utf-8", "ignore").encode(), grants))
-            unlocks.append(way)
-        new.header_extensions = [Extension(b"example.org/%d" % number, self.random(0, 5, 4096)) for number in self.some(2)]
-        new.keyring_extensions = [Extension(b"example.org/%d" % number, self.random(0, 5, 300)) for number in self.some(2)]
+    def changed(self, content: Content, devices: list[bytes]) -> Content:
+        """One or two of its fields."""
+        for what in self.pick.sample(["secret", "attributes", "place", "one", "drop"], self.pick.randint(1, 2)):
+            attributes = dict(content.attributes)
+            if what == "secret":
+                content = replace(content, secret=self.random(0, 5, 64, 300))
+            elif what == "attributes":
+                content = replace(content, attributes=attributes | self.attributes())
+            elif what == "one" and attributes:
+                name = self.pick.choice(sorted(attributes))
+                content = replace(content, attributes=attributes | {name: (attributes[name][0], self.random(3, 300, 5000))})
+            elif what == "drop" and attributes:
+                attributes.pop(self.pick.choice(sorted(attributes)))
+                content = replace(content, attributes=attributes)
+            elif what == "place":
+                other = self.content(content.key, devices)
+                content = replace(content, accessibility=other.accessibility, device=other.device)
+        return content
+
+
+def unlocked(way: Unlocks) -> tuple[Factors, bytes]:
+    """The factors of a way to open a slot, and the external key among them."""
+    given = dict(way)
+    key = bytes.fromhex(given["external"].rpartition(":")[2]) if "external" in given else b""
+    passphrase, content, raw = (bytes.fromhex(given[name]) if name in given else None for name in ("passphrase", "key-file", "raw-key"))
+    if not key:
+        return Factors(passphrase, content, raw), b""
+    return Factors(passphrase, content, raw, PROVIDER, lambda slots: {slot: [key] for slot in slots}), key
+
+
+class History:
+    """A vault through several changes. `full` opens its first slot."""
+
+    def __init__(self, maker: Maker) -> None:
+        self.maker, pick = maker, maker.pick
+        self.groups = list({pick.choice([b"", b"work", "grüße".encode(), maker.text()]) for _ in range(pick.randint(1, 4))})
+        self.devices = {maker.random(16): maker.random(32) for _ in maker.some(3)}
+        self.own = pick.choice([NO_DEVICE, *self.devices])
+        new = NewVault([], [], self.groups, self.devices, self.own, pick.choice([0, 1, 2, 10]))
+        self.unlocks: list[Unlocks] = []
+        for number in range(pick.choice([1, 1, 1, 2, 3])):
+            slot, way = maker.slot()
+            names = pick.sample(self.groups, pick.randint(0, len(self.groups))) if number > 0 and pick.random() < 0.7 else None
+            new.slots.append((slot, names))
+            self.unlocks.append(way)
+        flags = [(False, False), (False, False), (False, False)]
+        new.header_extensions = [Extension(b"example.org/%d" % n, maker.random(0, 5, 4096), *flags[n]) for n in maker.some(2)]
+        new.keyring_extensions = [Extension(b"example.org/%d" % n, maker.random(0, 5, 300), *flags[n]) for n in maker.some(2)]
         items = {}
-        for _ in range(self.pick.choice([0, 1, 2, 5, 5, 20, 20, 60, 60, 400])):
-            item = self.item(groups, devices, new)
+        for _ in range(pick.choice([0, 1, 2, 5, 5, 20, 20, 60, 60] * 3 + [400])):
+            item = maker.content(maker.key(pick.choice(self.groups)), list(self.devices))
             items[item.key] = item
         new.items = list(items.values())
-        for _ in range(self.pick.choice([0, 0, 1, 3, 100])):
-            new.tombstones.append(Tombstone(self.random(16), self.pick.randrange(new.clock), self.pick.randint(0, len(new.devices))))
-        if self.pick.random() < 0.5:
-            links = [self.random(32) for _ in range(self.pick.choice([1, 2, 7, 125, 126]))]
-            first = self.pick.choice([1, 2, 1000, 1 << 40])
-            new.history, new.chain_before = History(first, links), bytes(32) if first == 1 else self.random(32)
-        return new, unlocks
+        self.data = create(new, pick.randbytes, maker.now)
 
-    def item(self, groups: list[bytes], devices: dict[bytes, bytes], new: NewVault) -> NewItem:
-        accessibility = self.pick.randint(1, 7 if devices else 3)
-        device = self.pick.choice(list(devices)) if accessibility >= 4 else bytes(16)
-        secret = self.random(0, 1, 16, 64, 100, 500, 2000) if self.pick.random() < 0.998 else self.random(1 << 20)
-        revisions = (self.pick.randrange(new.clock), self.pick.randrange(new.clock))
-        made_by = self.pick.randint(0, len(new.devices))
-        key, attributes, times = self.key(self.pick.choice(groups)), self.attributes(), (self.time(), self.time())
-        return NewItem(key, secret, attributes, accessibility, device, self.random(16), *revisions, made_by, *times)
+    def reader(self) -> Reader:
+        return Reader(self.data, unlocked(self.unlocks[0])[0], self.devices)
+
+    def transaction(self) -> Transaction:
+        return Transaction(self.reader(), self.maker.pick.randbytes, self.maker.now, self.own)
+
+    def step(self) -> None:
+        """One change, of any kind."""
+        ways: list[Callable[[], None]] = [self.change] * 8 + [self.compact, self.rename_slot, self.regrant, self.rotate, self.drop_slot]
+        self.maker.pick.choice(ways)()
+
+    def change(self) -> None:
+        pick, transaction = self.maker.pick, self.transaction()
+        keys = transaction.live_keys()
+        for key in pick.sample(keys, min(len(keys), pick.randint(0, 3))):
+            draft = transaction.draft(key)
+            assert draft is not None
+            old = transaction.content(draft)
+            if pick.random() < 0.2:
+                transaction.remove(key)
+                continue
+            new = self.maker.changed(old, list(self.devices))
+            if pick.random() < 0.2:
+                other = self.maker.key(pick.choice(self.groups))
+                new = replace(new, key=key if transaction.draft(other) else other)
+            transaction.put(new, key)
+        for _ in range(pick.randint(0, 2)):
+            content = self.maker.content(self.maker.key(pick.choice(self.groups)), list(self.devices))
+            if transaction.draft(content.key) is None:
+                transaction.put(content)
+        if pick.random() < 0.1:
+            transaction.set_keep(pick.choice([0, 1, 3, 50]))
+        self.data = transaction.commit()
+
+    def compact(self) -> None:
+        self.data = compact(self.reader(), self.maker.pick.randbytes, self.maker.now, self.own)
+
+    def rename_slot(self) -> None:
+        reader = self.reader()
+        slot = self.maker.pick.choice(reader.header.slots)
+        names = {slot.id: b"renamed"}
+        self.data = rekey(reader, list(reader.header.slots), self.maker.pick.randbytes, self.maker.now, self.own, names)
+
+    def regrant(self) -> None:
+        reader, pick = self.reader(), self.maker.pick
+        groups = pick.sample(self.groups, pick.randint(0, len(self.groups)))
+        scoped = [slot.id for slot in reader.header.slots if slot.kind == SCOPED]
+        if scoped:
+            self.data = grant(reader, pick.choice(scoped), groups, pick.randbytes, self.maker.now, self.own)
+        else:
+            slot, way = self.maker.slot()
+            self.data = add_scoped(reader, slot, groups, pick.randbytes, self.maker.now, self.own)
+            self.unlocks.append(way)
+
+    def rotate(self) -> None:
+        pick = self.maker.pick
+        new: list[tuple[NewSlot, list[bytes] | None]] = []
+        self.unlocks, old = [], self.reader()
+        for number in range(pick.randint(1, 2)):
+            slot, way = self.maker.slot()
+            slot = replace(slot, id=old.slot.id if number == 0 else b"")
+            new.append((slot, None if not new else pick.sample(self.groups, 1)))
+            self.unlocks.append(way)
+        self.data = rotate(old, new, pick.randbytes, self.maker.now, self.own)
+
+    def drop_slot(self) -> None:
+        reader, pick = self.reader(), self.maker.pick
+        if len(self.unlocks) > 1:
+            index = pick.randrange(1, len(self.unlocks))
+            slot = next(slot for slot in reader.header.slots if opens(self.data, self.unlocks[index], slot.id))
+            self.data = remove_slot(reader, slot.id, pick.randbytes, self.maker.now, self.own)
+            del self.unlocks[index]
+
+
+def opens(data: bytes, way: Unlocks, slot: bytes) -> bool:
+    return Reader(data, unlocked(way)[0]).slot.id == slot
 
 
 def make(seed: str, folder: Path, number: int) -> None:
     """One vault, opened in one of its ways, as a vector file whose content is what this implementation's reader says of it."""
     maker = Maker(f"{seed}/{number}")
-    new, unlocks = maker.vault()
-    data = write(new, maker.pick.randbytes)
-    chosen = maker.pick.randrange(len(unlocks))
-    device = maker.pick.choice([None, *new.device_secrets.items()])
-    reader = Reader(data, new.slots[chosen].factors, device)
-    verdict, lines = check(reader)
-    compare(new, reader)
-    name = f"random-{number:05}"
-    fields = [("vector", name), ("spec", "R-8.2"), ("expect", verdict), *unlocks[chosen]]
+    history, pick = History(maker), maker.pick
+    past = [history.reader()]
+    for _ in range(pick.choice([0, 0, 1, 3, 8])):
+        history.step()
+        past.append(history.reader())
+    way = pick.choice(history.unlocks)
+    device = pick.choice([None, *history.devices.items()])
+    reader = Reader(history.data, unlocked(way)[0], dict([device] if device else []))
+    fields: Unlocks = list(way)
     if device is not None:
         fields.append(("device", f"{device[0].hex()}:{device[1].hex()}"))
+    anchor = None
+    if pick.random() < 0.5:
+        state, public = pick.choice(past).state, pick.choice(past).keys.public
+        anchor = Anchor(*state, public)
+        fields.append(("anchor", f"{state[0]}:{state[1].hex()}:{public.hex()}"))
+    verdict, lines = check(reader, anchor)
+    write_vector(folder / f"random-{number:05}.vector", verdict, fields, lines, history.data, f"vault {number} of seed {seed}")
+
+
+def write_vector(path: Path, verdict: str, fields: Unlocks, lines: list[str], data: bytes, what: str) -> None:
     content = hashlib.sha256("".join(line + "\n" for line in lines).encode()).hexdigest()
-    fields += [("content", content), ("comment", f"vault {number} of seed {seed}, by the reference implementation")]
-    text = "".join(f"{name}: {value}\n" for name, value in fields)
-    (folder / f"{name}.vector").write_bytes(text.encode() + b"\n" + data)
+    header = [("vector", path.stem), ("spec", "R-11.2"), ("expect", verdict), *fields, ("content", content)]
+    header.append(("comment", f"{what}, by the reference implementation"))
+    path.write_bytes("".join(f"{name}: {value}\n" for name, value in header).encode() + b"\n" + data)
 
 
-def compare(new: NewVault, reader: Reader) -> None:
-    """The reader and the writer must mean the same; that another reader does too, Tools/exchange finds out."""
-    items = {item.key: item for item in new.items}
-    found = [each for each in reader.walk() if isinstance(each, Item)]
-    assert [each.key for each in found] == sorted(items)
-    for each in found:
-        item = items[each.key]
-        assert each.secret is None or (each.secret, each.attributes) == (item.secret, item.attributes)
+def make_merges(seed: str, folder: Path, number: int) -> None:
+    """Two branches of one vault, and what this implementation makes of them: NAME-ours, -theirs and -merged."""
+    maker = Maker(f"{seed}/merge/{number}")
+    ours = History(maker)
+    theirs = object.__new__(History)
+    theirs.__dict__ = ours.__dict__ | {"unlocks": list(ours.unlocks), "own": maker.pick.choice([NO_DEVICE, *ours.devices])}
+    for branch in (ours, theirs):
+        for _ in range(maker.pick.randint(1, 4)):
+            branch.change()
+    try:
+        result = merge(ours.reader(), theirs.reader(), maker.pick.randbytes, maker.now, ours.own)
+    except Refused as refused:
+        raise AssertionError(f"a merge of seed {seed}, number {number}: {refused}") from None
+    for name, data in (("ours", ours.data), ("theirs", theirs.data), ("merged", result.data)):
+        verdict, lines = check(Reader(data, unlocked(ours.unlocks[0])[0]))
+        path = folder / f"merge-{number:05}-{name}.vector"
+        write_vector(path, verdict, list(ours.unlocks[0]), lines, data, f"merge {number} of seed {seed}, {name}")
+
+

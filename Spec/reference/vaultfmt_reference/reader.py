@@ -1,270 +1,246 @@
-"""Opens a vault, and walks all that it holds: sections 3.1, 5 and 7.1. Every byte is checked before it is believed."""
+"""Opens a vault, and walks all that it holds. Every byte is checked before it is believed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from .codec import ALIGNMENT, Attributes, Limit, Refused, require, str8, u32
-from .crypto import Factors, Keys, Policy, derive, hashed, is_same, object_data, unseal
-from .header import FULL, Header, Slot, decode_grants, decode_owner_part, header_macs
-from .objects import (
-    LENGTHS, Commit, Entry, History, Keyring, Page, Reference, Tombstone, chained, commit_mac, decode_record, link,
-)
+from .codec import NO_DEVICE, Refused, require, u32
+from .crypto import NONCE, Keys, associated, hashed, is_same, unseal
+from .factors import Factors, Policy
+from .frames import HISTORY, KEYRING, PAGE, RECORD, VERSIONS, Place, Reference
+from .header import Header
+from .items import IN_RECORD, TOMBSTONE, Attribute, Entry, Recorded, Tombstone
+from .keyring import Keyring
+from .objects import AttributeRecord, History, ItemRecord, Page, State, Version, check_recorded, decode_versions
+from .slots import OwnerPart, Slot, decode_grants, keys_of, open_slot
+from .state import File, find_state
 
-COMMIT_HEAD = b"vCMT" + u32(Limit.COMMIT)
+# Why something cannot be read that is no failure.
+WITHHELD = ("no-key", "device-bound")
+
+
+@dataclass
+class Value:
+    """A live or earlier value: its secret and attributes, or why they cannot be read."""
+
+    place: Place
+    attributes: tuple[Attribute, ...]
+    # The item key in the record, the secret, and the values in the record; `reason` if they cannot be read.
+    record: ItemRecord | None = None
+    reason: str = ""
+    # The values of large attributes, or why they cannot be read.
+    large: dict[bytes, bytes | str] = field(default_factory=dict)
+
+    def value(self, attribute: Attribute) -> bytes | str:
+        """Of an attribute: its value, or why it cannot be read."""
+        if attribute.value is not None:
+            return attribute.value
+        if attribute.place is not None:
+            return self.large[attribute.name]
+        return self.reason if self.record is None else self.record.attributes[attribute.name][1]
+
+    @property
+    def reasons(self) -> Iterator[str]:
+        """In the order of the dump."""
+        yield from (value for each in self.attributes if isinstance(value := self.value(each), str))
+        if self.reason:
+            yield self.reason
 
 
 @dataclass
 class Item:
     key: bytes
     entry: Entry
-    attributes: Attributes
-    secret: bytes | None
-    # Why the secret is not there: the reasons of Spec/vectors/README.md.
-    reason: str = ""
+    live: Value
+    versions: list[tuple[Version, Value]]
+    # Why the earlier values cannot be listed.
+    versions_reason: str = ""
 
 
-@dataclass(frozen=True)
-class State:
-    """A commit that opened, with what follows from its body and frame."""
-
-    commit: Commit
-    chain: bytes
-    frame: bytes = field(repr=False)
-
-
-class Reader:
+class Reader(File):
     """A vault that was opened (section 7.1). `Refused` says why it was not."""
 
-    def __init__(self, data: bytes, factors: Factors, device: tuple[bytes, bytes] | None = None, policy: Policy | None = None) -> None:
-        self.data, self.device = data, device
-        self.header = Header.decode(data)
-        self.vault = self.header.vault
-        self.keys = self.open_slot(factors, policy or Policy())
-        macs = header_macs(self.keys, self.header.raw[:-64])
-        require(is_same(macs, self.header.raw[-64:][: len(macs)]), "the header's MACs (R-3.3)", "authentication-failed")
-        if not self.keys.is_owner:
-            self.keys.grants = decode_grants(self.payload)
-        self.find_state()
-        commit = self.commit = self.state.commit
-        body = self.keys.unseal_at("keyring", commit.keyring.offset, self.frame(commit.keyring, b"vKEY"))
+    slot: Slot
+
+    def __init__(
+        self,
+        data: bytes,
+        factors: Factors | None = None,
+        devices: Mapping[bytes, bytes] | None = None,
+        policy: Policy | None = None,
+        owner: bytes | None = None,
+        vault_key: bytes = b"",
+    ) -> None:
+        """`devices` are secrets by id. `vault_key` opens without a slot, for a writer that has it."""
+        header = Header.decode(data)
+        if factors is not None:
+            self.slot, payload = open_slot(header.vault, header.slots, factors, policy or Policy())
+            keys = keys_of(self.slot, header.vault, header.epoch, payload)
+        else:
+            keys = Keys.owners(header.vault, header.epoch, vault_key)
+        super().__init__(data, header, keys)
+        self.devices = dict(devices or {})
+        # The frames that were read, by offset.
+        self.reached: dict[int, int] = {}
+        header.check_mac(keys.index)
+        require(owner in (None, keys.public), "another owners' public key than the caller's (section 7.2)", "foreign")
+        found = find_state(self)
+        self.opened, self.commit, self.tail = found.opened, found.commit, found.tail
+        self.state: State = found.opened.state
+        body = keys.unseal_at("keyring", self.commit.keyring.offset, self.frame(self.commit.keyring, KEYRING))
         self.keyring = Keyring.decode(body)
+        self.keyring.check_against({slot.id for slot in header.slots}, self.commit.clock)
 
-    # Slots
+    # Slots, for owners
 
-    def open_slot(self, factors: Factors, policy: Policy) -> Keys:
-        slots = [slot for slot in self.header.slots if slot.factors == factors.kinds]
-        for slot in slots:
-            kdf = slot.stretching
-            is_allowed = kdf.memory <= policy.memory and kdf.passes <= policy.passes and kdf.lanes <= policy.lanes
-            require(is_allowed, "a slot's KDF cost (R-3.6)", "kdf-limit")
-        spent = 0
-        for slot in slots:
-            spent += slot.stretching.memory * slot.stretching.passes
-            require(spent <= policy.total, "the KDF cost of all slots (R-3.6)", "kdf-limit")
-            key = factors.slot_key(self.vault, slot.parameters, slot.stretching)
-            if is_same(derive(key, "vaultfmt-1 slot commitment"), slot.commitment):
-                self.slot, self.slot_key = slot, key
-                self.payload = payload = self.open_payload(slot, derive(key, "vaultfmt-1 slot wrap"))
-                if slot.kind == FULL:
-                    return Keys(self.vault, self.header.epoch, payload)
-                return Keys.scoped(self.vault, payload[:32], payload[32:64], {})
-        raise Refused("no-slot-opens", "no slot opens with these factors")
+    def owner_part(self, slot: Slot) -> OwnerPart:
+        part = slot.open_owner_part(self.keys)
+        require(part.revision <= self.commit.clock, "a slot's revision is from the future (R-6.8)")
+        return part
 
-    def open_payload(self, slot: Slot, wrapping_key: bytes) -> bytes:
-        bound = str8("vaultfmt-1 slot") + self.vault + slot.clear
-        return unseal(wrapping_key, slot.nonce, bound, slot.payload, "a slot's payload")
+    def grants(self, slot: Slot, part: OwnerPart) -> dict[int, bytes]:
+        """What a scoped slot grants, whether its factors are known or not."""
+        return decode_grants(slot.open_payload(self.header.vault, part.wrapping_key))[2]
 
-    def owner_part(self, slot: Slot) -> tuple[bytes, list[int]]:
-        """For owners: a slot's name, and the groups that a scoped one grants."""
-        bound = str8("vaultfmt-1 slot owner") + self.vault + slot.clear
-        plain = unseal(self.keys.slot_owner, slot.owner_nonce, bound, slot.owner_part, "an owner part")
-        name, wrapping_key = decode_owner_part(slot.kind, plain)
-        return name, [] if slot.kind == FULL else list(decode_grants(self.open_payload(slot, wrapping_key)))
-
-    # The state
-
-    def find_state(self) -> None:
-        """Section 7.1, steps 2 to 4."""
-        self.live = 0
-        newest = self.newest_commit()
-        self.check_served(newest)
-        self.incomplete = not self.is_complete(newest.commit)
-        self.state = newest
-        if self.incomplete:
-            before = self.commit_at(newest.commit.previous) if newest.commit.previous else None
-            if before is None:
-                raise Refused("authentication-failed", "the newest generation is incomplete, and there is none before it")
-            is_next = newest.commit.follows(before.commit, before.chain)
-            require(is_next, "the generation before is not the one that is named", "authentication-failed")
-            self.check_served(before)
-            require(self.is_complete(before.commit), "two generations are incomplete", "authentication-failed")
-            self.state = before
-        rest = self.data[newest.commit.end :]
-        self.is_tail_damaged = len(rest) > Limit.RESERVE or any(rest)
-
-    def newest_commit(self) -> State:
-        # A commit's head is what the search looks for; what opens as a commit is one.
-        at = len(self.data)
-        while (at := self.data.rfind(COMMIT_HEAD, len(self.header.raw), at)) >= 0:
-            if at % ALIGNMENT == 0 and (state := self.commit_at(at)):
-                return state
-            at += len(COMMIT_HEAD) - 1
-        raise Refused("authentication-failed", "no commit opens")
-
-    def commit_at(self, offset: int) -> State | None:
-        frame = self.data[offset : offset + Limit.COMMIT]
-        if len(frame) < Limit.COMMIT or frame[:8] != COMMIT_HEAD:
-            return None
-        try:
-            body = self.keys.unseal_at("commit", offset, frame[:384])
-        except Refused:
-            return None
-        if not is_same(commit_mac(self.keys.reader, "reader", self.vault, frame[:384]), frame[384:416]):
-            return None
-        commit = Commit.decode(body, offset, len(self.header.raw))
-        return State(commit, chained(self.vault, commit.generation, commit.chain_before, link(body)), frame)
-
-    def check_owner(self, state: State) -> None:
-        if self.keys.is_owner:
-            owner_mac = commit_mac(self.keys.owner, "owner", self.vault, state.frame[:384])
-            require(is_same(owner_mac, state.frame[416:]), "a commit's owner MAC (R-5.9)", "authentication-failed")
-
-    def check_served(self, state: State) -> None:
-        self.check_owner(state)
-        is_bound = state.commit.header_hash == hashed(self.header.raw)
-        require(is_bound, "a commit that names another header (R-5.11)", "authentication-failed")
-
-    def is_complete(self, commit: Commit) -> bool:
-        return commit.flags == 1 or self.has_digest(commit)
-
-    def has_digest(self, commit: Commit) -> bool:
-        try:
-            hashes = b"".join(hashed(frame) for _, frame in self.appended(commit))
-        except Refused:
-            return False
-        return hashed(str8("vaultfmt-1 digest") + hashes) == commit.digest
-
-    def appended(self, commit: Commit) -> Iterator[tuple[int, bytes]]:
-        """The frames between the commit before and the padding (section 2)."""
-        at = commit.start
-        while commit.offset - at >= ALIGNMENT or any(self.data[at : commit.offset]):
-            tag, length = self.data[at : at + 4], int.from_bytes(self.data[at + 4 : at + 8], "little")
-            require(tag in LENGTHS, f"no object at {at} (R-2.1)")
-            Reference(at, length).check(tag, commit.start, commit.offset)
-            yield at, self.data[at : at + length]
-            at += length
-
-    def past(self) -> Iterator[State]:
-        """The state that is served, and those before it in the file."""
-        state = self.state
-        yield state
-        while state.commit.previous:
-            before = self.commit_at(state.commit.previous)
-            if before is None or not state.commit.follows(before.commit, before.chain):
-                raise Refused("authentication-failed", f"what is before generation {state.commit.generation}")
-            state = before
-            yield state
-
-    def history(self) -> History | None:
-        commit = self.commit
-        if commit.history.is_absent:
-            return None
-        history = History.decode(self.keys.unseal_at("history", commit.history.offset, self.frame(commit.history, b"vHIS")))
-        after = history.first + len(history.links)
-        require(after == commit.generation if commit.previous == 0 else after < commit.generation, "a history's generations")
-        return history
-
-    def compare(self, generation: int, chain: bytes) -> str:
-        """How the state stands to an anchor (section 7.2)."""
-        if generation > self.commit.generation:
-            return "older"
-        for state in self.past():
-            if state.commit.generation == generation:
-                is_same_chain = state.chain == chain
-                return ("same" if state is self.state else "descends") if is_same_chain else "forked"
-        history = self.history()
-        if generation + 1 != state.commit.generation:
-            if history is None or generation + 1 < history.first:
-                return "unprovable"
-            for number in range(generation + 1, state.commit.generation):
-                chain = chained(self.vault, number, chain, history.links[number - history.first])
-        return "descends" if chain == state.commit.chain_before else "forked"
-
-    # Objects
+    # Frames
 
     def frame(self, reference: Reference, tag: bytes) -> bytes:
-        """What a reference names, whole. It has been checked to end before what names it."""
+        """The second half of R-2.3: `check` was called on the reference."""
         frame = self.data[reference.offset : reference.end]
         require(is_same(hashed(frame), reference.hash), f"the hash of what is at {reference.offset}", "authentication-failed")
-        require(frame[:8] == tag + u32(reference.length), f"no {tag.decode()} of that length at {reference.offset}")
+        require(frame[:8] == tag + u32(reference.length), f"no {tag.decode()} of that length at {reference.offset} (R-2.3)")
+        self.reached[reference.offset] = reference.length
         return frame
 
-    def page(self, reference: Reference, level: int) -> Page:
-        return Page.decode(self.keys.unseal_at("page", reference.offset, self.frame(reference, b"vPAG")), level)
+    def history(self) -> History | None:
+        """With R-5.16."""
+        commit, history = self.commit, None
+        if not commit.history.is_absent:
+            history = History.decode(self.keys.unseal_at("history", commit.history.offset, self.frame(commit.history, HISTORY)))
+            require(all(each[0] < commit.generation for each in history.ancestors), "an ancestor's generation (R-5.16)")
+        if commit.start == self.header.body and commit.generation > 1:
+            is_named = history is not None and (commit.before, commit.chain_before) in history.states
+            require(is_named, "the history does not contain the predecessor (R-5.16)")
+        return history
 
-    def entries(self) -> Iterator[tuple[bytes, bytes, Reference]]:
-        """Each key with its value and its page, in order."""
+    # The tree
+
+    def page(self, reference: Reference, level: int) -> Page:
+        return Page.decode(self.keys.unseal_at("page", reference.offset, self.frame(reference, PAGE)), level)
+
+    def entries(self) -> Iterator[tuple[bytes, bytes, int]]:
+        """Each key with its value and the offset of its page, in order."""
         if not self.commit.root.is_absent:
             yield from self.subtree(self.commit.root, self.commit.level, b"", None)
 
-    def subtree(self, reference: Reference, level: int, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, bytes, Reference]]:
+    def subtree(self, reference: Reference, level: int, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, bytes, int]]:
         page = self.page(reference, level)
-        self.live += reference.length
-        require(all(low <= key and (high is None or key < high) for key in page.keys), "a key outside of its range (R-5.6)")
-        for key, value in zip(page.keys, page.values, strict=True) if level == 0 else []:
-            yield key, value, reference
-        # A page is checked as a whole, before anything below it is released.
-        for child in page.children:
-            child.check(b"vPAG", len(self.header.raw), reference.offset)
-        for child, first, last in zip(page.children, [low, *page.keys], [*page.keys, high], strict=True) if level > 0 else []:
+        is_within = all(low <= key and (high is None or key < high) for key in page.keys)
+        require(is_within, "a key outside of what the separators above allow (R-5.8)")
+        if level == 0:
+            yield from ((key, value, reference.offset) for key, value in zip(page.keys, page.values, strict=True))
+            return
+        for child, first, last in zip(page.children, [low, *page.keys], [*page.keys, high], strict=True):
+            child.check(PAGE, self.header.body, reference.offset)
             yield from self.subtree(child, level - 1, first, last)
 
     def walk(self) -> Iterator[Item | Tombstone]:
-        """Everything that the tree holds, with secrets, in order; counts the live bytes on the way."""
-        self.live = len(self.header.raw) + self.commit.keyring.length + self.commit.history.length + Limit.COMMIT
-        items = tombstones = 0
+        """Everything that the tree holds, with secrets, in the order of keys."""
+        items = tombstones = earlier = 0
+        ids: tuple[set[bytes], set[bytes]] = set(), set()
         for key, value, page in self.entries():
-            if key[:1] == b"\x7e":
+            if key[0] == TOMBSTONE:
                 tombstones += 1
-                yield Tombstone.decode(key, value, self.keyring)
+                tombstone = Tombstone.decode(key, value, self.keyring, self.commit.clock)
+                ids[1].add(tombstone.item)
+                yield tombstone
                 continue
-            items += 1
-            entry = Entry.decode(key, value, self.keyring)
-            entry.record.check(b"vREC", len(self.header.raw), page.offset)
-            self.live += entry.record.length
+            entry = Entry.decode(key, value, self.keyring, self.commit.clock)
+            items, earlier = items + 1, earlier + entry.earlier
+            ids[0].add(entry.id)
+            yield self.item(key, entry, page)
+        require(not ids[0] & ids[1], "an id is both an item's and a tombstone's (R-6.14)")
+        counts = self.commit.items, self.commit.tombstones, self.commit.earlier
+        require((items, tombstones, earlier) == counts, "the commit states other numbers (R-5.25)")
+
+    # Items
+
+    def item(self, key: bytes, entry: Entry, page: int) -> Item:
+        """`page` is the offset before which its records and versions have to end."""
+        item = Item(key, entry, self.value(entry.id, entry.place, entry.attributes, page, key), [])
+        if entry.versions is not None:
             try:
-                yield self.item(key, entry)
+                item.versions = [
+                    (version, self.value(entry.id, version.place, version.attributes, entry.versions.offset))
+                    for version in self.versions(entry, page)
+                ]
             except Refused as refused:
-                yield Item(key, entry, entry.attributes, None, refused.verdict)
-        require((items, tombstones) == (self.commit.items, self.commit.tombstones), "the commit counts other items")
+                item.versions_reason = refused.verdict
+        return item
 
-    def item(self, key: bytes, entry: Entry) -> Item:
-        record_key = self.compartment_key(entry.compartment)
-        frame = self.frame(entry.record, b"vREC")
-        bound = object_data("record", self.vault, entry.identity, frame)
-        body = unseal(record_key, frame[8:32], bound, frame[60:], f"the record at {entry.record.offset}")
-        secret, attributes = decode_record(body, key, entry)
-        return Item(key, entry, attributes, secret)
-
-    def compartment_key(self, number: int) -> bytes:
-        compartment = self.keyring.compartments[number]
-        wrapped = compartment.wrapped
-        group_key = self.group_key(compartment.group)
-        key = unseal(group_key, wrapped[:24], compartment.data("compartment", self.vault), wrapped[24:], "a compartment's key")
-        if not compartment.is_bound:
-            return key
-        if self.device is None or self.device[0] != compartment.device:
-            raise Refused("device-bound", "a secret of another device")
-        device_key = derive(self.device[1], "vaultfmt-1 device", self.vault)
-        try:
-            return unseal(device_key, key[:24], compartment.data("device compartment", self.vault), key[24:], "the inner layer")
-        except Refused:
-            raise Refused("device-bound", "a secret of another device, or of another secret of this one") from None
-
-    def group_key(self, number: int) -> bytes:
+    def versions(self, entry: Entry, page: int) -> list[Version]:
         if not self.keys.is_owner:
-            if number not in self.keys.grants:
-                raise Refused("no-key", "a group that the slot does not grant")
-            return self.keys.grants[number]
-        group = self.keyring.groups[number]
-        return unseal(self.keys.keyring, group.wrapped[:24], group.data(self.vault), group.wrapped[24:], "a group's key")
+            raise Refused("no-key", "earlier values are the owners' (R-6.13)")
+        return self.open_versions(entry, page)
+
+    def open_versions(self, entry: Entry, page: int) -> list[Version]:
+        reference = entry.versions
+        assert reference is not None
+        reference.check(VERSIONS, self.header.body, page)
+        body = self.keys.unseal_at("versions", reference.offset, self.frame(reference, VERSIONS))
+        item, versions = decode_versions(body, self.keyring, self.commit.clock)
+        require((item, len(versions)) == (entry.id, entry.earlier), "versions of another item, or another number of them (R-5.13)")
+        shared = [each.place for each in entry.attributes if each.place]
+        for version in versions:
+            is_before = version.revision < entry.revision or (version.revision == entry.revision and version.device != entry.device)
+            require(is_before, "a version is as new as its item (R-5.13)")
+            for place in version.places:
+                is_for_owners = self.keyring.is_for_owners(place.compartment)
+                require(is_for_owners or place in shared, "a version in a compartment that is not the owners' (R-6.6)")
+        return versions
+
+    def value(self, item: bytes, place: Place, attributes: tuple[Attribute, ...], before: int, key: bytes | None = None) -> Value:
+        """`key` is what a live item's record has to hold (R-5.3)."""
+        value = Value(place, attributes)
+        try:
+            value.record = self.item_record(item, place, before)
+            require(key in (None, value.record.key), "a record of another item (R-5.3)")
+            check_recorded(attributes, value.record.attributes)
+        except Refused as refused:
+            value.record, value.reason = None, refused.verdict
+        for each in attributes:
+            if each.place is not None:
+                value.large[each.name] = self.large(item, each, before)
+        return value
+
+    def large(self, item: bytes, attribute: Attribute, before: int) -> bytes | str:
+        assert attribute.place is not None
+        try:
+            record = AttributeRecord.decode(self.record_body(item, attribute.place, before))
+            require((record.name, record.flags) == (attribute.name, attribute.flags), "an attribute's record of another (R-6.5)")
+        except Refused as refused:
+            return refused.verdict
+        return record.value
+
+    def item_record(self, item: bytes, place: Place, before: int) -> ItemRecord:
+        return ItemRecord.decode(self.record_body(item, place, before))
+
+    def record_body(self, item: bytes, place: Place, before: int) -> bytes:
+        place.record.check(RECORD, self.header.body, before)
+        frame = self.frame(place.record, RECORD)
+        key = self.keyring.compartment_key(self.keys, place.compartment, self.devices)
+        return open_record(self.keys.vault, key, item, place, frame)
+
+
+def open_record(vault: bytes, key: bytes, item: bytes, place: Place, frame: bytes) -> bytes:
+    bound = associated("record", vault, place.identity(item), frame)
+    return unseal(key, frame[8 : 8 + NONCE], bound, frame[64:], f"the record at {place.record.offset}")
+
+
+def recorded(attributes: tuple[Attribute, ...], value: Value) -> Recorded:
+    """The attributes that are in the record."""
+    assert value.record is not None
+    return {each.name: value.record.attributes[each.name] for each in attributes if each.flags & IN_RECORD}
+
+
+def device_of(keyring: Keyring, position: int) -> bytes:
+    return keyring.devices[position - 1] if position else NO_DEVICE

@@ -1,64 +1,133 @@
-"""Authenticates every byte of a file: also of past states, and what no state names any more."""
+"""Verification of a whole file, and what salvage may take: what nothing has to refer to any more is authenticated too."""
 
 from collections import Counter
+from collections.abc import Iterator
 
+from .anchors import commits
 from .codec import Refused, require
-from .crypto import object_data, unseal
-from .objects import Page, chained
-from .reader import Item, Reader
-
-KINDS = {b"vPAG": "page", b"vKEY": "keyring", b"vHIS": "history"}
+from .frames import CHUNK, KINDS, PAGE, RECORD, VERSIONS, Place, Reference
+from .objects import ATTRIBUTE, AttributeRecord, History, ItemRecord, Page
+from .keyring import Keyring
+from .reader import WITHHELD, Item, Reader, open_record
+from .slots import SCOPED
+from .state import Opened
 
 
 def verify(reader: Reader) -> Counter[str]:
-    """Counts what it opened, by kind; `unopened` are records whose key is not at hand."""
+    """Counts what it opened, by kind. `unopened` are records whose key is not at hand.
+
+    As Spec/vectors/README.md lists it: the header's copy; the tail; every commit in the file with its proof, padding and digest;
+    everything that they appended; the history; the slots' owner parts; and everything that the state holds.
+    """
     counts: Counter[str] = Counter()
-    first = reader.state
-    for state in reader.past():
-        reader.check_owner(state)
-        require(reader.has_digest(state.commit), f"the digest of generation {state.commit.generation}", "authentication-failed")
-        for offset, frame in reader.appended(state.commit):
-            counts[open_object(reader, offset, frame)] += 1
+    header = reader.header
+    require(reader.data[header.length : header.body] == header.raw, "the header's copy (R-3.5)", "authentication-failed")
+    require(reader.tail == "", f"what follows the state is {reader.tail} (R-7.3)", f"tail-{reader.tail}")
+    first = reader.opened
+    for opened in commits(reader):
+        check_commit(reader, opened)
+        for offset, frame in reader.appended(opened.commit):
+            counts[open_frame(reader, offset, frame)] += 1
         counts["commit"] += 1
-        first = state
-    check_history(reader, first.commit.chain_before)
-    for slot in reader.header.slots if reader.keys.is_owner else []:
-        reader.owner_part(slot)
-    for each in reader.walk():
-        if isinstance(each, Item) and each.reason not in ("", "no-key", "device-bound"):
-            raise Refused(each.reason, f"an item of the record at {each.entry.record.offset}")
-        counts["item" if isinstance(each, Item) else "tombstone"] += 1
-    require(reader.live == reader.commit.live, "the commit counts other live bytes (R-5.14)")
+        first = opened
+    require(first.start == header.body, "what is before a commit cannot be read", "authentication-failed")
+    reader.history()
+    check_slots(reader)
+    check_contents(reader, counts)
     return counts
 
 
-def open_object(reader: Reader, offset: int, frame: bytes) -> str:
+def check_commit(reader: Reader, opened: Opened) -> None:
+    """A past commit may belong to an earlier header, with other slots: so its signature may be zeros."""
+    reader.check_proof(opened)
+    commit = opened.commit
+    commit.check(opened.offset, reader.header.body)
+    require(reader.has_digest(commit), f"the digest of generation {commit.generation} (R-2.1)", "authentication-failed")
+    is_signed = any(opened.signature)
+    if opened is reader.opened:
+        # R-5.19.
+        needs = any(slot.kind != 1 or not slot.is_known for slot in reader.header.slots)
+        require(is_signed == needs, "a signature that is missing, or that nobody needs (R-5.19)", "authentication-failed")
+    require(not is_signed or reader.has_signature(opened), "a commit's signature (R-5.20)", "authentication-failed")
+
+
+def open_frame(reader: Reader, offset: int, frame: bytes) -> str:
+    """The kind of what a commit appended, dead or alive."""
     tag = frame[:4]
-    if tag in KINDS:
-        body = reader.keys.unseal_at(KINDS[tag], offset, frame)
-        if tag == b"vPAG":
-            Page.decode(body, body[0])
-        return KINDS[tag]
-    # No page has to name it any more: the locator says what it is, and the seal proves that.
-    locator = reader.keys.locator(frame[8:32], frame[32:60])
-    compartment = int.from_bytes(locator[24:], "little")
-    require(compartment in reader.keyring.compartments, "a record's locator", "authentication-failed")
+    if tag == CHUNK:
+        return "unopened"
+    if tag == RECORD:
+        return open_dead_record(reader, offset, frame)
+    body = reader.keys.unseal_at(KINDS[tag], offset, frame)
+    if tag == PAGE:
+        Page.decode(body, body[0])
+    elif tag == VERSIONS:
+        # Devices and compartments are those of another keyring.
+        require(len(body) > 17, "a versions frame")
+    elif KINDS[tag] == "keyring":
+        Keyring.decode(body)
+    else:
+        History.decode(body)
+    return KINDS[tag]
+
+
+def open_dead_record(reader: Reader, offset: int, frame: bytes) -> str:
+    """No page has to refer to it: the locator tells an owner what it is, and the seal proves that."""
+    if not reader.keys.is_owner:
+        return "unopened"
+    item, place = located(reader, offset, frame)
+    if place.compartment not in reader.keyring.compartments:
+        return "unopened"
     try:
-        key = reader.compartment_key(compartment)
+        key = reader.keyring.compartment_key(reader.keys, place.compartment, reader.devices)
     except Refused as refused:
-        if refused.verdict in ("no-key", "device-bound"):
+        if refused.verdict in WITHHELD:
             return "unopened"
         raise
-    bound = object_data("record", reader.vault, locator[:16] + locator[24:] + locator[16:24], frame)
-    unseal(key, frame[8:32], bound, frame[60:], f"the record at {offset}")
+    body = open_record(reader.keys.vault, key, item, place, frame)
+    decode_any(body)
     return "record"
 
 
-def check_history(reader: Reader, chain_before: bytes) -> None:
-    """Its links lead to the chain value before the first commit in the file, if they begin with generation 1."""
-    history = reader.history()
-    if history is not None and history.first == 1:
-        chain = bytes(32)
-        for generation, link in enumerate(history.links, 1):
-            chain = chained(reader.vault, generation, chain, link)
-        require(chain == chain_before, "a history's links", "authentication-failed")
+def located(reader: Reader, offset: int, frame: bytes) -> tuple[bytes, Place]:
+    """What a record's locator says."""
+    locator = reader.keys.locator(frame[8:32], frame[32:64])
+    compartment, revision = (int.from_bytes(locator[at : at + 8], "little") for at in (16, 24))
+    return locator[:16], Place(Reference(offset, len(frame)), revision, compartment)
+
+
+def decode_any(body: bytes) -> ItemRecord | AttributeRecord:
+    return AttributeRecord.decode(body) if body[:1] == bytes([ATTRIBUTE]) else ItemRecord.decode(body)
+
+
+def check_slots(reader: Reader) -> None:
+    for slot in reader.header.slots if reader.keys.is_owner else []:
+        part = reader.owner_part(slot)
+        if slot.kind == SCOPED:
+            reader.grants(slot, part)
+
+
+def check_contents(reader: Reader, counts: Counter[str]) -> None:
+    """R-5.25, R-6.9, and everything that the state refers to."""
+    reader.reached.clear()
+    ids: set[bytes] = set()
+    for each in reader.walk():
+        if not isinstance(each, Item):
+            counts["tombstone"] += 1
+            continue
+        counts["item"] += 1
+        require(each.entry.id not in ids, "two items have one id (R-6.9)")
+        ids.add(each.entry.id)
+        for reason in failures(each):
+            raise Refused(reason, f"an item of the record at {each.entry.place.record.offset}")
+        counts["version"] += len(each.versions)
+    if reader.keys.is_owner:
+        named = reader.commit.keyring.length + reader.commit.history.length
+        live = reader.header.body + sum(reader.reached.values()) + named + len(reader.opened.frame)
+        require(live == reader.commit.live, "the commit states other live bytes (R-5.25)")
+
+
+def failures(each: Item) -> Iterator[str]:
+    for reason in (*each.live.reasons, each.versions_reason, *(reason for _, value in each.versions for reason in value.reasons)):
+        if reason and reason not in WITHHELD:
+            yield reason

@@ -1,237 +1,268 @@
-"""Writes a fresh vault in the compact form: header, records, pages, keyring, a history if asked for, and one commit."""
+"""Changes a vault in place, one commit at a time: sections 6 and 7.4. What it makes are the bytes of the whole new file.
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import pairwise
-from os.path import commonprefix
-from typing import TypeVar
+Locks, syncing and renaming are a process's business, and not here.
+"""
 
-from .codec import ALIGNMENT, MAGIC, VERSION, Attributes, Extension, Limit, check_key, is_in_record, str8, u8, u16, u32
-from .crypto import NONCE, Factors, Keys, Stretching, derive, hashed, object_data, seal
-from .header import FULL, SCOPED, Slot, encode_grants, encode_owner_part, header_macs
-from .objects import (
-    Commit, Compartment, Entry, Group, History, Keyring, Page, Reference, Tombstone, chained, commit_mac, encode_record,
-)
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-T = TypeVar("T")
-Random = Callable[[int], bytes]
-
-
-@dataclass
-class NewItem:
-    key: bytes
-    secret: bytes
-    attributes: Attributes = field(default_factory=dict)
-    accessibility: int = 1
-    device: bytes = bytes(16)
-    id: bytes = b""
-    revision: int = 1
-    record_revision: int = 1
-    # The position in the list of devices; 0 for none.
-    made_by: int = 0
-    created: int = 0
-    modified: int = 0
+from .codec import NO_DEVICE, Limit, Refused, refuse_read_only, require
+from .drafts import Content, Draft, Now, Revisions, Shelf
+from .frames import HISTORY, KEYRING, VERSIONS, Place, Reference
+from .header import Header
+from .items import MEANING, TOMBSTONE, Attribute, Entry, Tombstone
+from .keyring import OWNERS
+from .objects import Ancestor, Commit, History, Version, encode_versions
+from .output import Output, needs_signature
+from .reader import Reader, Value, open_record
+from .ring import Random, Ring
+from .tree import Changes, Load, Node, changed, pages, write
 
 
-@dataclass
-class NewSlot:
-    factors: Factors
-    stretching: Stretching = field(default_factory=Stretching)
-    name: bytes = b""
-    # The names of the groups that a scoped slot grants; None for a full one.
-    grants: list[bytes] | None = None
+class Transaction:
+    """Changes on top of a state, for one commit in place."""
 
+    def __init__(self, reader: Reader, random: Random, now: Now, device: bytes = NO_DEVICE) -> None:
+        require(reader.keys.is_owner, "a scoped slot cannot write", "not-an-owner")
+        refuse_read_only(reader.header.extensions + reader.keyring.extensions)
+        self.reader, self.random, self.now, self.device = reader, random, now, device
+        self.revisions = Revisions(reader.commit.clock, now)
+        self.ring = Ring(reader.keyring, reader.keys, random, reader.devices)
+        self.shelf = Shelf(self.ring, self.revisions)
+        self.entries: dict[bytes, tuple[Entry, int]] = {}
+        self.tombstones: dict[bytes, Tombstone] = {}
+        self.drafts: dict[bytes, Draft] = {}
+        self.changes: dict[bytes, Draft | Tombstone | None] = {}
+        self.horizon = reader.commit.horizon
+        for key, value, page in reader.entries():
+            if key[0] == TOMBSTONE:
+                self.tombstones[key[1:]] = Tombstone.decode(key, value, reader.keyring, reader.commit.clock)
+            else:
+                self.entries[key] = Entry.decode(key, value, reader.keyring, reader.commit.clock), page
 
-@dataclass
-class NewVault:
-    slots: list[NewSlot]
-    items: list[NewItem] = field(default_factory=list)
-    tombstones: list[Tombstone] = field(default_factory=list)
-    groups: list[bytes] = field(default_factory=list)
-    devices: list[bytes] = field(default_factory=list)
-    # By id; every device that a compartment is for.
-    device_secrets: dict[bytes, bytes] = field(default_factory=dict)
-    header_extensions: list[Extension] = field(default_factory=list)
-    keyring_extensions: list[Extension] = field(default_factory=list)
-    clock: int = 1
-    history: History | None = None
-    # The chain value of the generation before the history's first.
-    chain_before: bytes = bytes(32)
+    # Reading what is there
 
+    def draft(self, key: bytes) -> Draft | None:
+        if key in self.changes:
+            found = self.changes[key]
+            return found if isinstance(found, Draft) else None
+        if key not in self.entries:
+            return None
+        entry, page = self.entries[key]
+        if key not in self.drafts:
+            self.drafts[key] = Draft.of(key, entry, self.reader.open_versions(entry, page) if entry.versions else [])
+        return self.drafts[key]
 
-def write(new: NewVault, random: Random) -> bytes:
-    return Writer(new, random).file()
+    def live_keys(self) -> list[bytes]:
+        """Of the items that there are."""
+        kept = self.entries.keys() - self.changes.keys()
+        return sorted(kept | {key for key, change in self.changes.items() if isinstance(change, Draft)})
 
+    def content(self, draft: Draft) -> Content:
+        """`Refused` where a record cannot be opened."""
+        value = self.opened(draft.id, draft.place, draft.attributes, draft.key)
+        for reason in value.reasons:
+            raise Refused(reason, "a value that cannot be read")
+        assert value.record is not None
+        compartment = self.ring.keyring.compartments[draft.place.compartment]
+        attributes: dict[bytes, tuple[int, bytes]] = {}
+        for each in draft.attributes:
+            found = value.value(each)
+            assert isinstance(found, bytes)
+            attributes[each.name] = each.flags & MEANING, found
+        return Content(value.record.key, value.record.secret, attributes, compartment.accessibility, compartment.device)
 
-class Writer:
-    def __init__(self, new: NewVault, random: Random) -> None:
-        # R-1.5: whatever the caller passes here has to be the system's source, but in tests.
-        self.new, self.random = new, random
-        self.epoch = random(32)
-        self.keys = Keys(random(16), self.epoch, random(32))
-        self.make_keyring()
+    def opened(self, item: bytes, place: Place, attributes: tuple[Attribute, ...], key: bytes | None = None) -> Value:
+        if place.record.hash in self.shelf.frames:
+            raise Refused("busy", "a value that this transaction made; commit first")
+        return self.reader.value(item, place, attributes, self.reader.commit.offset, key)
 
-    def wrap(self, key: bytes, bound: bytes, plain: bytes) -> bytes:
-        nonce = self.random(NONCE)
-        return nonce + seal(key, nonce, bound, plain)
+    def body(self, item: bytes, place: Place) -> bytes:
+        """Also of a record that is on the shelf."""
+        frame = self.shelf.frames.get(place.record.hash)
+        if frame is not None:
+            return open_record(self.reader.keys.vault, self.ring.key(place.compartment), item, place, frame)
+        return self.reader.record_body(item, place, self.reader.commit.offset)
 
-    # Section 5.3
+    # Changing
 
-    def make_keyring(self) -> None:
-        vault = self.keys.vault
-        names = sorted({*self.new.groups, *(check_key(item.key) for item in self.new.items)})
-        self.group_keys = {name: self.random(32) for name in names}
-        self.groups: dict[bytes, Group] = {}
-        for number, name in enumerate(names, 1):
-            group = Group(number, name)
-            self.groups[name] = replace(group, wrapped=self.wrap(self.keys.keyring, group.data(vault), self.group_keys[name]))
-        self.compartments: dict[tuple[bytes, int, bytes], tuple[Compartment, bytes]] = {}
-        for item in self.new.items:
-            name = check_key(item.key)
-            kind = (name, item.accessibility, item.device)
-            if kind not in self.compartments:
-                bare = Compartment(len(self.compartments) + 1, self.groups[name].number, item.accessibility, item.device)
-                key = self.random(32)
-                self.compartments[kind] = (replace(bare, wrapped=self.wrap_compartment(bare, key, self.group_keys[name])), key)
-
-    def wrap_compartment(self, compartment: Compartment, key: bytes, group_key: bytes) -> bytes:
-        vault = self.keys.vault
-        if compartment.is_bound:
-            device_key = derive(self.new.device_secrets[compartment.device], "vaultfmt-1 device", vault)
-            key = self.wrap(device_key, compartment.data("device compartment", vault), key)
-        return self.wrap(group_key, compartment.data("compartment", vault), key)
-
-    def keyring(self) -> Keyring:
-        compartments = {each.number: each for each, _ in self.compartments.values()}
-        groups = {group.number: group for group in self.groups.values()}
-        next_numbers = len(compartments) + 1, len(groups) + 1
-        return Keyring(*next_numbers, self.new.devices, groups, compartments, self.new.keyring_extensions)
-
-    # Section 3
-
-    def header(self) -> bytes:
-        slots = b"".join(self.slot(each).encode() for each in self.new.slots)
-        content = slots + b"".join(each.encode() for each in self.new.header_extensions)
-        length = -(-(68 + len(content) + 64) // 4096) * 4096
-        counts = u8(len(self.new.slots)) + u8(len(self.new.header_extensions)) + u16(0)
-        covered = MAGIC + u16(VERSION) + u16(0) + u32(length) + self.keys.vault + self.epoch + counts + content
-        covered = covered.ljust(length - 64, b"\0")
-        return covered + header_macs(self.keys, covered)
-
-    def slot(self, new: NewSlot) -> Slot:
-        kind, vault = FULL if new.grants is None else SCOPED, self.keys.vault
-        stretching = replace(new.stretching, salt=self.random(16)) if new.factors.kinds & 5 else Stretching()
-        slot = Slot(self.random(16), kind, new.factors.kinds, stretching)
-        key = new.factors.slot_key(vault, slot.parameters, stretching)
-        slot = replace(slot, commitment=derive(key, "vaultfmt-1 slot commitment"))
-        wrapping_key = derive(key, "vaultfmt-1 slot wrap")
-        payload = self.keys.vault_key
-        if new.grants is not None:
-            grants = {self.groups[name].number: self.group_keys[name] for name in new.grants}
-            payload = encode_grants(self.keys.index, self.keys.reader, grants)
-        sealed = self.wrap(wrapping_key, str8("vaultfmt-1 slot") + vault + slot.clear, payload)
-        owner = encode_owner_part(new.name, bytes(32) if kind == FULL else wrapping_key)
-        owner = self.wrap(self.keys.slot_owner, str8("vaultfmt-1 slot owner") + vault + slot.clear, owner)
-        slot = replace(slot, nonce=sealed[:NONCE], payload=sealed[NONCE:])
-        return replace(slot, owner_nonce=owner[:NONCE], owner_part=owner[NONCE:])
-
-    # Sections 5.1 and 5.2
-
-    def append(self, frame: bytes) -> Reference:
-        reference = Reference(len(self.out), len(frame), hashed(frame))
-        self.out += frame
-        self.hashes += reference.hash
-        self.appended += len(frame)
-        return reference
-
-    def append_at(self, kind: str, tag: bytes, body: bytes) -> Reference:
-        return self.append(self.keys.seal_at(kind, tag, len(self.out), self.random(NONCE), body))
-
-    def records(self) -> dict[bytes, bytes]:
-        """Writes them in the order of their ids (R-7.15); gives the leaf entries."""
-        entries = {}
-        for item in self.new.items:
-            item.id = item.id or self.random(16)
-        for item in sorted(self.new.items, key=lambda item: item.id):
-            compartment, key = self.compartments[check_key(item.key), item.accessibility, item.device]
-            small = {name: value for name, value in item.attributes.items() if not is_in_record(name, value)}
-            entry = Entry(
-                Reference(), item.id, item.revision, item.made_by, item.record_revision, compartment.number, item.created,
-                item.modified, len(item.attributes) - len(small), small,
-            )  # fmt: skip
-            body = encode_record(item.key, item.secret, item.attributes)
-            head, nonce = b"vREC" + u32(len(body) + 76), self.random(NONCE)
-            bound = object_data("record", self.keys.vault, entry.identity, head)
-            frame = head + nonce + self.keys.locator(nonce, entry.locator) + seal(key, nonce, bound, body)
-            entries[item.key] = replace(entry, record=self.append(frame)).encode()
-        return entries
-
-    def tree(self, entries: dict[bytes, bytes]) -> tuple[Reference, int]:
-        """Writes it from the leaves up; gives the root and its level."""
-        groups = runs(sorted(entries.items()), leaf, least=1)
-        firsts = [b"", *(separator(left[-1][0], right[0][0]) for left, right in pairwise(groups))]
-        pages, level = [leaf(group) for group in groups], 0
-        while len(pages) > 0:
-            nodes = [(first, self.append_at("page", b"vPAG", page.encode())) for first, page in zip(firsts, pages, strict=True)]
-            if len(nodes) == 1:
-                return nodes[0][1], level
-            level += 1
-            spans = runs(nodes, partial(inner, level), least=4)
-            firsts, pages = [span[0][0] for span in spans], [inner(level, span) for span in spans]
-        return Reference(), 0
-
-    # Section 5.5
-
-    def file(self) -> bytes:
-        self.out, self.hashes, self.appended = bytearray(self.header()), b"", 0
-        start, header_hash = len(self.out), hashed(bytes(self.out))
-        entries = self.records() | dict(tombstone.encode() for tombstone in self.new.tombstones)
-        root, level = self.tree(entries)
-        keyring = self.append_at("keyring", b"vKEY", self.keyring().encode())
-        history, generation, chain = self.past()
-        self.out += bytes(-len(self.out) % ALIGNMENT)
-        offset = len(self.out)
-        live = start + self.appended + Limit.COMMIT
-        commit = Commit(
-            generation, offset, start, 0, self.new.clock, int(offset - start > Limit.SMALL_COMMIT), root, level, keyring, history,
-            header_hash, chain, hashed(str8("vaultfmt-1 digest") + self.hashes), len(self.new.items), len(self.new.tombstones), live,
+    def put(self, content: Content, key: bytes = b"", item: bytes = b"", created: int | None = None) -> Draft:
+        """Makes an item, or changes the one that has `key` (the content's, if not given)."""
+        old = self.draft(key or content.key)
+        require(old is not None or not key, "no such item", "no-item")
+        if old is not None:
+            return self.change(old, content)
+        now, item = self.now(), item or self.item_id()
+        place, attributes = self.shelf.seal_content(item, content)
+        draft = Draft(
+            content.key, item, self.revisions.next(), self.ring.position(self.device), place, attributes,
+            now if created is None else created, now,
         )  # fmt: skip
-        sealed = self.keys.seal_at("commit", b"vCMT", offset, self.random(NONCE), commit.encode(), extra=64)
-        reader = commit_mac(self.keys.reader, "reader", self.keys.vault, sealed)
-        return bytes(self.out) + sealed + reader + commit_mac(self.keys.owner, "owner", self.keys.vault, sealed)
+        self.changes[content.key] = draft
+        return draft
 
-    def past(self) -> tuple[Reference, int, bytes]:
-        """The history, the generation that follows it, and the chain value of the one before that."""
-        history, chain = self.new.history, self.new.chain_before
-        if history is None:
-            return Reference(), 1, bytes(32)
-        for generation, link in enumerate(history.links, history.first):
-            chain = chained(self.keys.vault, generation, chain, link)
-        return self.append_at("history", b"vHIS", history.encode()), history.first + len(history.links), chain
+    def change(self, old: Draft, content: Content) -> Draft:
+        before, now = self.content(old), self.now()
+        if before == content:
+            return old
+        place, attributes = self.shelf.seal_content(old.id, content, old, before)
+        versions, keep = list(old.versions), self.ring.keyring.keep
+        is_replaced = any(content.attributes.get(name) != each for name, each in before.sealed.items())
+        if keep and (is_replaced or before.secret != content.secret):
+            versions.append(Version(old.revision, old.device, now, old.modified, old.place, old.attributes))
+            versions = versions[-keep:]
+        draft = replace(old, key=content.key, place=place, attributes=attributes, modified=now)
+        draft.versions = self.withdrawn(draft, versions, content.device if content.device != before.device else NO_DEVICE)
+        draft.written = old.written if draft.versions == old.versions else None
+        draft.revision, draft.device = self.revisions.next(), self.ring.position(self.device)
+        if old.key != content.key:
+            require(self.draft(content.key) is None, "another item has that key", "item-exists")
+            self.changes[old.key] = None
+        self.changes[content.key] = draft
+        return draft
+
+    def withdrawn(self, draft: Draft, versions: list[Version], newly_bound: bytes = NO_DEVICE) -> list[Version]:
+        """What only versions refer to, resealed for owners (R-6.10, R-6.11)."""
+        shared = [each.place for each in draft.attributes if each.place]
+        moved: dict[Place, Place] = {}
+
+        def owners(place: Place) -> Place:
+            here = self.ring.keyring.compartments[place.compartment]
+            device = here.device if newly_bound == NO_DEVICE else newly_bound
+            if (here.group, here.device) == (OWNERS, device):
+                return place
+            if place not in moved:
+                moved[place] = self.resealed(draft.id, place, device)
+            return moved[place]
+
+        def attribute(each: Attribute) -> Attribute:
+            is_moved = each.place is not None and each.place not in shared
+            return replace(each, place=owners(each.place)) if is_moved and each.place else each
+
+        return [
+            replace(each, place=owners(each.place), attributes=tuple(map(attribute, each.attributes))) for each in versions
+        ]
+
+    def resealed(self, item: bytes, place: Place, device: bytes) -> Place:
+        """Under group 0; what belongs to another device stays where it is."""
+        try:
+            body = self.body(item, place)
+        except Refused as refused:
+            if refused.verdict != "device-bound":
+                raise
+            return place
+        return self.shelf.seal(item, body, self.ring.owners(device))
+
+    def remove(self, key: bytes) -> Tombstone:
+        """R-6.12: with its versions."""
+        draft = self.draft(key)
+        if draft is None:
+            raise Refused("no-item", "no such item")
+        tombstone = Tombstone(draft.id, self.revisions.next(), self.ring.position(self.device), draft.revision, draft.device)
+        self.changes[key], self.changes[tombstone.key] = None, tombstone
+        return tombstone
+
+    def set_keep(self, number: int) -> None:
+        self.ring.keyring = replace(self.ring.keyring, keep=number, keep_revision=self.revisions.next(), keep_device=self.device)
+
+    def item_id(self) -> bytes:
+        used = {entry.id for entry, _ in self.entries.values()} | self.tombstones.keys()
+        while (item := self.random(16)) in used:
+            pass
+        return item
+
+    # Committing
+
+    def prune(self) -> None:
+        """Takes from the shelf what no item refers to any more."""
+        used = {place.record.hash for each in self.changes.values() if isinstance(each, Draft) for place in each.places}
+        self.shelf.frames = {of_hash: frame for of_hash, frame in self.shelf.frames.items() if of_hash in used}
+
+    def commit(
+        self, merged: Iterable[Ancestor] = (), floor: int = 0, least: int = 0, clock: int = 0, is_synced: bool = False
+    ) -> bytes:
+        """The file with one more commit. `merged` are the states of another branch, `least` a generation to go on from."""
+        reader = self.reader
+        self.prune()
+        output = Output(reader.data[: reader.commit.end], reader.keys, self.random)
+        where = self.shelf.append(output)
+        root, everything = self.write_tree(output, where)
+        keyring = reader.commit.keyring
+        if self.ring.keyring != reader.keyring:
+            keyring = output.append_sealed("keyring", KEYRING, self.ring.keyring.encode())
+        history = self.write_history(output, list(merged), floor)
+        core = core_of(everything, (root, reader.page), keyring, history, reader.header)
+        generation, chain = reader.state
+        core = replace(
+            core, generation=max(generation, least) + 1, before=generation, chain_before=chain, horizon=self.horizon,
+            clock=max(self.revisions.clock, clock),
+        )  # fmt: skip
+        return output.commit(core, needs_signature(reader.header), is_synced)
+
+    def write_tree(self, output: Output, where: Callable[[Place], Place]) -> tuple[Node | None, dict[bytes, Draft | Tombstone]]:
+        changes: Changes = {}
+        for key, change in sorted(self.changes.items()):
+            if isinstance(change, Draft):
+                change.placed(where)
+                if change.versions and change.written is None:
+                    change.written = output.append_sealed("versions", VERSIONS, encode_versions(change.id, change.versions))
+                changes[key] = change.entry().encode()
+            elif change is None:
+                if key in self.entries or key[1:] in self.tombstones:
+                    changes[key] = None
+            else:
+                changes[key] = change.encode()
+        reader = self.reader
+        old = None if reader.commit.root.is_absent else Node(reader.commit.level, reader.commit.root)
+        root = changed(old, changes, reader.page)
+        if root is not None:
+            write(root, output.append_page)
+        return root, self.everything()
+
+    def everything(self) -> dict[bytes, Draft | Tombstone]:
+        found: dict[bytes, Draft | Tombstone] = {each.key: each for each in self.tombstones.values()}
+        for key in self.live_keys():
+            draft = self.draft(key)
+            assert draft is not None
+            found[key] = draft
+        for key, change in self.changes.items():
+            if isinstance(change, Tombstone):
+                found[key] = change
+            elif change is None:
+                found.pop(key, None)
+        return found
+
+    def write_history(self, output: Output, merged: list[Ancestor], floor: int) -> Reference:
+        """In place the predecessors are in the file, and only another branch's states are added."""
+        if not merged:
+            return self.reader.commit.history
+        before = self.reader.history() or History(1, [])
+        new = [each for each in merged if each[:2] not in before.states]
+        history = folded(max(before.floor, floor), before.ancestors, new)
+        return output.append_sealed("history", HISTORY, history.encode())
+
+def core_of(
+    everything: dict[bytes, Draft | Tombstone], tree: tuple[Node | None, Load], keyring: Reference, history: Reference, header: Header
+) -> Commit:
+    """What follows from the contents. Generations, clock, place and digest are filled in elsewhere."""
+    root, load = tree
+    drafts = [each for each in everything.values() if isinstance(each, Draft)]
+    frames = {place.record for draft in drafts for place in draft.places} | set(pages(root, load))
+    frames |= {draft.written for draft in drafts if draft.versions and draft.written}
+    live = header.body + Limit.COMMIT + keyring.length + history.length + sum(each.length for each in frames)
+    reference, level = (root.reference, root.level) if root and root.reference else (Reference(), 0)
+    earlier = sum(len(each.versions) for each in drafts)
+    return Commit(
+        0, 0, b"", 0, 0, 0, 0, 0, reference, level, keyring, history, header.hash, b"", len(drafts), len(everything) - len(drafts),
+        earlier, live,
+    )  # fmt: skip
 
 
-# Section 5.2: pages of about 2 KiB (R-5.18).
+def folded(floor: int, old: list[Ancestor], new: list[Ancestor], most: int = Limit.ANCESTORS) -> History:
+    """Whatever is left out raises the floor (R-5.17)."""
+    every = [*old, *new]
+    left, kept = every[: max(0, len(every) - most)], every[max(0, len(every) - most) :]
+    floor = max([floor, *(each[0] + 1 for each in left)])
+    return History(floor, kept, min(len(new), len(kept)))
 
 
-def leaf(entries: list[tuple[bytes, bytes]]) -> Page:
-    return Page(0, [key for key, _ in entries], [value for _, value in entries], [])
-
-
-def inner(level: int, nodes: list[tuple[bytes, Reference]]) -> Page:
-    """Of children, each with the separator before it; the first one's is its parent's business."""
-    return Page(level, [separator for separator, _ in nodes[1:]], [], [child for _, child in nodes])
-
-
-def runs(entries: list[T], page: Callable[[list[T]], Page], least: int) -> list[list[T]]:
-    out: list[list[T]] = []
-    for entry in entries:
-        if not out or (len(out[-1]) >= least and len(page([*out[-1], entry]).encode()) + 48 > Limit.PAGE_GOAL):
-            out.append([])
-        out[-1].append(entry)
-    return out
-
-
-def separator(before: bytes, after: bytes) -> bytes:
-    """The shortest that is greater than the one, and not greater than the other."""
-    return after[: len(commonprefix([before, after])) + 1]
