@@ -10,8 +10,10 @@ public struct OpenOptions: ~Copyable, Sendable {
     public var device: Device?
     /// How long to wait for another writer, in seconds.
     public var lockWait: Double = 10
-    /// A state that the vault must have come from: else `rolledBack`, `forked` or `ancestryUnprovable` is thrown.
+    /// A state that the vault must have come from: else `foreignOwner`, `rolledBack`, `forked` or `ancestryUnprovable` is thrown.
     public var anchor: Anchor?
+    /// The owners' public key that the vault must have: else `foreignOwner` is thrown, before anything of it is served.
+    public var owners: OwnersPublicKey?
 
     /// The defaults: for reading, without a device.
     public init() {}
@@ -35,6 +37,8 @@ public struct CreateOptions: ~Copyable, Sendable {
     public var allowWeak = false
     /// The first slot's name, at most 63 bytes.
     public var slotName = ""
+    /// How many earlier values an item keeps, 0 to 50.
+    public var keptVersions = 10
     /// This device, as when opening.
     public var device: Device?
     /// How long later changes wait for another writer, in seconds.
@@ -60,25 +64,4 @@ public enum Access: Sendable, Hashable {
     case owner
     /// The index, and the secrets of these access groups; may change nothing.
     case scoped(groups: [String])
-}
-
-/// A slot, as far as its reader may know it.
-public struct SlotInfo: Sendable, Hashable {
-    /// Random.
-    public let id: SlotID
-    /// Whether it opens everything; else it is scoped.
-    public let isFull: Bool
-    /// What it takes to open it, all together.
-    public let factors: FactorKinds
-    /// The key derivation's cost, where there is one.
-    public let cost: KDFCost?
-    /// Its name; nil for who is not an owner.
-    public let name: String?
-    /// The access groups that a scoped slot opens; nil for a full one, and for who is not an owner.
-    public let groups: [String]?
-    /// Whether it is the one that opened this vault.
-    public let openedThis: Bool
-
-    /// Whether its key derivation is below the floor.
-    public var isWeak: Bool { cost?.isWeak ?? false }
 }

@@ -1,10 +1,10 @@
 internal import VaultBytes
 
-/// The secret of one device, kept outside of vaults: it is what *this device only* items need beside the vault's own key.
+/// The secret of one device, kept outside of vaults: items for *this device only* need it in addition to the vault's own key.
 ///
 /// Without secure hardware it is a file like any other; whoever can read it can read such items from a copy of the vault.
 public struct Device: ~Copyable, Sendable {
-    /// The device's id, which stands in vaults.
+    /// The device's id, as vaults have it.
     public let id: DeviceID
     let secret: Secret
 

@@ -16,27 +16,27 @@ public struct KDFCost: Hashable, Sendable {
         self.lanes = lanes
     }
 
-    /// 64 MiB, 3 passes, 4 lanes.
-    public static let interactive = KDFCost(memoryKiB: 64 << 10, passes: 3, lanes: 4)
-    /// 256 MiB, 3 passes, 4 lanes: the default.
-    public static let moderate = KDFCost(memoryKiB: 256 << 10, passes: 3, lanes: 4)
-    /// 1 GiB, 4 passes, 4 lanes.
-    public static let sensitive = KDFCost(memoryKiB: 1 << 20, passes: 4, lanes: 4)
+    /// 64 MiB, 3 passes, 1 lane: libsodium and most phones can do no more than one.
+    public static let interactive = KDFCost(memoryKiB: 64 << 10, passes: 3, lanes: 1)
+    /// 256 MiB, 3 passes, 1 lane: the default, which every reader must be able to pay.
+    public static let moderate = KDFCost(memoryKiB: 256 << 10, passes: 3, lanes: 1)
+    /// 1 GiB, 4 passes, 1 lane.
+    public static let sensitive = KDFCost(memoryKiB: 1 << 20, passes: 4, lanes: 1)
     /// 8 KiB, 1 pass, 1 lane: for tests of everything but the KDF.
     public static let testing = KDFCost(memoryKiB: 8, passes: 1, lanes: 1)
-    /// The least that a writer uses without being told so: 19 MiB, 2 passes, 1 lane (OWASP's floor for Argon2id).
+    /// The least that a writer uses unless its user asks for less: 19 MiB, 2 passes, 1 lane (OWASP's floor for Argon2id).
     public static let floor = KDFCost(memoryKiB: 19 << 10, passes: 2, lanes: 1)
 
-    init(_ cost: Slot.Cost) { self.init(memoryKiB: cost.memoryKiB, passes: cost.passes, lanes: cost.lanes) }
+    init(_ cost: SlotParameters.Cost) { self.init(memoryKiB: cost.memoryKiB, passes: cost.passes, lanes: cost.lanes) }
 
-    var inSlot: Slot.Cost { Slot.Cost(memoryKiB: memoryKiB, passes: passes, lanes: lanes) }
+    var inSlot: SlotParameters.Cost { SlotParameters.Cost(memoryKiB: memoryKiB, passes: passes, lanes: lanes) }
 
     /// Whether it is below the floor: less than 19 MiB, or fewer than 2 passes.
     public var isWeak: Bool { memoryKiB < Self.floor.memoryKiB || passes < Self.floor.passes }
 
     /// A cost that takes about `seconds` on this machine: 3 passes, and as much memory as that allows, at least the floor and at most 2 GiB; beyond that,
     /// more passes. Measures a run of 64 MiB. Throws `invalidArgument` unless 0 < seconds ≤ 60.
-    public static func calibrated(seconds: Double, lanes: UInt32 = 4) throws(VaultError) -> KDFCost {
+    public static func calibrated(seconds: Double, lanes: UInt32 = 1) throws(VaultError) -> KDFCost {
         guard seconds > 0, seconds <= 60, (1...16).contains(lanes) else {
             throw VaultError(.invalidArgument, "a KDF can be calibrated to more than 0 and at most 60 seconds, with 1 to 16 lanes")
         }
@@ -63,21 +63,23 @@ public struct KDFCost: Hashable, Sendable {
         let start = clock.now
         do throws(CryptoError) {
             _ = try Argon2.stretch(
-                Secret.random(count: 32), salt: Randomness.system.bytes(16), memoryKiB: memoryKiB, passes: passes, lanes: lanes)
+                Secret.random(count: 32), salt: Randomness.system.bytes(32), memoryKiB: memoryKiB, passes: passes, lanes: lanes)
         } catch { throw VaultError(crypto: error, "the calibration") }
         let spent = start.duration(to: clock.now).components
         return Double(spent.seconds) + Double(spent.attoseconds) / 1e18
     }
 
-    /// What a new slot with these factors gets: nothing without a passphrase or other key file. Throws `weakKDF` below the floor unless told otherwise.
-    func checked(for factors: borrowing Factors, allowWeak: Bool, limits: ReaderLimits = ReaderLimits()) throws(VaultError) -> Slot.Cost? {
-        guard Slot.isStretched(factors.kinds.rawValue) else { return nil }
-        guard (1...0xFF_FFFF).contains(lanes), passes >= 1, UInt64(memoryKiB) >= 8 * UInt64(lanes) else {
+    /// What a new slot with these factors gets: nothing if none of them is stretched. Throws `weakKDF` below the floor unless that is
+    /// allowed, and `kdfLimit` for what readers would refuse.
+    func checked(for kinds: FactorKinds, allowWeak: Bool) throws(VaultError) -> SlotParameters.Cost? {
+        guard kinds.inSlot.isStretched else { return nil }
+        guard inSlot.isPossible else {
             throw VaultError(.invalidArgument, "Argon2id needs at least 1 pass, 1 lane, and 8 KiB of memory for each lane")
         }
         guard allowWeak || !isWeak else {
             throw VaultError(.weakKDF, "a key derivation with less than 19 MiB or 2 passes is weak: allow it explicitly if you want it")
         }
+        let limits = ReaderLimits()
         var spent: UInt64 = 0
         try limits.check(inSlot)
         try limits.spend(inSlot, &spent)

@@ -1,0 +1,131 @@
+internal import VaultBytes
+
+/// Which kinds of factors a slot takes together.
+public struct FactorKinds: OptionSet, Hashable, Sendable, CustomStringConvertible {
+    /// As in a slot (specification, section 3.1).
+    public let rawValue: UInt8
+
+    /// Makes a set from the number in a slot.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    init(_ factors: SlotFactors) { rawValue = factors.rawValue }
+
+    /// A passphrase.
+    public static let passphrase = FactorKinds(.passphrase)
+    /// A key file that `KeyFile.generate()` made.
+    public static let generatedKeyFile = FactorKinds(.generatedKeyFile)
+    /// Any other file.
+    public static let otherKeyFile = FactorKinds(.otherKeyFile)
+    /// 32 raw bytes.
+    public static let rawKey = FactorKinds(.rawKey)
+    /// A key that a provider makes: a token, a device, an identity.
+    public static let externalKey = FactorKinds(.externalKey)
+
+    var inSlot: SlotFactors { SlotFactors(rawValue: rawValue) }
+
+    /// In words: "passphrase and key file".
+    public var description: String { FactorNames.describe(inSlot) }
+}
+
+/// A file that opens a slot, alone or together with a passphrase.
+public struct KeyFile: ~Copyable, Sendable {
+    /// Whether `generate()` made it: 32 random bytes, which need no stretching. Any other file counts by its hash.
+    public let isGenerated: Bool
+    fileprivate let key: Secret
+
+    /// Reads a key file's content: 1 byte to 64 MiB. Throws `keyFileInvalid` for other sizes, and if a generated one is damaged.
+    public init(contents: borrowing Secret) throws(VaultError) {
+        guard (1...Format.Limit.keyFile).contains(contents.count) else {
+            throw VaultError(.keyFileInvalid, "a key file has 1 byte to 64 MiB, not \(contents.count) bytes")
+        }
+        let isGenerated = KeyFileFormat.isGenerated(contents)
+        let key = try Self.key(contents, isGenerated: isGenerated)
+        self.isGenerated = isGenerated
+        self.key = key
+    }
+
+    private static func key(_ contents: borrowing Secret, isGenerated: Bool) throws(VaultError) -> Secret {
+        guard isGenerated else { return FactorKeys.hash(ofKeyFile: contents) }
+        do throws(CryptoError) { return try KeyFileFormat.decode(contents) } catch { throw VaultError(crypto: error, "the key file") }
+    }
+
+    /// The content of a new key file: 89 bytes of ASCII (specification, section 3.1).
+    public static func generate() -> Secret { KeyFileFormat.encode(Secret.random(count: 32)) }
+}
+
+/// What opens a slot: a passphrase, a key file, both together, a raw key, or a provider's key, alone or with a passphrase.
+public struct Factors: ~Copyable, Sendable {
+    let keys: FactorKeys
+    /// Makes the external key, if there is one.
+    let provider: (any SlotFactor)?
+
+    /// A passphrase, a key file, or both together.
+    ///
+    /// The passphrase is UTF-8 of 1 to 65,536 bytes, and is normalised to NFC here, neither trimmed nor case-folded. Throws
+    /// `passphraseInvalid`, or `invalidArgument` if there is neither.
+    public init(passphrase: consuming Secret? = nil, keyFile: consuming KeyFile? = nil) throws(VaultError) {
+        var kinds: SlotFactors = []
+        let normalised = try Self.normalised(passphrase)
+        if normalised.byteCount > 0 { kinds.insert(.passphrase) }
+        var key: Secret?
+        var hash: Secret?
+        if let keyFile = consume keyFile {
+            let isGenerated = keyFile.isGenerated
+            kinds.insert(isGenerated ? .generatedKeyFile : .otherKeyFile)
+            if isGenerated { key = keyFile.key.copy() } else { hash = keyFile.key.copy() }
+        }
+        guard !kinds.isEmpty else {
+            throw VaultError(.invalidArgument, "a slot needs a passphrase, a key file, a raw key or a provider's key")
+        }
+        keys = FactorKeys(passphrase: normalised, key: key, fileHash: hash, kinds: kinds)
+        provider = nil
+    }
+
+    /// A raw key: exactly 32 bytes with the strength of 32 random ones, since nothing stretches them. Throws `invalidArgument`.
+    public init(rawKey: consuming Secret) throws(VaultError) {
+        guard rawKey.count == 32 else { throw VaultError(.invalidArgument, "a raw key has exactly 32 bytes, not \(rawKey.count)") }
+        keys = FactorKeys(passphrase: nil, key: rawKey, fileHash: nil, kinds: .rawKey)
+        provider = nil
+    }
+
+    /// A key that a provider makes, alone or together with a passphrase.
+    ///
+    /// Throws `passphraseInvalid`, or `invalidArgument` for a provider's name that is not 1 to 64 characters of printable ASCII.
+    public init(external provider: any SlotFactor, passphrase: consuming Secret? = nil) throws(VaultError) {
+        guard SlotParameters.Provider.isName(provider.provider) else {
+            throw VaultError(.invalidArgument, "a provider's name has 1 to 64 characters of printable ASCII, without spaces")
+        }
+        let normalised = try Self.normalised(passphrase)
+        let kinds: SlotFactors = normalised.byteCount > 0 ? [.externalKey, .passphrase] : .externalKey
+        keys = FactorKeys(passphrase: normalised, key: nil, fileHash: nil, kinds: kinds)
+        self.provider = provider
+    }
+
+    private static func normalised(_ passphrase: consuming Secret?) throws(VaultError) -> Secret? {
+        guard let passphrase = consume passphrase else { return nil }
+        do throws(CryptoError) { return try Passphrase.normalised(passphrase) } catch {
+            throw VaultError(crypto: error, "the passphrase")
+        }
+    }
+
+    private init(keys: consuming FactorKeys, provider: (any SlotFactor)?) {
+        self.keys = keys
+        self.provider = provider
+    }
+
+    /// A second holder of the same factors.
+    public borrowing func copy() -> Factors { Factors(keys: keys.copy(), provider: provider) }
+
+    /// Which kinds they are.
+    public var kinds: FactorKinds { FactorKinds(keys.kinds) }
+
+    /// As the layer below asks for them.
+    var providers: [any SlotFactor] { provider.map { [$0] } ?? [] }
+}
+
+/// Factors where a copyable value is needed.
+final class FactorsBox: Sendable {
+    let factors: Factors
+
+    init(_ factors: consuming Factors) { self.factors = factors }
+}
