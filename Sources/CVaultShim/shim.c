@@ -12,8 +12,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+/* One byte far behind any content (section 7.4 of the specification): where locks are mandatory, readers are not stopped. */
+#define LOCK_OFFSET ((off_t)1 << 48)
+
 static int set_lock(int fd, short type) {
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = LOCK_OFFSET, .l_len = 1};
     return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : -errno;
 }
 
@@ -22,7 +25,7 @@ int vault_unlock(int fd) { return set_lock(fd, F_UNLCK); }
 
 int vault_lock_is_held(int fd) {
     /* A read lock is asked about: it conflicts with a writer's lock only, and needs no write access. */
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = LOCK_OFFSET, .l_len = 1};
     if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return -errno;
     return lock.l_type == F_UNLCK ? 0 : 1;
 }

@@ -24,7 +24,8 @@ package enum CommitProof {
         return hash.finish()
     }
 
-    package static func mac(_ chain: Bytes32, owner: borrowing OwnerKeys) -> Bytes32 { owner.mac.mac(Label.commitOwner, chain) }
+    /// - Parameter key: `OwnerKeys.mac`.
+    package static func mac(_ chain: Bytes32, key: borrowing Secret) -> Bytes32 { key.mac(Label.commitOwner, chain) }
 
     package static func sign(_ chain: Bytes32, _ key: borrowing SigningKey) -> [UInt8] { key.sign(message(chain)) }
 

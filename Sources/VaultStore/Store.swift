@@ -11,13 +11,15 @@ package final class Store {
     let cacheBytes: Int
     let process = OwnProcess()
     package let watch: StateWatch?
+    private let owner: Bytes32?
 
     package internal(set) var file: any FileHandle { didSet { fileIdentity = nil } }
     /// Of the file, once it was asked for; it stays as long as the file is open.
     var fileIdentity: FileIdentity?
     package internal(set) var header: Header
     package internal(set) var headerHash: Bytes32
-    package internal(set) var slot: OpenedSlot
+    package internal(set) var slot: OpenedSlot { didSet { knownPublicKey = nil } }
+    private var knownPublicKey: Bytes32?
     package internal(set) var pages: PageSource
     package internal(set) var codec: CommitCodec
     package internal(set) var state: CommittedState
@@ -33,6 +35,8 @@ package final class Store {
     var isPoisoned = false
     /// Whether this handle has changed the vault before, and so is likely to do so again.
     var hasCommitted = false
+    /// The file that a large change in progress goes to.
+    var relocation: Relocation?
     /// Whether what a killed writer left beside the vault was removed.
     var hasSwept = false
 
@@ -58,11 +62,14 @@ package final class Store {
         package let cacheBytes: Int
         /// Who remembers the vault's states; nil for nobody.
         package var watch: StateWatch?
+        /// The owners' public key that the caller insists on.
+        package var owner: Bytes32?
 
         package init(
             fileSystem: any FileSystem = RealFileSystem(), random: Randomness = .system, cacheBytes: Int = 8 << 20,
-            watch: StateWatch? = nil
+            watch: StateWatch? = nil, owner: Bytes32? = nil
         ) {
+            self.owner = owner
             self.fileSystem = fileSystem
             self.random = random
             self.cacheBytes = cacheBytes
@@ -77,6 +84,7 @@ package final class Store {
         random = place.random
         cacheBytes = place.cacheBytes
         watch = place.watch
+        owner = place.owner
         self.path = path
         self.isWritable = isWritable
         file = loaded.file
@@ -94,51 +102,70 @@ package final class Store {
 
     /// Opens the file at `path` with the factors (section 7.1).
     package static func open(
-        _ path: String, writable: Bool, factors: borrowing FactorKeys, limits: ReaderLimits, place: Place
+        _ path: String, writable: Bool, factors: borrowing FactorKeys, limits: ReaderLimits, external: (any SlotFactor)? = nil,
+        place: Place
     ) throws(VaultError) -> Store {
         try opening(path, writable: writable, place: place) { (header, bytes) throws(VaultError) in
-            try SlotOpener.open(header, bytes, factors, limits)
+            try SlotOpener.open(header, bytes, factors, limits, external: external)
         }
     }
 
-    /// Reads a header region: at first the least it can be, then all of it.
+    /// Reads a header and checks it: at first the least it can be, then all of it.
     package static func readHeader(_ file: any FileHandle) throws(VaultError) -> (Header, [UInt8]) {
         let size = try file.size()
         guard size >= 16 else { throw VaultError(.notAVault, "not a vault: \(size) bytes") }
         let first = try file.bytes(Int(min(size, UInt64(Format.headerStep))), at: 0)
-        let length = try decoding { () throws(FormatError) in try Header.regionLength(first.span) }
-        guard size >= UInt64(length) else { throw VaultError(.headerInvalid, "the header is cut off", at: size) }
+        let length = try decoding { () throws(FormatError) in try Header.length(first.span) }
+        guard size >= 2 * UInt64(length) + 2 * UInt64(Format.commitSize) else {
+            throw VaultError(.headerInvalid, "the file is truncated: \(size) bytes", at: size)
+        }
         let bytes = length == first.count ? first : try file.bytes(length, at: 0)
+        _ = try HeaderSeal.checkHash(bytes)
         return (try decoding { () throws(FormatError) in try Header(bytes.span) }, bytes)
     }
 
     static func load(
         _ file: any FileHandle, _ header: Header, _ bytes: [UInt8], _ slot: consuming OpenedSlot, _ place: Place
     ) throws(VaultError) -> Loaded {
-        let sealing = Sealing(vault: header.id.words, random: place.random)
-        let codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id)
-        let pages = PageSource(file: file, sealing: sealing, indexKey: slot.keys.index.copy(), cacheBytes: place.cacheBytes)
-        let hash = Bytes32(hashing: bytes)
-        let finder = StateFinder(file: file, codec: codec, vault: header.id, headerLength: UInt64(header.length), headerHash: hash)
+        let sealing = Sealing(vault: header.id, random: place.random)
+        let codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id, isSigning: header.isSigned)
+        let pages = PageSource(
+            file: file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(), cacheBytes: place.cacheBytes)
+        let hash = try HeaderSeal.checkHash(bytes)
+        let finder = StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash)
         let found = try finder.newest()
-        let keyring = try readKeyring(found.state.commit.keyring, pages)
+        let keyring = try readKeyring(found.state.commit.keyring, pages, header)
         return Loaded(
             file: file, header: header, headerHash: hash, slot: slot, pages: pages, codec: codec, finder: finder, found: found,
             keyring: keyring)
     }
 
-    static func readKeyring(_ ref: ObjectRef, _ pages: PageSource) throws(VaultError) -> Keyring {
+    /// Reads a keyring, and checks it against the header.
+    static func readKeyring(_ ref: ObjectRef, _ pages: PageSource, _ header: Header) throws(VaultError) -> Keyring {
         let body = try pages.open(try FrameReader.read(ref, .keyring, pages.file), .keyring, at: ref.offset)
-        return try decoding { () throws(FormatError) in try Keyring(body.span, at: ref.offset) }
+        let keyring = try decoding { () throws(FormatError) in try Keyring(body.span, at: ref.offset) }
+        let removed = Set(keyring.removedSlots.map(\.id))
+        guard !header.slots.contains(where: { removed.contains($0.id) }) else {
+            throw VaultError(.structureInvalid, "a slot of the header is listed as removed", at: ref.offset)
+        }
+        return keyring
     }
 
     package var sealing: Sealing { pages.sealing }
     package var vault: Bytes16 { header.id }
     package var tree: TreeReader { TreeReader(source: pages, root: state.commit.root) }
     package var finder: StateFinder {
-        StateFinder(file: file, codec: codec, vault: header.id, headerLength: UInt64(header.length), headerHash: headerHash)
+        StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: headerHash)
     }
-    var place: Place { Place(fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch) }
+    var place: Place { Place(fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch, owner: owner) }
+
+    /// The key that signs the owners' commits, derived once.
+    package var ownersPublicKey: Bytes32 {
+        if let knownPublicKey { return knownPublicKey }
+        let key = slot.keys.ownersPublicKey()
+        knownPublicKey = key
+        return key
+    }
 
     func adopt(_ loaded: consuming Loaded) {
         file = loaded.file
@@ -154,11 +181,11 @@ package final class Store {
         slot = loaded.slot
     }
 
-    /// Forgets what only a full slot gives, and how to get it back: what is left reads metadata.
+    /// Forgets what only a full slot gives, and how to get it back: what is left reads metadata, and checks commits.
     package func dropOwner() {
+        codec = codec.checkingOnly(publicKey: ownersPublicKey)
         slot.keys = slot.keys.withoutOwner()
         slot.wrappingKey = Secret(count: 0)
         slot.grants = Grants()
-        codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id)
     }
 }

@@ -22,10 +22,11 @@ extension Store {
             adopt(try reopened(admit))
         } else if try isOutdated() {
             let found = try finder.newest()
-            try require(found.state == state ? watched : served(found.state), admit)
-            if found.state.commit.keyring != state.commit.keyring {
-                keyring = try Store.readKeyring(found.state.commit.keyring, pages)
-            }
+            let ring =
+                found.state.commit.keyring == state.commit.keyring
+                ? keyring : try Store.readKeyring(found.state.commit.keyring, pages, header)
+            try require(found.state == state ? watched : served(found.state, ring), admit)
+            keyring = ring
             state = found.state
             commitFrame = found.frame
             tail = found.tail
@@ -37,12 +38,15 @@ extension Store {
         return state != before
     }
 
-    /// Opens a slot anew, in the file that the path names now: the factors may have been changed since this handle was opened.
-    package func unlock(_ factors: borrowing FactorKeys, _ limits: ReaderLimits) throws(VaultError) {
+    /// Opens a slot again, in the file that the path names now: the factors may have been changed since this handle was opened.
+    package func unlock(
+        _ factors: borrowing FactorKeys, _ limits: ReaderLimits, external: (any SlotFactor)? = nil
+    ) throws(VaultError) {
         let admit = try watch?.recall(vault)
         let current = try isReplaced() ? fileSystem.open(path, writable: isWritable) : file
         let (header, bytes) = try readHeaderOfSameVault(current)
-        let opened = try SlotOpener.open(header, bytes, factors, limits)
+        let opened = try SlotOpener.open(header, bytes, factors, limits, external: external)
+        try Store.requireOwner(opened, place)
         let loaded = try Store.load(current, header, bytes, opened, place)
         try require(candidate(loaded), admit)
         adopt(loaded)
@@ -69,7 +73,7 @@ extension Store {
         let file = try fileSystem.open(path, writable: isWritable)
         let (header, bytes) = try readHeaderOfSameVault(file)
         let opened = try reopenedSlot(header)
-        do throws(VaultError) { try HeaderSeal.check(header, bytes, opened.keys) } catch {
+        do throws(VaultError) { try HeaderSeal.check(bytes, opened.keys) } catch {
             throw VaultError(.noSlotOpens, "the vault's keys were replaced, or its header altered: open it again")
         }
         let loaded = try Store.load(file, header, bytes, opened, place)
@@ -86,30 +90,27 @@ extension Store {
     /// The keys under the file's new header: an owner derives them, a scoped holder opens the slot again.
     private func reopenedSlot(_ header: Header) throws(VaultError) -> OpenedSlot {
         if let vaultKey = slot.keys.vaultKey() {
-            let keys = VaultKeys(vaultKey: vaultKey, epoch: header.epoch.bytes)
+            let keys = VaultKeys(vaultKey: vaultKey, epoch: header.epoch)
             return OpenedSlot(id: slot.id, keys: keys, wrappingKey: slot.wrappingKey.copy(), grants: Grants())
         }
         guard let same = header.slots.first(where: { $0.id == slot.id }), slot.wrappingKey.count > 0 else {
             throw VaultError(.noSlotOpens, "the slot that opened this vault was removed")
         }
-        var opened = try SlotOpener.open(same, header, wrappingKey: slot.wrappingKey.copy())
-        opened.grants = try SlotOpener.grants(same, header.id, wrappingKey: opened.wrappingKey)
-        return opened
+        return try SlotOpener.open(same, header, wrappingKey: slot.wrappingKey.copy())
     }
 
     /// A newer state of the file that is open, under the keys that are held.
-    private func served(_ new: CommittedState) -> WatchedState {
-        let now = watched
-        return WatchedState(
-            state: new, vault: now.vault, fingerprint: now.fingerprint, isOwner: now.isOwner, past: now.past, fileSystem: fileSystem,
-            path: path, isSynced: false)
+    private func served(_ new: CommittedState, _ keyring: Keyring) -> WatchedState {
+        WatchedState(
+            state: new, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring, past: past,
+            fileSystem: fileSystem, path: path, isSynced: false)
     }
 
     /// What was served once must be in the past of what is served now, and so must what the machine remembers.
     private func require(_ candidate: WatchedState, _ admit: StateWatch.Admission?) throws(VaultError) {
         let new = candidate.state
-        let ancestry = new == state ? .same : try candidate.ancestry(generation: state.commit.generation, chain: state.chain)
-        switch ancestry {
+        let own = AnchorPoint(generation: state.commit.generation, chain: state.chain, ownersPublicKey: ownersPublicKey)
+        switch new == state ? .same : try candidate.verdict(on: own) {
         case .same, .descends: _ = try admit?(candidate)
         case .unprovable:
             // The machine remembers a state between the two, which others of its programs have followed the vault to.
@@ -119,6 +120,8 @@ extension Store {
                     "the vault went on by so much since generation \(state.commit.generation) that it no longer proves to continue it: open it again"
                 )
             }
+        case .foreign:
+            throw VaultError(.foreignOwner, "the vault now belongs to other owners, and nothing shows that it was handed over")
         case .older:
             throw VaultError(.rolledBack, "the vault went back from generation \(state.commit.generation) to \(new.commit.generation)")
         case .forked:

@@ -18,54 +18,60 @@ extension Store {
         }
     }
 
-    /// A header with other slots before the same body; a commit bound to it is appended.
-    package func replaceHeader(_ replacement: consuming Replacement) throws(VaultError) {
-        let bytes = try HeaderSeal.seal(&replacement.header, replacement.keys)
-        precondition(replacement.header.length == header.length, "a header that outgrows its region compacts")
-        let hash = Bytes32(hashing: bytes)
-        let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault)
-        try replaceFile(by: replacement) { (file, _) throws(VaultError) in
-            try file.write(bytes, at: 0)
-            let end = state.commit.end
-            try file.copy(from: self.file, UInt64(header.length)..<end)
-            let appender = Appender(file: file, sealing: sealing, start: state.commit.end)
+    /// A header with other slots before the same body; a commit bound to it is appended, after another keyring if there is one.
+    package func replaceHeader(_ replacement: consuming Replacement, keyring new: Keyring? = nil) throws(VaultError) {
+        let (bytes, hash) = try HeaderSeal.seal(&replacement.header, replacement.keys)
+        precondition(replacement.header.length == header.length, "a header that outgrows its space compacts")
+        let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault, isSigning: replacement.header.isSigned)
+        try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
+            try Store.writeHeader(bytes, to: file)
+            try file.copy(from: self.file, header.bodyStart..<state.commit.end)
+            let appender = Appender(unnamed: file, sealing: sealing, start: state.commit.end)
+            var keyring = state.commit.keyring
+            if let new {
+                let body = try decoding { () throws(FormatError) in try new.encode() }
+                keyring = try appender.append(body, as: .keyring, .keyring, key: replacement.keys.index)
+            }
+            let grown = UInt64(keyring.length) + state.commit.liveBytes - UInt64(state.commit.keyring.length)
             try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
                 var commit = state.commit
                 commit.generation += 1
-                commit.previous = state.commit.offset
+                commit.predecessor = state.asPredecessor
                 commit.start = state.commit.end
                 commit.offset = offset
                 commit.wasSyncedFirst = isSyncedFirst
+                commit.keyring = keyring
                 commit.header = hash
-                commit.previousChain = state.chain
                 commit.digest = digest
-                // The commit before is dead now, as long as this one: live bytes are unchanged.
-                return codec.seal(commit)
+                // The commit before is dead now, as long as this one.
+                commit.liveBytes = grown
+                return codec.seal(commit).frame
             }
         }
     }
 
-    /// A new header and a new body, which `build` appends; it returns what the first commit says.
+    /// A new header and a new body, which `build` appends; it returns what the only commit says, but for the live bytes of header and commit.
     package func rebuild(
         _ replacement: consuming Replacement,
         _ build: (Appender, borrowing VaultKeys) throws(VaultError) -> NewState
     ) throws(VaultError) {
-        let bytes = try HeaderSeal.seal(&replacement.header, replacement.keys)
-        let hash = Bytes32(hashing: bytes)
-        let length = UInt64(replacement.header.length)
-        let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault)
+        let (bytes, hash) = try HeaderSeal.seal(&replacement.header, replacement.keys)
+        let start = replacement.header.bodyStart
+        let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault, isSigning: replacement.header.isSigned)
         let current = state
         try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
-            try file.write(bytes, at: 0)
-            let appender = Appender(file: file, sealing: sealing, start: length, isUnnamed: true)
+            try Store.writeHeader(bytes, to: file)
+            let appender = Appender(unnamed: file, sealing: sealing, start: start)
             let new = try build(appender, replacement.keys)
             try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
                 codec.seal(
                     Commit(
-                        generation: current.commit.generation + 1, offset: offset, start: length, previous: 0, clock: new.clock,
-                        wasSyncedFirst: isSyncedFirst, root: new.root, keyring: new.keyring, history: new.history, header: hash,
-                        previousChain: current.chain, digest: digest, items: new.items, tombstones: new.tombstones,
-                        liveBytes: length + UInt64(Format.commitSize) + new.liveBytes))
+                        generation: new.generation ?? current.commit.generation + 1, predecessor: current.asPredecessor, offset: offset,
+                        start: start, clock: new.clock, tombstoneHorizon: new.tombstoneHorizon, wasSyncedFirst: isSyncedFirst,
+                        root: new.root, keyring: new.keyring, history: new.history, header: hash, digest: digest, items: new.items,
+                        tombstones: new.tombstones, versions: new.versions,
+                        liveBytes: start + UInt64(Format.commitSize) + new.liveBytes)
+                ).frame
             }
         }
     }
@@ -82,9 +88,7 @@ extension Store {
     private func replaceFile(
         by replacement: consuming Replacement, _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
     ) throws(VaultError) {
-        guard try file.identity().links == 1 else {
-            throw VaultError(.cannotReplace, "\(path) has other names (hard links), which a new file would not have")
-        }
+        try requireOneName()
         let directory = try fileSystem.directory(of: path)
         let new = try renamed(replacement, write)
         do throws(VaultError) { try directory.sync() } catch {
@@ -119,6 +123,70 @@ extension Store {
         } catch {
             do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
             throw error.code == .outcomeUnknown ? VaultError(.io, "the new file could not be written: \(error.detail)") : error
+        }
+    }
+}
+
+// MARK: changes that are too large to be appended in place
+
+extension Store {
+    /// A new file with all of the current one, to which a large change is appended; locked, and not named yet.
+    struct Relocation {
+        let temporary: String
+        let file: any FileHandle
+        let directory: any Directory
+    }
+
+    /// Copies the file, with what was appended so far, to a new one beside it.
+    func relocate(_ written: UInt64) throws(VaultError) -> any FileHandle {
+        try requireOneName()
+        let directory = try fileSystem.directory(of: path)
+        try Temporary.removeStale(beside: path, fileSystem)
+        let temporary = Temporary.name(beside: path, random)
+        let new = try fileSystem.create(temporary)
+        relocation = Relocation(temporary: temporary, file: new, directory: directory)
+        guard try new.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
+        try new.adopt(attributesOf: file)
+        try new.copy(from: file, 0..<written)
+        return new
+    }
+
+    /// Gives the new file, whose commit is synced, the name of the current one.
+    func finishRelocation() throws(VaultError) {
+        guard let relocation else { return }
+        let loaded = try Store.load(
+            relocation.file, header, try file.bytes(header.length, at: 0), try sameSlot(), place)
+        try fileSystem.rename(relocation.temporary, to: path, replacing: true)
+        self.relocation = nil
+        do throws(VaultError) { try relocation.directory.sync() } catch {
+            isPoisoned = true
+            throw error
+        }
+        let old = file
+        adopt(loaded)
+        old.unlock()
+    }
+
+    /// Gives up a new file that has not got its name.
+    func dropRelocation() {
+        guard let relocation else { return }
+        self.relocation = nil
+        do throws(VaultError) { try fileSystem.remove(relocation.temporary) } catch {
+            // The next writer removes it.
+        }
+    }
+
+    /// The slot that opened the vault, once more, under the same header.
+    private func sameSlot() throws(VaultError) -> OpenedSlot {
+        guard let slot = header.slots.first(where: { $0.id == slot.id }) else {
+            throw VaultError(.noSuchSlot, "the slot that opened this vault was removed")
+        }
+        return try SlotOpener.open(slot, header, wrappingKey: self.slot.wrappingKey.copy())
+    }
+
+    func requireOneName() throws(VaultError) {
+        guard try file.identity().links == 1 else {
+            throw VaultError(.cannotReplace, "\(path) has other names (hard links), which a new file would not have")
         }
     }
 }

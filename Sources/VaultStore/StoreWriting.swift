@@ -8,13 +8,22 @@ extension Store {
         package var keyring: ObjectRef
         package var history: ObjectRef?
         package var clock: UInt64
+        package var tombstoneHorizon: UInt64
         package var items: UInt64
         package var tombstones: UInt64
+        /// Earlier values.
+        package var versions: UInt64
         package var liveBytes: UInt64
+        /// Another generation than the next one: a merge's, which continues from the greater of two.
+        package var generation: UInt64?
 
         package init(
-            root: Commit.Root?, keyring: ObjectRef, history: ObjectRef?, clock: UInt64, items: UInt64, tombstones: UInt64, liveBytes: UInt64
+            root: Commit.Root?, keyring: ObjectRef, history: ObjectRef?, clock: UInt64, tombstoneHorizon: UInt64, items: UInt64,
+            tombstones: UInt64, versions: UInt64, liveBytes: UInt64, generation: UInt64? = nil
         ) {
+            self.tombstoneHorizon = tombstoneHorizon
+            self.versions = versions
+            self.generation = generation
             self.root = root
             self.keyring = keyring
             self.history = history
@@ -27,6 +36,11 @@ extension Store {
 
     /// Takes the writer's lock, waiting for at most `seconds`, and moves to the newest state.
     package func beginWriting(wait seconds: Double) throws(VaultError) {
+        try beginWriting(wait: seconds) { () throws(VaultError) in }
+    }
+
+    /// - Parameter mend: Run under the lock, at the newest state, before a tail is judged.
+    private func beginWriting(wait seconds: Double, _ mend: () throws(VaultError) -> Void) throws(VaultError) {
         guard isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         guard !isPoisoned else {
             throw VaultError(.outcomeUnknown, "an earlier sync failed: open the vault again to see what is there")
@@ -36,7 +50,7 @@ extension Store {
             if try file.lock() {
                 do throws(VaultError) {
                     if try !isReplaced() {
-                        try prepare()
+                        try prepare(mend)
                         return
                     }
                     file.unlock()
@@ -60,7 +74,7 @@ extension Store {
     package func endWriting() { file.unlock() }
 
     /// Under the lock: newest state, and no tail.
-    private func prepare() throws(VaultError) {
+    private func prepare(_ mend: () throws(VaultError) -> Void) throws(VaultError) {
         sweep()
         _ = try refresh()
         if tail == .writeInProgress {
@@ -69,13 +83,33 @@ extension Store {
             tail = found.tail
             incomplete = found.incomplete
         }
+        try mend()
         switch tail {
         case .clean, .writeInProgress: return
-        case .damaged: break
-        case .incomplete(let generation): try keepAside("incomplete-\(generation)")
-        case .damagedCommit: try keepAside("damaged-\(state.commit.generation + 1)")
+        case .torn: break
+        case .incomplete(let generation): try keepAside("incomplete-\(generation)", to: incomplete?.commit.end)
+        case .damaged:
+            throw VaultError(
+                .damagedTail,
+                "a damaged commit follows generation \(state.commit.generation): 'vaultfmt repair' keeps it in a file and cuts it off",
+                at: state.commit.end)
         }
         try cutTail()
+    }
+
+    /// Keeps a damaged tail in `FILE.damaged-G`, and cuts it off. Other tails are treated as before any change.
+    ///
+    /// - Returns: The kept file's path; nil if there was nothing to keep.
+    package func repair(wait seconds: Double) throws(VaultError) -> String? {
+        var kept: String?
+        try beginWriting(wait: seconds) { () throws(VaultError) in
+            guard case .damaged = tail else { return }
+            kept = try keepAside("damaged-\(state.commit.generation + 1)", to: nil)
+            try cutTail()
+            try syncing { () throws(VaultError) in try file.sync() }
+        }
+        endWriting()
+        return kept
     }
 
     /// Removes what a killed writer left beside the vault, once for each opening.
@@ -92,7 +126,7 @@ extension Store {
         incomplete = nil
     }
 
-    ///
+    /// what a killed writer left in the cache must not be built upon and then lost.
     private func takeOver() throws(VaultError) {
         guard synced != state else { return }
         let commit = state.commit
@@ -107,7 +141,7 @@ extension Store {
         synced = state
     }
 
-    /// Runs a sync; if it fails, this handle writes no more.
+    /// Runs a sync; if it fails, this handle writes no more.
     func syncing(_ body: () throws(VaultError) -> Void) throws(VaultError) {
         do throws(VaultError) { try body() } catch {
             if error.code == .outcomeUnknown { isPoisoned = true }
@@ -118,23 +152,25 @@ extension Store {
     /// Makes sure that the newest state is on the disk, so that it can be built upon; a file that replaces this one has it synced anyway.
     package func makeAppender() throws(VaultError) -> Appender {
         try takeOver()
-        return Appender(file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted)
+        return Appender(file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted) {
+            [unowned self] (written) throws(VaultError) in try self.relocate(written)
+        }
     }
 
     /// Writes the commit after what was appended, and syncs. If that fails before the sync, nothing has changed.
     package func commit(_ appender: Appender, _ new: NewState, keyring newKeyring: Keyring) throws(VaultError) {
-        guard state.commit.generation < Format.Limit.generation else {
-            throw VaultError(.limitExceeded, "the vault has no generations left")
-        }
+        let generation = new.generation ?? state.commit.generation + 1
+        guard generation <= Format.Limit.number else { throw VaultError(.limitExceeded, "the vault has no generations left") }
         var next: CommittedState?
         do throws(VaultError) {
             try syncing { () throws(VaultError) in
                 try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
-                    let commit = successor(new, start: appender.start, offset, digest, isSyncedFirst)
-                    next = CommittedState(commit: commit, body: commit.encode(), vault: vault)
-                    return codec.seal(commit)
+                    let sealed = codec.seal(successor(new, generation, start: appender.start, offset, digest, isSyncedFirst))
+                    next = sealed.state
+                    return sealed.frame
                 }
             }
+            try finishRelocation()
         } catch {
             abandon()
             throw error
@@ -151,12 +187,13 @@ extension Store {
 
     /// Cuts off what an unfinished change has written.
     package func abandon() {
+        dropRelocation()
         guard !isPoisoned else { return }
         do throws(VaultError) {
             if try file.size() > state.commit.end { try file.truncate(to: state.commit.end) }
         } catch {
             // The tail belongs to no commit: readers pass over it, and the next writer cuts it off.
-            tail = .damaged(bytes: 0)
+            tail = .torn(bytes: 0)
         }
     }
 
@@ -173,10 +210,18 @@ extension Store {
         }
     }
 
-    func successor(_ new: NewState, start: UInt64, _ offset: UInt64, _ digest: Bytes32, _ isSyncedFirst: Bool) -> Commit {
+    private func successor(
+        _ new: NewState, _ generation: UInt64, start: UInt64, _ offset: UInt64, _ digest: Bytes32, _ isSyncedFirst: Bool
+    ) -> Commit {
         Commit(
-            generation: state.commit.generation + 1, offset: offset, start: start, previous: state.commit.offset, clock: new.clock,
-            wasSyncedFirst: isSyncedFirst, root: new.root, keyring: new.keyring, history: new.history, header: headerHash,
-            previousChain: state.chain, digest: digest, items: new.items, tombstones: new.tombstones, liveBytes: new.liveBytes)
+            generation: generation, predecessor: state.asPredecessor, offset: offset, start: start, clock: new.clock,
+            tombstoneHorizon: new.tombstoneHorizon, wasSyncedFirst: isSyncedFirst, root: new.root, keyring: new.keyring,
+            history: new.history, header: headerHash, digest: digest, items: new.items, tombstones: new.tombstones,
+            versions: new.versions, liveBytes: new.liveBytes)
     }
+}
+
+extension CommittedState {
+    /// What a commit that follows says of it.
+    package var asPredecessor: Commit.Predecessor { Commit.Predecessor(generation: commit.generation, chain: chain) }
 }

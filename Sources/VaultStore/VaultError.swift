@@ -21,11 +21,11 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case authenticationFailed = 7
         /// Authentic, but malformed.
         case structureInvalid = 8
-        /// A length, count or depth is over its limit.
+        /// The operation would exceed a limit of the format; nothing of it was written.
         case limitExceeded = 9
         /// The secret is bound to another device.
         case deviceBound = 10
-        /// The newest commit belongs to another header.
+        /// A commit was not made by an owner, or belongs to another header.
         case tampered = 11
         /// The file is older than a state that is remembered.
         case rolledBack = 12
@@ -75,10 +75,16 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case otherProcess = 34
         /// The file no longer proves that it continues the state that is remembered: what would tell was compacted away.
         case ancestryUnprovable = 35
-        /// The vault is under another key than the one that is remembered.
+        /// The vault belongs to other owners than the ones that are remembered or asked for.
         case foreignOwner = 36
         /// What this machine remembers of the vault is damaged.
         case memoryDamaged = 37
+        /// The value is stored in a form that this version does not know.
+        case unsupportedForm = 38
+        /// A damaged commit follows the newest state: it must be repaired before the vault is changed.
+        case damagedTail = 39
+        /// The vault has an extension that only programs which know it may write to.
+        case readOnlyExtension = 40
     }
 
     /// What kind of failure it is.
@@ -117,6 +123,7 @@ extension VaultError {
             case .unsupportedCritical: .unsupportedCritical
             case .headerInvalid: .headerInvalid
             case .structureInvalid: .structureInvalid
+            case .unsupportedForm: .unsupportedForm
             case .limitExceeded: .limitExceeded
             }
         self.init(code, error.what, at: error.offset)

@@ -91,3 +91,8 @@ package struct Header: Equatable, Sendable {
         return out
     }
 }
+
+extension Header {
+    /// Whether commits must be signed: somebody other than an owner may open the vault.
+    package var isSigned: Bool { slots.contains { $0.isOpaque || $0.kind != .full } }
+}

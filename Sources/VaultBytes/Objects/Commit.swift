@@ -1,3 +1,20 @@
+/// What a walk over past commits needs of a core (section 7.2): the chain value covers the rest, so nothing else is checked.
+package struct CommitLink: Equatable, Sendable {
+    package let generation: UInt64
+    package let predecessor: Commit.Predecessor
+    package let clock: UInt64
+    package let start: UInt64
+
+    package init(_ bytes: Span<UInt8>, at found: UInt64) throws(FormatError) {
+        var cursor = Cursor(bytes, at: found, else: .structureInvalid)
+        generation = try cursor.u64(bytes)
+        predecessor = Commit.Predecessor(generation: try cursor.u64(bytes), chain: try cursor.bytes32(bytes))
+        _ = try cursor.u64(bytes)
+        start = try cursor.u64(bytes)
+        clock = try cursor.u64(bytes)
+    }
+}
+
 /// A commit's core: the whole state of the vault at one generation (section 5.6).
 package struct Commit: Equatable, Sendable {
     package struct Root: Equatable, Sendable {

@@ -9,7 +9,7 @@ package enum Reserve {
     /// Where objects end in a file (section 7.1): its size, less a reserve. Zeros that reach to `start`, where objects begin, are none: no commit is
     /// before them.
     package static func contentEnd(of file: any FileHandle, size: UInt64, after start: UInt64) throws(VaultError) -> UInt64 {
-        let alignment = UInt64(Format.commitAlignment)
+        let alignment = Format.commitAlignment
         let longest = Format.Limit.reserve
         let most = longest + alignment
         let least = size > most ? size - most : 0

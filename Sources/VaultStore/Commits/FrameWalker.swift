@@ -43,15 +43,14 @@ package struct FrameWalker {
         base = position
     }
 
-    /// Where the next frame starts: at most 63 zeros may stand before a commit, which is aligned.
+    /// Where the next frame starts: at most 511 zeros may come before a commit, which is aligned.
     private func passPadding(_ buffer: [UInt8], _ base: UInt64, _ position: UInt64) throws(VaultError) -> UInt64 {
         let start = Int(position - base)
         guard buffer[start] == 0 else { return position }
-        let alignment = UInt64(Format.commitAlignment)
-        let stop = min((position + alignment - 1) / alignment * alignment, region.upperBound)
+        let stop = min(Padding.commitOffset(position), region.upperBound)
         let padding = try file.bytes(Int(stop - position), at: position)
         guard stop > position, padding.allSatisfy({ $0 == 0 }) else {
-            throw VaultError(.structureInvalid, "no object starts here", at: position)
+            throw VaultError(.structureInvalid, "no frame starts here", at: position)
         }
         return stop
     }

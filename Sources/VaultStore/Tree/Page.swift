@@ -5,8 +5,11 @@ package final class Page: Sendable {
     package let bytes: [UInt8]
     package let layout: PageLayout
     package let offset: UInt64
+    /// Where the first object of its file starts: nothing that it refers to is before that.
+    package let bodyStart: UInt64
 
-    init(bytes: [UInt8], layout: PageLayout, offset: UInt64) {
+    init(bytes: [UInt8], layout: PageLayout, offset: UInt64, bodyStart: UInt64) {
+        self.bodyStart = bodyStart
         self.bytes = bytes
         self.layout = layout
         self.offset = offset
@@ -53,9 +56,19 @@ package final class Page: Sendable {
         return ByteCopy.of(bytes.span, layout.entries[index].value)
     }
 
+    /// The reference to a child, checked to be one that may be followed.
     package func child(_ index: Int) throws(VaultError) -> ObjectRef {
         let bytes = bytes
-        return try decoding { () throws(FormatError) in try layout.child(index, bytes.span) }
+        return try decoding { () throws(FormatError) in
+            let ref = try layout.child(index, bytes.span)
+            try ref.check(.page, from: bodyStart, before: offset)
+            return ref
+        }
+    }
+
+    /// Checks that something that an entry of this page refers to may be followed.
+    package func check(_ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
+        try decoding { () throws(FormatError) in try ref.check(type, from: bodyStart, before: offset) }
     }
 
     /// A cursor over an entry's value.
@@ -68,7 +81,7 @@ package final class Page: Sendable {
     func replacing(_ index: Int, with value: [UInt8], at offset: UInt64) -> Page {
         let bytes = bytes
         let (body, layout) = layout.replacing(index, with: value, in: bytes.span)
-        return Page(bytes: body, layout: layout, offset: offset)
+        return Page(bytes: body, layout: layout, offset: offset, bodyStart: bodyStart)
     }
 
     /// Negative, zero or positive, as an entry's key stands to one of another page.

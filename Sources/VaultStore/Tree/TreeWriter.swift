@@ -81,11 +81,7 @@ package struct TreeWriter: ~Copyable {
 
     private func decodedChild(_ value: [UInt8]) throws(VaultError) -> ObjectRef {
         var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
-        return try decoding { () throws(FormatError) in
-            let offset = try cursor.varint(value.span)
-            let length = try cursor.count(value.span, most: Format.Limit.pageFrame, "a child's length")
-            return ObjectRef(offset: offset, length: length, hash: try cursor.bytes32(value.span))
-        }
+        return try decoding { () throws(FormatError) in try ObjectRef(value.span, &cursor) }
     }
 
     /// A page of the old tree, or one that was sealed just now and may not be in the file yet.
@@ -103,7 +99,7 @@ package struct TreeWriter: ~Copyable {
             bytesAdded += UInt64(ref.length)
             if keepsPages {
                 let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: ref.offset) }
-                source.keep(Page(bytes: body, layout: layout, offset: ref.offset), ref)
+                source.keep(source.written(body, layout, at: ref.offset), ref)
             }
             return ref
         }

@@ -1,14 +1,14 @@
 internal import VaultBytes
 internal import VaultCrypto
 
-/// The digest (section 7.2) of frames that were written just now, read back from the file in their order and hashed on two threads.
+/// The digest (section 5.6) of frames that were written just now, read back from the file in their order and hashed on two threads.
 enum RegionDigest {
     private static let pieceSize = 1 << 20
     private static let leastDivided = 64
 
     static func of(_ file: any FileHandle, _ region: Range<UInt64>) throws(VaultError) -> Bytes32 {
         var digest = Blake2b()
-        digest.update("vaultfmt-1 digest")
+        digest.update(Label.digest)
         let helper = SecondThread()
         var position = region.lowerBound
         while position < region.upperBound {
@@ -20,10 +20,10 @@ enum RegionDigest {
                 piece = try file.bytes(length, at: position)
                 frames = [0..<length]
             }
-            for hash in hashes(piece, frames, helper) { digest.update(hash.words) }
+            for hash in hashes(piece, frames, helper) { digest.update(hash) }
             position += UInt64(frames[frames.count - 1].upperBound)
         }
-        return Bytes32(words: digest.finish())
+        return digest.finish()
     }
 
     private static func wholeFrames(_ piece: [UInt8], at offset: UInt64) throws(VaultError) -> [Range<Int>] {

@@ -27,7 +27,7 @@ package struct TreeReader: Sendable {
     }
 }
 
-/// The separators that a page's keys must lie between, the nearest ones on the way down.
+/// The separators that a page's keys must lie between, the nearest ones on the way down.
 struct TreeBounds: Sendable {
     private var low: (page: Page, index: Int)?
     private var high: (page: Page, index: Int)?
@@ -45,6 +45,6 @@ struct TreeBounds: Sendable {
     }
 
     private func outside(_ page: Page) -> VaultError {
-        VaultError(.structureInvalid, "a page holds a key that belongs elsewhere", at: page.offset)
+        VaultError(.structureInvalid, "a page has a key that belongs elsewhere", at: page.offset)
     }
 }

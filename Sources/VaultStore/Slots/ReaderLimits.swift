@@ -1,6 +1,6 @@
 package import VaultBytes
 
-/// How much work an unauthenticated header may ask of who opens it (specification, R-3.6).
+/// How much work an unauthenticated header may ask of its reader (specification, R-3.11).
 public struct ReaderLimits: Sendable, Hashable {
     /// Argon2id memory of one slot, in KiB. 2 GiB unless set.
     public var memoryKiB: UInt32 = 2 << 20
@@ -15,7 +15,7 @@ public struct ReaderLimits: Sendable, Hashable {
     public init() {}
 
     /// Checks one slot's cost.
-    package func check(_ cost: Slot.Cost) throws(VaultError) {
+    package func check(_ cost: SlotParameters.Cost) throws(VaultError) {
         if UInt64(cost.memoryKiB) > UInt64(memoryKiB) {
             throw over("memory", "\(cost.memoryKiB) KiB", "\(memoryKiB) KiB")
         }
@@ -24,7 +24,7 @@ public struct ReaderLimits: Sendable, Hashable {
     }
 
     /// Adds one slot's cost to what was spent already.
-    package func spend(_ cost: Slot.Cost, _ spent: inout UInt64) throws(VaultError) {
+    package func spend(_ cost: SlotParameters.Cost, _ spent: inout UInt64) throws(VaultError) {
         // Both factors have 32 bits.
         let (sum, overflow) = spent.addingReportingOverflow(UInt64(cost.memoryKiB) * UInt64(cost.passes))
         guard !overflow, sum <= totalKiBPasses else {

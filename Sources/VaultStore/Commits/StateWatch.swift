@@ -11,18 +11,14 @@ package struct StateWatch: Sendable {
     /// Reads what is remembered of a vault. It is called before the file is looked at, so that no commit of another process can come between and make
     /// the file seem older than what is remembered.
     package let recall: @Sendable (Bytes16) throws(VaultError) -> Admission
-    /// A file under this new vault key is about to take the vault's place; throws where that could not be remembered for good, and must not happen then.
-    package let rekeying: @Sendable (_ vault: Bytes16, _ fingerprint: [UInt8]) throws(VaultError) -> Void
     /// This handle has made a state durable.
     package let committed: @Sendable (WatchedState) -> Void
 
     package init(
         recall: @escaping @Sendable (Bytes16) throws(VaultError) -> Admission,
-        rekeying: @escaping @Sendable (_ vault: Bytes16, _ fingerprint: [UInt8]) throws(VaultError) -> Void,
         committed: @escaping @Sendable (WatchedState) -> Void
     ) {
         self.recall = recall
-        self.rekeying = rekeying
         self.committed = committed
     }
 }
@@ -31,9 +27,11 @@ package struct StateWatch: Sendable {
 package struct WatchedState {
     package let state: CommittedState
     package let vault: Bytes16
-    /// Of the key that opened it: an owner's vault key, or the index key of a scoped slot.
-    package let fingerprint: [UInt8]
+    /// That of the keys which opened it.
+    package let ownersPublicKey: Bytes32
+    /// Whether it was opened with a full slot, and not with a scoped one.
     package let isOwner: Bool
+    let keyring: Keyring
     let past: StatePast
     let fileSystem: any FileSystem
     let path: String
@@ -44,16 +42,19 @@ package struct WatchedState {
     package var chain: Bytes32 { state.chain }
 
     /// How a remembered state stands to this one.
-    package func ancestry(generation: UInt64, chain: Bytes32) throws(VaultError) -> Ancestry {
-        try past.ancestry(of: state, generation: generation, chain: chain)
+    package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
+        try past.verdict(on: anchor, state: state, keyring: keyring, ownersPublicKey: ownersPublicKey)
     }
+
+    /// What a machine remembers of this state.
+    package var anchor: AnchorPoint { AnchorPoint(generation: generation, chain: chain, ownersPublicKey: ownersPublicKey) }
 
     /// Whether the file has gone on from this state to that one meanwhile, or beyond it.
     package func isContinued(by generation: UInt64, _ chain: Bytes32) throws(VaultError) -> Bool {
         let newest = try past.finder.newest().state
-        let fromThis = try past.ancestry(of: newest, generation: self.generation, chain: self.chain)
-        let fromThat = try past.ancestry(of: newest, generation: generation, chain: chain)
-        return [fromThis, fromThat].allSatisfy { [.same, .descends].contains($0) }
+        let fromThis = try past.membership(generation: self.generation, chain: self.chain, of: newest)
+        let fromThat = try past.membership(generation: generation, chain: chain, of: newest)
+        return [fromThis, fromThat].allSatisfy { [.same, .ancestor].contains($0) }
     }
 
     /// Brings the state to the disk, if this handle has not: the file, for which a descriptor for reading will do, and the name of it.
@@ -68,15 +69,16 @@ extension Store {
     /// The state that is being served.
     package var watched: WatchedState {
         WatchedState(
-            state: state, vault: vault, fingerprint: slot.keys.fingerprint(vault: vault.bytes), isOwner: slot.keys.isOwner, past: past,
+            state: state, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring, past: past,
             fileSystem: fileSystem, path: path, isSynced: synced == state)
     }
 
     /// A state of a file that was just read, before it is served.
     func candidate(_ loaded: borrowing Loaded) -> WatchedState {
         WatchedState(
-            state: loaded.found.state, vault: loaded.header.id, fingerprint: loaded.slot.keys.fingerprint(vault: loaded.header.id.bytes),
-            isOwner: loaded.slot.keys.isOwner, past: loaded.past, fileSystem: fileSystem, path: path, isSynced: false)
+            state: loaded.found.state, vault: loaded.header.id, ownersPublicKey: loaded.slot.keys.ownersPublicKey(),
+            isOwner: loaded.slot.keys.isOwner, keyring: loaded.keyring, past: loaded.past, fileSystem: fileSystem, path: path,
+            isSynced: false)
     }
 
     /// How often a file is looked at where what is remembered is newer: with what is remembered asked for first, only a file that others replace each time in
@@ -96,6 +98,7 @@ extension Store {
             let file = try place.fileSystem.open(resolved, writable: writable)
             let (header, bytes) = try readHeader(file)
             let slot = try open(header, bytes)
+            try requireOwner(slot, place)
             if recalled?.vault != header.id, let watch = place.watch { recalled = (header.id, try watch.recall(header.id)) }
             let store = Store(try load(file, header, bytes, slot, place), path: resolved, isWritable: writable, place: place)
             do throws(VaultError) {
@@ -106,5 +109,11 @@ extension Store {
                 recalled = (header.id, try watch.recall(header.id))
             }
         }
+    }
+
+    /// Section 7.2: a caller that insists on an owners' public key gets no vault of another.
+    static func requireOwner(_ slot: borrowing OpenedSlot, _ place: Place) throws(VaultError) {
+        guard let owner = place.owner, slot.keys.ownersPublicKey() != owner else { return }
+        throw VaultError(.foreignOwner, "the vault belongs to other owners than the ones asked for")
     }
 }

@@ -7,17 +7,20 @@ package import VaultCrypto
 package final class PageSource: Sendable {
     package let file: any FileHandle
     package let sealing: Sealing
+    /// Where the first object of the file starts.
+    package let bodyStart: UInt64
     private let key: Secret
     private let cache: Mutex<PageCache>
 
-    package init(file: any FileHandle, sealing: Sealing, indexKey: consuming Secret, cacheBytes: Int) {
+    package init(file: any FileHandle, sealing: Sealing, bodyStart: UInt64, indexKey: consuming Secret, cacheBytes: Int) {
+        self.bodyStart = bodyStart
         self.file = file
         self.sealing = sealing
         key = indexKey
         cache = Mutex(PageCache(capacity: cacheBytes))
     }
 
-    /// The page that a parent (or commit) names; checks its hash, its seal, its form and its level.
+    /// The page that a parent (or commit) names; checks its hash, its seal, its form and its level. The reference was checked.
     package func page(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         if let page = cache.withLock({ $0.find(ref) }), page.layout.level == level { return page }
         let page = try load(ref, level: level)
@@ -48,7 +51,7 @@ package final class PageSource: Sendable {
         guard layout.level == level else {
             throw VaultError(.structureInvalid, "a page is of level \(layout.level), not \(level)", at: ref.offset)
         }
-        return Page(bytes: body, layout: layout, offset: ref.offset)
+        return Page(bytes: body, layout: layout, offset: ref.offset, bodyStart: bodyStart)
     }
 
     /// Opens an index object that was read from `offset`.
@@ -66,6 +69,11 @@ package final class PageSource: Sendable {
         }
         if let failure { throw VaultError(crypto: failure, "a \(kind)", at: offset) }
         return body
+    }
+
+    /// A page that was written just now.
+    func written(_ body: [UInt8], _ layout: PageLayout, at offset: UInt64) -> Page {
+        Page(bytes: body, layout: layout, offset: offset, bodyStart: bodyStart)
     }
 
     /// Forgets what it has cached.
@@ -103,7 +111,7 @@ package enum FrameReader {
         }
         let head = FrameHead(type, length: ref.length).encoded.littleEndian
         guard withUnsafeBytes(of: head, { frame.starts(with: $0) }) else {
-            throw VaultError(.structureInvalid, "something else where a \(type.name) of \(ref.length) bytes should be", at: ref.offset)
+            throw VaultError(.structureInvalid, "another frame where a \(type.name) of \(ref.length) bytes should be", at: ref.offset)
         }
     }
 }

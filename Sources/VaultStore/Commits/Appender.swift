@@ -4,7 +4,7 @@ package import VaultCrypto
 /// Collects the frames of one commit, hashes them, and writes them after the newest committed state: at once with the commit if they are
 /// few, in pieces before it if they are many.
 package final class Appender {
-    private let file: any FileHandle
+    private var file: any FileHandle
     private let sealing: Sealing
     /// Where the first frame goes.
     package let start: UInt64
@@ -12,27 +12,48 @@ package final class Appender {
     private var buffer: [UInt8] = []
     private var base: UInt64
     private var digest = Blake2b()
-    /// Whether frames are put elsewhere than at the end.
+    /// Whether frames are placed elsewhere than at the end.
     private var hasRoom = false
     /// Whether the file may be longer than before, also by a part of what could not be written.
     package private(set) var hasWritten = false
     /// The commit, once it is made.
     package private(set) var commitFrame: [UInt8] = []
     private let keepsReserve: Bool
-    private let isUnnamed: Bool
+    /// Whether the file is one that is put in place by renaming: it is synced as a whole.
+    private var isUnnamed: Bool
+    /// Gives a new file with all of this one, for a change that is too large to be appended in place.
+    private let relocate: ((_ written: UInt64) throws(VaultError) -> any FileHandle)?
     private static let flushSize = 1 << 20
     /// What the commit of one change takes at most, as a rule.
     private static let usualCommit = 16_384
 
-    /// Nobody reads an unnamed file before all of it is synced.
-    package init(file: any FileHandle, sealing: Sealing, start: UInt64, keepsReserve: Bool = false, isUnnamed: Bool = false) {
+    /// For a file that is changed in place.
+    ///
+    /// - Parameter relocate: Called once, if the change is too large for that, with the end of what was written so far.
+    init(
+        file: any FileHandle, sealing: Sealing, start: UInt64, keepsReserve: Bool,
+        relocate: @escaping (_ written: UInt64) throws(VaultError) -> any FileHandle
+    ) {
         self.file = file
         self.sealing = sealing
         self.start = start
         self.keepsReserve = keepsReserve
-        self.isUnnamed = isUnnamed
+        self.relocate = relocate
+        isUnnamed = false
         base = start
-        digest.update("vaultfmt-1 digest")
+        digest.update(Label.digest)
+    }
+
+    /// For a file that nobody reads before all of it is synced.
+    package init(unnamed file: any FileHandle, sealing: Sealing, start: UInt64) {
+        self.file = file
+        self.sealing = sealing
+        self.start = start
+        keepsReserve = false
+        relocate = nil
+        isUnnamed = true
+        base = start
+        digest.update(Label.digest)
     }
 
     /// Where the next frame goes.
@@ -43,6 +64,11 @@ package final class Appender {
         let offset = position
         guard offset + UInt64(length) <= Format.Limit.fileSize else {
             throw VaultError(.limitExceeded, "the vault would be larger than 2^48 bytes")
+        }
+        if let relocate, !isUnnamed, offset + UInt64(length) - start > Format.mostAppended - Format.commitAlignment {
+            try flush()
+            file = try relocate(base)
+            isUnnamed = true
         }
         if buffer.isEmpty { buffer.reserveCapacity(Self.usualCommit) }
         return offset
@@ -61,7 +87,7 @@ package final class Appender {
             fill(frame, offset, head)
             return Bytes32(hashing: UnsafeRawBufferPointer(frame))
         }
-        digest.update(hash.words)
+        digest.update(hash)
         if buffer.count >= Self.flushSize { try flush() }
         return ObjectRef(offset: offset, length: length, hash: hash)
     }
@@ -78,7 +104,7 @@ package final class Appender {
             buffer.append(contentsOf: frame)
             if buffer.count >= Self.flushSize { try flush() }
         }
-        digest.update(hash.words)
+        digest.update(hash)
         return ObjectRef(offset: offset, length: frame.count, hash: hash)
     }
 
@@ -138,19 +164,18 @@ package final class Appender {
     package func finish(
         _ make: (_ offset: UInt64, _ digest: Bytes32, _ isSyncedFirst: Bool) throws(VaultError) -> [UInt8]
     ) throws(VaultError) {
-        let alignment = UInt64(Format.commitAlignment)
-        let digest = try hasRoom ? digestFromFile() : Bytes32(words: digest.finish())
-        let offset = (position + alignment - 1) / alignment * alignment
-        let isLarge = offset - start > UInt64(Format.smallCommit)
+        let digest = try hasRoom ? digestFromFile() : digest.finish()
+        let offset = Padding.commitOffset(position)
+        let isLarge = offset - start > Format.smallCommit
         buffer.append(zeros: Int(offset - position))
-        commitFrame = try make(offset, digest, isLarge)
-        if isLarge {
+        commitFrame = try make(offset, digest, isLarge || isUnnamed)
+        if isLarge, !isUnnamed {
             try flush()
-            if !isUnnamed { try file.sync() }
+            try file.sync()
         }
         buffer.append(contentsOf: commitFrame)
         try flush()
-        if keepsReserve, !isLarge { addReserve() }
+        if keepsReserve, !isLarge, !isUnnamed { addReserve() }
         try file.sync()
     }
 

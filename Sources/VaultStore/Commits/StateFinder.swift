@@ -1,0 +1,259 @@
+internal import Glibc
+package import VaultBytes
+internal import VaultCrypto
+
+/// A committed state: its commit, and its chain value.
+package struct CommittedState: Sendable, Equatable {
+    package let commit: Commit
+    package let chain: Bytes32
+
+    package init(commit: Commit, chain: Bytes32) {
+        self.commit = commit
+        self.chain = chain
+    }
+}
+
+/// What follows the newest committed state (section 7.1).
+public enum TailState: Sendable, Equatable {
+    /// Nothing, or a reserve of zeros.
+    case clean
+    /// Bytes that no commit belongs to: the trace of a crash. The next writer cuts them off.
+    case torn(bytes: UInt64)
+    /// A commit whose contents did not all reach the disk; the state before it is served. The next writer keeps it in
+    /// `FILE.incomplete-G` and cuts it off.
+    case incomplete(generation: UInt64)
+    /// Bytes with the head of a commit that does not open: damage, or somebody else's bytes, but not the trace of a crash. A writer
+    /// refuses until the tail was repaired.
+    case damaged(bytes: UInt64)
+    /// Another process is writing at the moment.
+    case writeInProgress
+}
+
+/// Finds the newest committed state of a file (section 7.1, steps 3 to 8).
+package struct StateFinder {
+    package let file: any FileHandle
+    package let codec: CommitCodec
+    package let vault: Bytes16
+    /// Where the first object starts.
+    package let bodyStart: UInt64
+    /// The hash that the header states of itself.
+    package let headerHash: Bytes32
+
+    package struct Found: Sendable {
+        package let state: CommittedState
+        /// The frame of its commit.
+        package let frame: [UInt8]
+        package let tail: TailState
+        /// The commit that was passed over since what it appended is incomplete.
+        package let incomplete: CommittedState?
+    }
+
+    /// A commit that opened, at its place.
+    private struct Candidate {
+        let offset: UInt64
+        let frame: [UInt8]
+        let opened: OpenedCommit
+        /// Heads after it that did not open.
+        let unopened: Int
+    }
+
+    package init(file: any FileHandle, codec: CommitCodec, vault: Bytes16, bodyStart: UInt64, headerHash: Bytes32) {
+        self.file = file
+        self.codec = codec
+        self.vault = vault
+        self.bodyStart = bodyStart
+        self.headerHash = headerHash
+    }
+
+    package func newest() throws(VaultError) -> Found {
+        let found = try findState()
+        if found.tail == .clean { return found }
+        // somebody is writing, or was a moment ago.
+        let wasLocked = try file.isLockedByAnother()
+        let again = try findState()
+        let isLocked = try file.isLockedByAnother()
+        guard again.tail != .clean, wasLocked || isLocked else { return again }
+        return Found(state: again.state, frame: again.frame, tail: .writeInProgress, incomplete: again.incomplete)
+    }
+
+    private func findState() throws(VaultError) -> Found {
+        while true {
+            let size = try file.size()
+            do throws(VaultError) { return try findState(size) } catch {
+                // A writer that gives up a change cuts off what it has written: perhaps while that was read.
+                guard try file.size() < size else { throw error }
+            }
+        }
+    }
+
+    private func findState(_ size: UInt64) throws(VaultError) -> Found {
+        guard size <= Format.Limit.fileSize else { throw VaultError(.structureInvalid, "the file is larger than 2^48 bytes") }
+        let end = try Reserve.contentEnd(of: file, size: size, after: bodyStart)
+        let last = try search(end)
+        let newest = try checked(last.opened, at: last.offset)
+        if try isComplete(newest.commit) {
+            let tail = try tail(after: newest.commit.end, to: end, unopened: last.unopened)
+            return Found(state: newest, frame: last.frame, tail: tail, incomplete: nil)
+        }
+        let (before, frame) = try predecessor(ofIncomplete: newest)
+        let within = try unopenedHeads(before.commit.end..<newest.commit.offset)
+        let tail: TailState =
+            last.unopened + within > 0
+            ? .damaged(bytes: end - before.commit.end) : .incomplete(generation: newest.commit.generation)
+        return Found(state: before, frame: frame, tail: tail, incomplete: newest)
+    }
+
+    private func tail(after served: UInt64, to end: UInt64, unopened: Int) throws(VaultError) -> TailState {
+        guard end > served else { return .clean }
+        return unopened > 0 ? .damaged(bytes: end - served) : .torn(bytes: end - served)
+    }
+
+    /// Step 8: the state before one whose contents are incomplete.
+    private func predecessor(ofIncomplete newest: CommittedState) throws(VaultError) -> (CommittedState, [UInt8]) {
+        let place = newest.commit.predecessorOffset(from: bodyStart)
+        guard let place, let (frame, opened) = try read(at: place), opened.chain == newest.commit.predecessor?.chain else {
+            throw VaultError(
+                .authenticationFailed,
+                "generation \(newest.commit.generation) is incomplete, and the state before it is damaged or missing",
+                at: newest.commit.start)
+        }
+        let before = try checked(opened, at: place)
+        guard before.commit.generation == newest.commit.predecessor?.generation, try isComplete(before.commit) else {
+            throw VaultError(
+                .authenticationFailed, "generation \(newest.commit.generation) is incomplete, and so is the one before it",
+                at: newest.commit.start)
+        }
+        return (before, frame)
+    }
+
+    /// Step 6: the proof, the table, and the header.
+    private func checked(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) -> CommittedState {
+        try codec.checkProof(opened, at: offset)
+        let state = try state(opened, at: offset)
+        guard state.commit.header == headerHash else {
+            throw VaultError(
+                .tampered, "the newest commit belongs to another header: the file was put together from two", at: offset)
+        }
+        return state
+    }
+
+    /// The state of a commit that opened; its proof is not checked.
+    package func state(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) -> CommittedState {
+        let commit = try decoding { () throws(FormatError) in try Commit(opened.core.span, at: offset, from: bodyStart) }
+        return CommittedState(commit: commit, chain: opened.chain)
+    }
+
+    /// Whether a state's commit is still the newest: its frame is unchanged, and followed by zeros only.
+    package func isNewest(_ commit: Commit, _ frame: [UInt8]) throws(VaultError) -> Bool {
+        let more = Int(Format.commitAlignment)
+        return try withUnsafeTemporaryAllocation(byteCount: frame.count + more, alignment: 8) { (buffer) throws(VaultError) in
+            let count = try file.readAvailable(into: buffer, at: commit.offset)
+            guard count >= frame.count else { return false }
+            guard let read = buffer.baseAddress.map({ UnsafeRawPointer($0) }) else { return false }
+            let isSame = frame.withUnsafeBytes { memcmp($0.baseAddress ?? read, read, frame.count) == 0 }
+            return isSame && buffer[frame.count..<count].allSatisfy { $0 == 0 }
+        }
+    }
+
+    /// The commit at an offset, if one opens there.
+    package func read(at offset: UInt64) throws(VaultError) -> (frame: [UInt8], opened: OpenedCommit)? {
+        let size = try file.size()
+        guard offset >= bodyStart, offset % Format.commitAlignment == 0, offset <= size, size - offset >= UInt64(Format.commitSize)
+        else { return nil }
+        let frame = try file.bytes(Format.commitSize, at: offset)
+        guard Self.isHead(frame, 0), let opened = codec.open(frame, at: offset) else { return nil }
+        return (frame, opened)
+    }
+
+    // MARK: looking backward
+
+    /// Steps 4 and 5: the last head that opens, at multiples of 512 before `end`.
+    private func search(_ end: UInt64) throws(VaultError) -> Candidate {
+        let alignment = Format.commitAlignment
+        guard end >= bodyStart + UInt64(Format.commitSize) else { throw Self.nothingFound(bodyStart) }
+        let last = (end - UInt64(Format.commitSize)) / alignment * alignment
+        let least = max(bodyStart, end > Format.searchBound ? Padding.commitOffset(end - Format.searchBound) : 0)
+        // One that the end cuts off does not open, and is not one of those that are counted.
+        var unopened = try isHead(at: last + alignment, before: end) ? 1 : 0
+        var tried = 0
+        // The newest commit is the last thing in the file as a rule: one read finds it.
+        if let (frame, opened) = try read(at: last) {
+            return Candidate(offset: last, frame: frame, opened: opened, unopened: unopened)
+        }
+        var stop = last + alignment
+        while stop > least {
+            let from = max(least, stop > Self.piece ? stop - Self.piece : 0)
+            let bytes = try file.bytes(Int(stop - from), at: from)
+            for at in stride(from: bytes.count - Int(alignment), through: 0, by: -Int(alignment)) where Self.isHead(bytes, at) {
+                let offset = from + UInt64(at)
+                if let (frame, opened) = try read(at: offset) {
+                    return Candidate(offset: offset, frame: frame, opened: opened, unopened: unopened)
+                }
+                unopened += 1
+                tried += 1
+                guard tried < Format.searchedHeads else { throw Self.nothingFound(offset) }
+            }
+            stop = from
+        }
+        throw Self.nothingFound(least)
+    }
+
+    private static let piece: UInt64 = 1 << 20
+
+    private static func nothingFound(_ offset: UInt64) -> VaultError {
+        VaultError(.authenticationFailed, "no commit of this vault is near the end of the file: damaged or altered", at: offset)
+    }
+
+    /// Whether a head starts at an offset, with all of its eight bytes.
+    private func isHead(at offset: UInt64, before end: UInt64) throws(VaultError) -> Bool {
+        guard offset < end, end - offset >= UInt64(Format.frameHeadSize) else { return false }
+        return Self.isHead(try file.bytes(Format.frameHeadSize, at: offset), 0)
+    }
+
+    /// How many heads in a region do not open.
+    private func unopenedHeads(_ region: Range<UInt64>) throws(VaultError) -> Int {
+        var count = 0
+        for offset in stride(from: region.lowerBound, to: region.upperBound, by: Int(Format.commitAlignment)) {
+            guard try isHead(at: offset, before: region.upperBound) else { continue }
+            if try read(at: offset) == nil { count += 1 }
+        }
+        return count
+    }
+
+    private static func isHead(_ bytes: [UInt8], _ at: Int) -> Bool {
+        bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: at, as: UInt64.self)) } == FrameHead.commit
+    }
+
+    // MARK: what a commit appended
+
+    /// Step 7: whether what a small commit appended is all there; a large one was synced before it was written.
+    private func isComplete(_ commit: Commit) throws(VaultError) -> Bool {
+        if commit.wasSyncedFirst { return true }
+        // At most 32 KiB: decoding has checked it.
+        let bytes = try file.bytes(Int(commit.offset - commit.start), at: commit.start)
+        return Self.digest(of: bytes, at: commit.start) == commit.digest
+    }
+
+    /// The digest of frames that fill a region, up to the zeros before a commit; nil if they do not.
+    static func digest(of bytes: [UInt8], at start: UInt64) -> Bytes32? {
+        var digest = Blake2b()
+        digest.update(Label.digest)
+        var position = 0
+        while bytes.count - position >= Format.frameHeadSize {
+            let rest = Array(bytes[position..<position + Format.frameHeadSize])
+            guard rest.contains(where: { $0 != 0 }) else { break }
+            guard let length = frameLength(rest, at: start + UInt64(position)), length <= bytes.count - position else { return nil }
+            digest.update(bytes.withUnsafeBytes { Blake2b.hash(UnsafeRawBufferPointer(rebasing: $0[position..<position + length])) })
+            position += length
+        }
+        guard bytes.count - position < Int(Format.commitAlignment), bytes[position...].allSatisfy({ $0 == 0 }) else { return nil }
+        return digest.finish()
+    }
+
+    private static func frameLength(_ head: [UInt8], at offset: UInt64) -> Int? {
+        do throws(FormatError) {
+            let head = try FrameHead(head.span, at: offset)
+            return head.type == .commit ? nil : head.length
+        } catch { return nil }
+    }
+}

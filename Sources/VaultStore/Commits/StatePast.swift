@@ -1,0 +1,222 @@
+package import VaultBytes
+internal import VaultCrypto
+
+/// How a remembered state stands to the current one.
+package enum Ancestry: Sendable, Equatable {
+    case foreign
+    case same
+    case older
+    case descends
+    case unprovable
+    case forked
+}
+
+/// What a program remembers of a state whose proof it checked, but for the vault's id (section 7.2).
+package struct AnchorPoint: Hashable, Sendable {
+    package let generation: UInt64
+    package let chain: Bytes32
+    package let ownersPublicKey: Bytes32
+
+    package init(generation: UInt64, chain: Bytes32, ownersPublicKey: Bytes32) {
+        self.generation = generation
+        self.chain = chain
+        self.ownersPublicKey = ownersPublicKey
+    }
+}
+
+/// What a file shows of the states before the one that it serves: the commits in it, and its history (section 7.2).
+package struct StatePast {
+    let finder: StateFinder
+    let pages: PageSource
+
+    package init(finder: StateFinder, pages: PageSource) {
+        self.finder = finder
+        self.pages = pages
+    }
+
+    /// Whether a state is among the ancestors of another, or the same.
+    package enum Membership: Sendable {
+        case same
+        case ancestor
+        /// Too old to tell: what would show it was left out.
+        case belowFloor
+        case no
+    }
+
+    ///
+    ///
+    /// - Parameters:
+    ///   - keyring: That of `state`, for its hand-overs.
+    ///   - ownersPublicKey: That of the keys which opened `state`.
+    package func verdict(
+        on anchor: AnchorPoint, state: CommittedState, keyring: Keyring, ownersPublicKey: Bytes32
+    ) throws(VaultError) -> Ancestry {
+        if anchor.ownersPublicKey != ownersPublicKey {
+            switch try handedOver(anchor, to: ownersPublicKey, state, keyring) {
+            case .no: return .foreign
+            case .belowFloor: return .unprovable
+            case .same, .ancestor: break
+            }
+        }
+        switch try membership(generation: anchor.generation, chain: anchor.chain, of: state) {
+        case .same: return .same
+        case .ancestor: return .descends
+        case .belowFloor: return .unprovable
+        case .no: return anchor.generation > state.commit.generation ? .older : .forked
+        }
+    }
+
+    /// whether hand-overs lead from an anchor's key to the state's.
+    private func handedOver(
+        _ anchor: AnchorPoint, to current: Bytes32, _ state: CommittedState, _ keyring: Keyring
+    ) throws(VaultError) -> Membership {
+        var isUnprovable = false
+        for first in keyring.handOvers.indices where keyring.handOvers[first].publicKey == anchor.ownersPublicKey {
+            switch try follows(anchor, Array(keyring.handOvers[first...]), to: current, state) {
+            case .same, .ancestor: return .ancestor
+            case .belowFloor: isUnprovable = true
+            case .no: continue
+            }
+        }
+        return isUnprovable ? .belowFloor : .no
+    }
+
+    private func follows(
+        _ anchor: AnchorPoint, _ handOvers: [HandOver], to current: Bytes32, _ state: CommittedState
+    ) throws(VaultError) -> Membership {
+        guard let first = handOvers.first else { return .no }
+        let next = handOvers.dropFirst().map(\.publicKey) + [current]
+        for (one, next) in zip(handOvers, next) {
+            guard one.isValid(vault: finder.vault, next: next) else { return .no }
+        }
+        guard zip(handOvers, handOvers.dropFirst()).allSatisfy({ $0.generation < $1.generation }) else { return .no }
+        let isItsState = anchor.generation == first.generation && anchor.chain == first.chain
+        guard isItsState || anchor.generation < first.generation else { return .no }
+        var states = handOvers.map { (generation: $0.generation, chain: $0.chain) }
+        if !isItsState { states.append((anchor.generation, anchor.chain)) }
+        var isUnprovable = false
+        for one in states {
+            switch try membership(generation: one.generation, chain: one.chain, of: state) {
+            case .ancestor: continue
+            case .belowFloor: isUnprovable = true
+            case .same, .no: return .no
+            }
+        }
+        return isUnprovable ? .belowFloor : .ancestor
+    }
+
+    /// Looks for a state among those before another, in the file and then in its history.
+    package func membership(generation: UInt64, chain: Bytes32, of state: CommittedState) throws(VaultError) -> Membership {
+        if generation == state.commit.generation, chain == state.chain { return .same }
+        guard generation <= state.commit.generation else { return .no }
+        var hasPassed = false
+        var damage: VaultError?
+        var walk = PastWalk(finder, from: state)
+        do throws(VaultError) {
+            while let ancestor = try walk.next() {
+                if ancestor.generation == generation, ancestor.chain == chain { return .ancestor }
+                guard ancestor.generation > generation else {
+                    hasPassed = true
+                    break
+                }
+            }
+        } catch {
+            damage = error
+        }
+        let history = try history(of: state)
+        if let history, history.ancestors.contains(where: { $0.generation == generation && $0.chain == chain }) { return .ancestor }
+        if let damage, !hasPassed { throw damage }
+        return generation < (history?.floor ?? 1) ? .belowFloor : .no
+    }
+
+    /// The history of a file that starts after a state, with as many of its ancestors as fit.
+    ///
+    /// Where an earlier commit is damaged, what is before it is left out, and the floor says so.
+    package func historyForCompaction(after state: CommittedState) throws(VaultError) -> History {
+        var found = [Ancestor(generation: state.commit.generation, clock: state.commit.clock, chain: state.chain)]
+        var floor: UInt64 = 1
+        var walk = PastWalk(finder, from: state)
+        do throws(VaultError) {
+            while let ancestor = try walk.next() { found.append(ancestor) }
+        } catch {
+            guard error.code == .authenticationFailed else { throw error }
+            floor = found[found.count - 1].generation
+        }
+        return History.merged(try history(of: state), with: found.reversed(), floor: floor)
+    }
+
+    /// The history that a state names; nil if every ancestor is in the file.
+    package func history(of state: CommittedState) throws(VaultError) -> History? {
+        let isCut = state.commit.predecessorOffset(from: finder.bodyStart) == nil && state.commit.predecessor != nil
+        guard let ref = state.commit.history else {
+            guard !isCut else {
+                throw VaultError(.structureInvalid, "a commit whose predecessor is missing names no history", at: state.commit.offset)
+            }
+            return nil
+        }
+        let frame = try FrameReader.read(ref, .history, pages.file)
+        let body = try pages.open(frame, .history, at: ref.offset)
+        let history = try decoding { () throws(FormatError) in
+            try History(body.span, at: ref.offset, of: state.commit.generation)
+        }
+        if isCut, let before = state.commit.predecessor {
+            guard history.ancestors.contains(where: { $0.generation == before.generation && $0.chain == before.chain }) else {
+                throw VaultError(.structureInvalid, "a history without the predecessor of its commit", at: ref.offset)
+            }
+        }
+        return history
+    }
+}
+
+/// Goes back over the commits of a file. Each must open, and be the one that its successor names; nothing else of it is checked.
+private struct PastWalk {
+    private let finder: StateFinder
+    private var place: (offset: UInt64, predecessor: Commit.Predecessor)?
+
+    init(_ finder: StateFinder, from state: CommittedState) {
+        self.finder = finder
+        if let offset = state.commit.predecessorOffset(from: finder.bodyStart), let predecessor = state.commit.predecessor {
+            place = (offset, predecessor)
+        }
+    }
+
+    mutating func next() throws(VaultError) -> Ancestor? {
+        guard let (offset, expected) = place else { return nil }
+        place = nil
+        guard let opened = try finder.read(at: offset)?.opened, opened.chain == expected.chain else { throw Self.broken(offset) }
+        let link = try decoding { () throws(FormatError) in try CommitLink(opened.core.span, at: offset) }
+        guard link.generation == expected.generation, link.start <= offset else { throw Self.broken(offset) }
+        if link.start > finder.bodyStart, link.predecessor.generation >= 1 {
+            place = (link.start - UInt64(Format.commitSize), link.predecessor)
+        }
+        return Ancestor(generation: link.generation, clock: link.clock, chain: opened.chain)
+    }
+
+    private static func broken(_ offset: UInt64) -> VaultError {
+        VaultError(.authenticationFailed, "an earlier commit is damaged, so that older states cannot be compared", at: offset)
+    }
+}
+
+extension History {
+    /// A history with newer ancestors behind it; the oldest go where there is no room, and raise the floor.
+    package static func merged(_ old: History?, with new: [Ancestor], floor least: UInt64 = 1) -> History {
+        var known = Set<Ancestor>()
+        var all: [Ancestor] = []
+        for ancestor in (old?.ancestors ?? []) + new where known.insert(ancestor).inserted { all.append(ancestor) }
+        let added = all.count - (old?.ancestors.count ?? 0)
+        let dropped = all.dropLast(Format.Limit.ancestors)
+        let floor = max(least, old?.floor ?? 1, (dropped.map(\.generation).max() ?? 0) + 1)
+        let kept = Array(all.suffix(Format.Limit.ancestors))
+        return History(floor: floor, ancestors: kept, newest: min(added, kept.count))
+    }
+}
+
+extension Store {
+    /// What the current file shows of its past.
+    package var past: StatePast { StatePast(finder: finder, pages: pages) }
+
+    /// How a remembered state stands to the current one.
+    package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
+        try past.verdict(on: anchor, state: state, keyring: keyring, ownersPublicKey: ownersPublicKey)
+    }
+}

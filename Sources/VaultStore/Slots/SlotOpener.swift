@@ -1,0 +1,208 @@
+package import VaultBytes
+package import VaultCrypto
+
+/// What opening a slot gives.
+package struct OpenedSlot: ~Copyable {
+    package let id: Bytes16
+    package var keys: VaultKeys
+    /// To open the slot again after its file was replaced, without the factors.
+    package var wrappingKey: Secret
+    /// The group keys that a scoped slot grants, by group number; a full slot has none, as it needs none.
+    package var grants: Grants
+}
+
+/// Group keys by number.
+package struct Grants: ~Copyable, Sendable {
+    /// In ascending order.
+    package private(set) var numbers: [UInt64] = []
+    private var keys: Secret
+
+    package init() { keys = Secret(count: 0) }
+
+    /// - Parameter keys: 32 bytes for each number, in the same order.
+    package init(numbers: [UInt64], keys: consuming Secret) {
+        self.numbers = numbers
+        self.keys = keys
+    }
+
+    package borrowing func key(_ number: UInt64) -> Secret? {
+        guard let index = numbers.firstIndex(of: number) else { return nil }
+        return keys.slice(index * 32..<index * 32 + 32)
+    }
+}
+
+/// Tries factors on a header's slots, and checks the header with what they open.
+package enum SlotOpener {
+    /// Opens the first slot that these factors fit, all of them together, and checks the header MAC.
+    ///
+    /// - Parameter external: The provider of the external key, if that is one of the factors.
+    package static func open(
+        _ header: Header, _ bytes: [UInt8], _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
+        external: (any SlotFactor)? = nil, checkingHeader: Bool = true
+    ) throws(VaultError) -> OpenedSlot {
+        let found = try find(header, header.slots, factors, limits, external)
+        return try open(found.slot, header, bytes, wrappingKey: found.key.wrappingKey(), checkingHeader: checkingHeader)
+    }
+
+    /// The id of the first slot that these factors fit, but for one; opens nothing. Throws `noSlotOpens`, `kdfLimit`.
+    package static func slot(
+        in header: Header, besides other: Bytes16?, _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
+        external: (any SlotFactor)? = nil
+    ) throws(VaultError) -> Bytes16 {
+        try find(header, header.slots.filter { $0.id != other }, factors, limits, external).slot.id
+    }
+
+    private struct Found: ~Copyable {
+        let slot: Slot
+        let key: SlotKey
+    }
+
+    /// A slot that may be tried, and the external keys to try on it; none if it needs none.
+    private struct Attempt {
+        let slot: Slot
+        let stretch: SlotParameters.Stretch?
+        let candidates: [SecretBox]
+    }
+
+    /// The first slot whose commitment matches.
+    private static func find(
+        _ header: Header, _ slots: [Slot], _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ external: (any SlotFactor)?
+    ) throws(VaultError) -> Found {
+        let attempts = try attempts(slots, factors.kinds, external)
+        for attempt in attempts { if let stretch = attempt.stretch { try limits.check(stretch.cost) } }
+        var spent: UInt64 = 0
+        for attempt in attempts {
+            if let stretch = attempt.stretch { try limits.spend(stretch.cost, &spent) }
+            if let key = try key(attempt, header.id, factors) { return Found(slot: attempt.slot, key: key) }
+        }
+        throw VaultError(.noSlotOpens, refusal(header, factors.kinds, tried: !attempts.isEmpty))
+    }
+
+    /// The known slots with exactly these factors, in the order of the header; those of an external key only if there is a candidate.
+    private static func attempts(
+        _ slots: [Slot], _ factors: SlotFactors, _ external: (any SlotFactor)?
+    ) throws(VaultError) -> [Attempt] {
+        let fitting = slots.filter { !$0.isOpaque && $0.factors == factors }
+        guard factors.contains(.externalKey) else {
+            return fitting.map { Attempt(slot: $0, stretch: $0.known?.stretch, candidates: []) }
+        }
+        guard let external else { return [] }
+        let own = fitting.filter { $0.known?.provider?.name == external.provider }
+        guard !own.isEmpty else { return [] }
+        var candidates = KeyCandidates(slots: own.count)
+        let asked = own.map { ExternalSlot(id: $0.id.bytes, parameters: $0.known?.provider?.parameters ?? []) }
+        try external.unwrap(asked, into: &candidates)
+        return zip(own, candidates.keys).filter { !$1.isEmpty }
+            .map { Attempt(slot: $0, stretch: $0.known?.stretch, candidates: $1) }
+    }
+
+    /// The slot's key, if its commitment matches. The passphrase is stretched once, whatever the number of candidates.
+    private static func key(
+        _ attempt: Attempt, _ vault: Bytes16, _ factors: borrowing FactorKeys
+    ) throws(VaultError) -> SlotKey? {
+        let stretched = try SlotSeal.stretched(attempt.stretch, factors)
+        guard !attempt.candidates.isEmpty else {
+            return matching(attempt.slot, vault, stretched: stretched, key: factors.key)
+        }
+        for candidate in attempt.candidates {
+            if let key = matching(attempt.slot, vault, stretched: stretched, key: candidate.secret.copy()) { return key }
+        }
+        return nil
+    }
+
+    private static func matching(
+        _ slot: Slot, _ vault: Bytes16, stretched: borrowing Secret?, key: borrowing Secret?
+    ) -> SlotKey? {
+        let key = SlotKey(stretched: stretched, key: key, vault: vault, derivedOver: slot.derivedOver)
+        guard key.commitment() == slot.commitment else { return nil }
+        return key
+    }
+
+    /// Opens a slot with its wrapping key, and checks the header with what it opens.
+    package static func open(
+        _ slot: Slot, _ header: Header, _ bytes: [UInt8], wrappingKey: consuming Secret, checkingHeader: Bool = true
+    ) throws(VaultError) -> OpenedSlot {
+        let opened = try open(slot, header, wrappingKey: wrappingKey)
+        if checkingHeader { try HeaderSeal.check(bytes, opened.keys) }
+        return opened
+    }
+
+    /// Opens a slot with its wrapping key, and checks nothing else yet.
+    package static func open(_ slot: Slot, _ header: Header, wrappingKey: consuming Secret) throws(VaultError) -> OpenedSlot {
+        let payload = try payload(slot, header.id, wrappingKey)
+        guard slot.kind == .scoped else {
+            return OpenedSlot(
+                id: slot.id, keys: VaultKeys(vaultKey: payload, epoch: header.epoch), wrappingKey: wrappingKey, grants: Grants())
+        }
+        let scoped = try ScopedPayload(payload)
+        let keys = VaultKeys(index: scoped.index.copy(), ownersPublicKey: scoped.ownersPublicKey)
+        return OpenedSlot(id: slot.id, keys: keys, wrappingKey: wrappingKey, grants: scoped.takeGrants())
+    }
+
+    /// What a scoped slot grants, opened with its wrapping key.
+    package static func grants(_ slot: Slot, _ vault: Bytes16, wrappingKey: borrowing Secret) throws(VaultError) -> Grants {
+        try ScopedPayload(try payload(slot, vault, wrappingKey)).takeGrants()
+    }
+
+    private static func payload(_ slot: Slot, _ vault: Bytes16, _ wrappingKey: borrowing Secret) throws(VaultError) -> Secret {
+        do throws(CryptoError) {
+            return try AEAD.unwrap(slot.payload, SlotSeal.payloadData(slot, vault), key: wrappingKey)
+        } catch { throw VaultError(crypto: error, "a slot") }
+    }
+
+    private static func refusal(_ header: Header, _ kinds: SlotFactors, tried: Bool) -> String {
+        if tried {
+            guard kinds.contains(.passphrase) else { return "no slot opens with this key" }
+            return "wrong passphrase" + (kinds == .passphrase ? "" : " or key")
+        }
+        return "no slot of this vault accepts these factors; it has slots for: "
+            + Set(header.slots.map { $0.isOpaque ? "factors of another version" : FactorNames.describe($0.factors) }).sorted()
+            .joined(separator: "; ")
+    }
+}
+
+/// A scoped slot's opened payload.
+private struct ScopedPayload: ~Copyable {
+    let index: Secret
+    let ownersPublicKey: Bytes32
+    private let grants: Grants
+
+    init(_ payload: consuming Secret) throws(VaultError) {
+        let parsed: Result<(ScopedPayloadLayout, Bytes32), FormatError> = payload.withSpan { bytes in
+            do throws(FormatError) {
+                let layout = try ScopedPayloadLayout(bytes)
+                var cursor = Cursor(over: ScopedPayloadLayout.ownerPublicKey, of: Cursor(bytes, at: 0, else: .structureInvalid))
+                return .success((layout, try cursor.bytes32(bytes)))
+            } catch { return .failure(error) }
+        }
+        let (layout, publicKey) = try decoding { () throws(FormatError) in try parsed.get() }
+        index = payload.slice(ScopedPayloadLayout.indexKey)
+        ownersPublicKey = publicKey
+        var keys = Secret(count: layout.groups.count * Format.keySize)
+        keys.withUnsafeMutableBytes { out in
+            payload.withUnsafeBytes { payload in
+                for index in layout.groups.indices {
+                    let at = ScopedPayloadLayout.grant(index) + 8
+                    UnsafeMutableRawBufferPointer(rebasing: out[(index * 32)...])
+                        .copyMemory(from: UnsafeRawBufferPointer(rebasing: payload[at..<at + 32]))
+                }
+            }
+        }
+        grants = Grants(numbers: layout.groups, keys: keys)
+    }
+
+    consuming func takeGrants() -> Grants { grants }
+}
+
+/// Words for a slot's factors.
+package enum FactorNames {
+    package static func describe(_ factors: SlotFactors) -> String {
+        var names: [String] = []
+        if factors.contains(.passphrase) { names.append("passphrase") }
+        if factors.contains(.generatedKeyFile) { names.append("generated key file") }
+        if factors.contains(.otherKeyFile) { names.append("key file") }
+        if factors.contains(.rawKey) { names.append("raw key") }
+        if factors.contains(.externalKey) { names.append("external key") }
+        return names.joined(separator: " and ")
+    }
+}
