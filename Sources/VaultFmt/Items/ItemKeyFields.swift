@@ -17,6 +17,8 @@ extension ItemKey {
         )
         /// An identity: as its certificate.
         case identity(type: UInt32, issuer: [UInt8], serialNumber: [UInt8])
+        /// An item of a class that this version does not define (6 to 63): its texts but for the last, which is the access group. Such items are never made.
+        case reserved(itemClass: UInt8, texts: [String])
 
         /// The class that has these fields.
         public var itemClass: ItemClass {
@@ -26,6 +28,7 @@ extension ItemKey {
             case .certificate: .certificate
             case .key: .key
             case .identity: .identity
+            case .reserved(let number, _): .reserved(number)
             }
         }
 
@@ -66,6 +69,11 @@ extension ItemKey {
                     keyClass: try KeyFields.n32(bytes, &cursor), keyType: try KeyFields.n32(bytes, &cursor),
                     applicationLabel: try KeyFields.field(bytes, &cursor), applicationTag: try KeyFields.field(bytes, &cursor),
                     sizeInBits: try KeyFields.n32(bytes, &cursor), effectiveSize: try KeyFields.n32(bytes, &cursor))
+            case .reserved(let number):
+                var texts: [String] = []
+                while try Self.isBeforeLastText(bytes, cursor) { texts.append(try KeyFields.text(bytes, &cursor)) }
+                guard texts.count < Format.Limit.fieldsOfReservedClass else { throw Self.tooManyTexts(cursor) }
+                self = .reserved(itemClass: number, texts: texts)
             }
         }
 
@@ -86,7 +94,25 @@ extension ItemKey {
                 for _ in 0..<2 { _ = try KeyFields.n32(bytes, &cursor) }
                 for _ in 0..<2 { try KeyFields.skip(bytes, &cursor, isText: false) }
                 for _ in 0..<2 { _ = try KeyFields.n32(bytes, &cursor) }
+            case .reserved:
+                var texts = 0
+                while try Self.isBeforeLastText(bytes, cursor) {
+                    try KeyFields.skip(bytes, &cursor, isText: true)
+                    texts += 1
+                }
+                guard texts < Format.Limit.fieldsOfReservedClass else { throw Self.tooManyTexts(cursor) }
             }
+        }
+
+        /// Whether a text is followed by another one, in a key of a class whose number of texts is not known: the last one is followed by one byte only.
+        private static func isBeforeLastText(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) -> Bool {
+            var after = cursor
+            try KeyFields.skip(bytes, &after, isText: false)
+            return after.remaining > 1
+        }
+
+        private static func tooManyTexts(_ cursor: Cursor) -> FormatError {
+            cursor.error("an item key has more than \(Format.Limit.fieldsOfReservedClass) fields")
         }
 
         func encode(into out: inout [UInt8]) throws(VaultError) {
@@ -112,6 +138,7 @@ extension ItemKey {
             case .certificate(_, let issuer, let serialNumber), .identity(_, let issuer, let serialNumber):
                 [("the issuer", issuer.count), ("the serial number", serialNumber.count)]
             case .key(_, _, let label, let tag, _, _): [("the application label", label.count), ("the application tag", tag.count)]
+            case .reserved(_, let texts): texts.map { ("a text", $0.utf8.count) }
             }
         }
 
@@ -136,6 +163,7 @@ extension ItemKey {
                 KeyFields.append(tag, to: &out)
                 out.append(n32: size)
                 out.append(n32: effectiveSize)
+            case .reserved(_, let texts): for text in texts { KeyFields.append(text, to: &out) }
             }
         }
     }

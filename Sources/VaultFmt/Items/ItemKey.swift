@@ -10,8 +10,13 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// Where the encoded group starts; it ends one byte before the end.
     private let groupStart: Int
 
-    /// Makes the key of any class.
+    /// Makes the key of any class. Throws `invalidArgument` for a class that can have no such fields.
     public init(_ fields: Fields, group: String = "", synchronizable: Bool = false) throws(VaultError) {
+        if case .reserved(let number, let texts) = fields {
+            guard ItemClass.reservedNumbers.contains(number), texts.count < Format.Limit.fieldsOfReservedClass else {
+                throw VaultError(.invalidArgument, "no item can have the class \(number) and \(texts.count) texts")
+            }
+        }
         var out: [UInt8] = []
         out.reserveCapacity(96)
         out.append(fields.itemClass.rawValue)

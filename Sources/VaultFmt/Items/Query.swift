@@ -55,7 +55,7 @@ public struct Query: Sendable {
         case .internetPassword(let itsServer, let itsProtocol, let itsPort, let itsPath, let itsAccount, _, _):
             return Self.fits(server, itsServer) && Self.fits(account, itsAccount) && Self.fits(`protocol`, itsProtocol)
                 && (port == nil || port == itsPort) && Self.fits(path, itsPath) && service == nil
-        case .certificate, .key, .identity:
+        case .certificate, .key, .identity, .reserved:
             return service == nil && account == nil && server == nil && `protocol` == nil && port == nil && path == nil
         }
     }

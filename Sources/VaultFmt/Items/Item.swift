@@ -5,43 +5,47 @@ internal import VaultStore
 public struct Item: Sendable {
     /// What its page says of it.
     package let entry: ItemEntry
-    /// How many attributes are longer or named `sealed:…`, and so only in an opened item.
-    public let largeAttributes: Int
+    /// The offset of the frame that refers to its records, before which they end.
+    package let referrer: UInt64
+    /// The records of its large attributes.
+    package let largeRecords: [AttributeRecord]
+    /// How many attributes are in its record, and whether those are here.
+    private let inRecord: Int
+    private let isOpened: Bool
     private let compartment: KeyringView.Compartment
     private let content: ItemContent
 
-    init(_ decoded: ItemCodec.Decoded, _ compartment: KeyringView.Compartment, _ content: ItemContent) {
+    init(_ decoded: ItemCodec.Decoded, _ compartment: KeyringView.Compartment, _ content: ItemContent, referrer: UInt64) {
         entry = decoded.entry
-        largeAttributes = decoded.largeAttributes
+        largeRecords = decoded.largeRecords
+        inRecord = decoded.inRecord
+        isOpened = false
+        self.referrer = referrer
         self.compartment = compartment
         self.content = content
     }
 
-    /// The same with the attributes that stand in the record.
-    init(_ item: Item, adding large: [AttributeList.Entry]) throws(VaultError) {
-        self = item
-        guard !large.isEmpty else { return }
-        var all = item.attributes
-        for entry in large {
-            guard all[entry.name] == nil else { throw VaultError(.structureInvalid, "an attribute stands twice") }
-            all[entry.name] = entry.value
-        }
-        self.init(copying: item, .apart(item.key, .decoded(all)))
-    }
-
-    private init(copying item: Item, _ content: ItemContent) {
+    /// The same with the attributes of its record.
+    init(_ item: Item, _ attributes: Attributes) {
         entry = item.entry
-        largeAttributes = item.largeAttributes
+        largeRecords = item.largeRecords
+        inRecord = item.inRecord
+        isOpened = true
+        referrer = item.referrer
         compartment = item.compartment
-        self.content = content
+        content = .apart(item.key, .decoded(attributes))
     }
 
     /// Random, and the item's own as long as it exists.
     public var id: ItemID { ItemID(entry.id) }
     /// What it is found by.
     public var key: ItemKey { content.key }
-    /// Its attributes; from a listing, only those of at most 256 bytes.
+    /// Its attributes. From a listing, only those of at most 256 bytes that are not sealed have a value; from an opened item, those of at most 4096.
     public var attributes: Attributes { content.attributes }
+    /// How many of its attributes have no value here.
+    public var unreadAttributes: Int { (isOpened ? 0 : inRecord) + largeRecords.count }
+    /// How many earlier values it has.
+    public var earlierValues: Int { entry.versions?.count ?? 0 }
     /// When its secret can be read.
     public var accessibility: Accessibility { compartment.accessibility }
     /// The device that it is for, if it is for one only.
@@ -57,11 +61,14 @@ public struct Item: Sendable {
 
     /// Whether its key is a part of some bytes.
     func hasKey(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool { content.hasKey(bytes, range) }
+
+    /// Whether its record has attributes besides the secret.
+    var hasAttributesInRecord: Bool { inRecord > 0 }
 }
 
 /// An item with its secret.
 public struct OpenedItem: ~Copyable {
-    /// The item, with all attributes.
+    /// The item, with all attributes of at most 4096 bytes; `Vault.attribute(_:of:)` reads larger ones.
     public let item: Item
     /// The secret.
     public var secret: Secret

@@ -61,8 +61,24 @@ enum ItemAttributes: Sendable {
 
     private static func decode(_ bytes: [UInt8], _ range: Range<Int>) -> Attributes {
         var cursor = Cursor(over: range, of: Cursor(bytes.span, at: 0, else: .structureInvalid))
-        do throws(FormatError) { return Attributes(sorted: try AttributeList.decode(bytes.span, &cursor, .inPage)) } catch {
+        do throws(FormatError) { return Attributes(inPage: try PageAttributes.decode(bytes.span, &cursor)) } catch {
             preconditionFailure("attributes were checked when their page was read")
         }
+    }
+}
+
+extension Attributes {
+    /// Those of a page or of an earlier value.
+    init(inPage attributes: [PageAttribute]) {
+        let all = attributes.map { attribute in
+            let content: Attribute.Content =
+                switch attribute.value {
+                case .inPage(let value): .bytes(value)
+                case .inItemRecord: .inItemRecord
+                case .inOwnRecord(let record): .inOwnRecord(record)
+                }
+            return Attribute(attribute.name, content, flags: Attribute.Flags(rawValue: attribute.flags.meaning.rawValue))
+        }
+        self.init(sorted: all)
     }
 }

@@ -1,9 +1,10 @@
 internal import VaultBytes
+internal import VaultStore
 
-/// The keys of compartments, unwrapped when they are first needed (specification, section 5.3).
+/// The keys of compartments, unwrapped when they are first needed (specification, section 3.5).
 final class CompartmentKeys {
-    private var groups: [UInt32: SecretBox] = [:]
-    private var keys: [UInt32: SecretBox] = [:]
+    private var groups: [UInt64: SecretBox] = [:]
+    private var keys: [UInt64: SecretBox] = [:]
 
     /// What unwrapping needs to know of the vault and of who opened it.
     struct Context: ~Copyable {
@@ -30,7 +31,9 @@ final class CompartmentKeys {
     func groupKey(_ group: Keyring.Group, _ context: borrowing Context) throws(VaultError) -> SecretBox {
         if let known = groups[group.number] { return known }
         let opened: SecretBox
-        if let granted = context.store.slot.grants.key(group.number) {
+        if group.number == Keyring.ownersGroup {
+            opened = try Self.ownersGroupKey(context)
+        } else if let granted = context.store.slot.grants.key(group.number) {
             opened = SecretBox(granted)
         } else {
             opened = SecretBox(try Wrapping.groupKey(group, context.store.slot.keys, context.store.vault))
@@ -39,9 +42,18 @@ final class CompartmentKeys {
         return opened
     }
 
+    ///
+    private static func ownersGroupKey(_ context: borrowing Context) throws(VaultError) -> SecretBox {
+        guard !context.isLocked else { throw VaultError(.locked, "the vault is locked") }
+        switch context.store.slot.keys.owner {
+        case .some(let owner): return SecretBox(owner.earlier.copy())
+        case .none: throw VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values")
+        }
+    }
+
     /// Opens those that a locked vault keeps, as far as they open, and forgets everything else.
     func lock(_ view: KeyringView, _ context: borrowing Context) {
-        var kept: [UInt32: SecretBox] = [:]
+        var kept: [UInt64: SecretBox] = [:]
         for info in view.keyring.compartments {
             guard let compartment = view.compartment(info.number), compartment.accessibility.survivesLock else { continue }
             // One that does not open now will not open when locked either: reading from it then says why.
@@ -74,7 +86,7 @@ enum Wrapping {
     }
 
     static func wrap(
-        group number: UInt32, _ name: String, _ key: borrowing Secret, _ owner: borrowing OwnerKeys, _ vault: Bytes16, _ random: Randomness
+        group number: UInt64, _ name: String, _ key: borrowing Secret, _ owner: borrowing OwnerKeys, _ vault: Bytes16, _ random: Randomness
     ) -> Keyring.Group {
         Keyring.Group(number: number, name: name, wrapped: AEAD.wrap(key, groupData(vault, number, name), key: owner.keyring, random))
     }
@@ -88,16 +100,16 @@ enum Wrapping {
             throw VaultError(.deviceBound, "this secret is for another device only (\(Hex.encode(info.device.bytes)))")
         }
         let inner = outer.withUnsafeBytes { Array($0) }
-        let deviceKey = DeviceKey.derive(device.secret, vault: vault.bytes)
+        let deviceKey = DeviceKey.derive(device.secret, vault: vault)
         do throws(CryptoError) {
-            return try AEAD.unwrap(inner, data("vaultfmt-1 device compartment", vault, info), key: deviceKey)
+            return try AEAD.unwrap(inner, innerData(vault, info), key: deviceKey)
         } catch { throw VaultError(.deviceBound, "this secret needs the secret of its device, and the one given is another") }
     }
 
     /// The compartment key, or for a device-bound one the inner layer, which is no secret by itself.
     static func outerOpened(_ info: Keyring.Compartment, _ groupKey: borrowing Secret, _ vault: Bytes16) throws(VaultError) -> Secret {
         do throws(CryptoError) {
-            return try AEAD.unwrap(info.wrapped, data("vaultfmt-1 compartment", vault, info), key: groupKey)
+            return try AEAD.unwrap(info.wrapped, outerData(vault, info), key: groupKey)
         } catch { throw VaultError(crypto: error, "the key of a compartment") }
     }
 
@@ -105,7 +117,7 @@ enum Wrapping {
     static func wrapOuter(
         _ info: inout Keyring.Compartment, _ content: borrowing Secret, _ groupKey: borrowing Secret, _ vault: Bytes16, _ random: Randomness
     ) {
-        info.wrapped = AEAD.wrap(content, data("vaultfmt-1 compartment", vault, info), key: groupKey, random)
+        info.wrapped = AEAD.wrap(content, outerData(vault, info), key: groupKey, random)
     }
 
     /// Both layers, as the compartment needs.
@@ -117,31 +129,34 @@ enum Wrapping {
             wrapOuter(&info, key, groupKey, vault, random)
             return
         }
-        let deviceKey = DeviceKey.derive(device.secret, vault: vault.bytes)
-        let inner = AEAD.wrap(key, data("vaultfmt-1 device compartment", vault, info), key: deviceKey, random)
+        let deviceKey = DeviceKey.derive(device.secret, vault: vault)
+        let inner = AEAD.wrap(key, innerData(vault, info), key: deviceKey, random)
         wrapOuter(&info, Secret(bytes: inner), groupKey, vault, random)
     }
 
-    private static func groupData(_ vault: Bytes16, _ number: UInt32, _ name: String) -> [UInt8] {
-        var out = label("vaultfmt-1 group", vault)
-        out.append(u32: number)
+    private static func groupData(_ vault: Bytes16, _ number: UInt64, _ name: String) -> [UInt8] {
+        var out = Bound.bytes(Label.group, vault.bytes)
+        out.append(u64: number)
         out.append(contentsOf: name.utf8)
         return out
     }
 
-    private static func data(_ text: StaticString, _ vault: Bytes16, _ info: Keyring.Compartment) -> [UInt8] {
-        var out = label(text, vault)
-        out.append(u32: info.number)
-        out.append(u32: info.group)
+    /// What the outer layer is bound to: `A` of section 5.4.
+    private static func outerData(_ vault: Bytes16, _ info: Keyring.Compartment) -> [UInt8] {
+        var out = Bound.bytes(Label.compartment, vault.bytes)
+        out.append(u64: info.number)
+        out.append(u64: info.group)
         out.append(info.accessibility)
         out.append(info.device)
         return out
     }
 
-    private static func label(_ text: StaticString, _ vault: Bytes16) -> [UInt8] {
-        var out: [UInt8] = [UInt8(text.utf8CodeUnitCount)]
-        out.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-        out.append(vault)
+    /// What the inner layer is bound to: `A'` of section 5.4, without the group.
+    private static func innerData(_ vault: Bytes16, _ info: Keyring.Compartment) -> [UInt8] {
+        var out = Bound.bytes(Label.deviceCompartment, vault.bytes)
+        out.append(u64: info.number)
+        out.append(info.accessibility)
+        out.append(info.device)
         return out
     }
 }

@@ -1,0 +1,264 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// What a record holds, where no page says what it should hold: for salvage and verification.
+enum FoundRecord {
+    /// An item's record: its key, where its secret is, and the attributes in it.
+    case item(ItemKey, secret: Range<Int>, attributes: [Attribute])
+    /// A large attribute's record: the item's key at the time, the attribute without its value, and where that is.
+    case attribute(ItemKey, name: String, flags: Attribute.Flags, value: Range<Int>)
+}
+
+/// Seals and opens records (specification, section 5.1).
+enum RecordCodec {
+    /// What sealing a record takes, whatever is in it.
+    struct Seal {
+        let identity: Sealing.RecordIdentity
+        let key: SecretBox
+        let locatorKey: SecretBox
+        let sealing: Sealing
+    }
+
+    // MARK: sealing
+
+    /// Puts an item's record together, seals it where it is, and appends it: a large secret is in memory once more than its owner has it.
+    /// `attributes` are those whose values belong there.
+    static func append(
+        _ key: ItemKey, _ secret: borrowing Secret, _ attributes: [Attribute], _ seal: Seal, to appender: Appender
+    ) throws(VaultError) -> ObjectRef {
+        let heads = attributes.map { RecordAttributes.head(name: $0.name, flags: $0.fileFlags, valueSize: $0.size ?? 0) }
+        let list = VarintSize.of(attributes.count) + zip(heads, attributes).reduce(0) { $0 + $1.0.count + ($1.1.size ?? 0) }
+        let size = RecordLayout.itemBodySize(key: key.bytes.count, secret: secret.count, attributes: list)
+        return try append(size, seal, to: appender) { body in
+            body.write(form: .item, key: key.bytes)
+            body.write(varint: secret.count)
+            secret.withUnsafeBytes { body.write($0) }
+            body.write(varint: attributes.count)
+            for (head, attribute) in zip(heads, attributes) {
+                body.write(head)
+                _ = attribute.withUnsafeBytes { body.write($0) }
+            }
+        }
+    }
+
+    /// The same for the record of a large attribute, whose value is at hand.
+    static func append(
+        _ attribute: Attribute, of key: ItemKey, _ seal: Seal, to appender: Appender
+    ) throws(VaultError) -> ObjectRef {
+        let head = RecordAttributes.head(name: attribute.name, flags: attribute.fileFlags, valueSize: attribute.size ?? 0)
+        let size = RecordLayout.attributeBodySize(key: key.bytes.count, name: attribute.name.utf8.count, value: attribute.size ?? 0)
+        return try append(size, seal, to: appender) { body in
+            body.write(form: .attribute, key: key.bytes)
+            body.write(head)
+            _ = attribute.withUnsafeBytes { body.write($0) }
+        }
+    }
+
+    /// The same for a body that was opened elsewhere.
+    static func append(body: borrowing Secret, _ seal: Seal, to appender: Appender) throws(VaultError) -> ObjectRef {
+        try append(body.count, seal, to: appender) { out in body.withUnsafeBytes { out.write($0) } }
+    }
+
+    private static func append(
+        _ size: Int, _ seal: Seal, to appender: Appender, _ fill: (inout BodyWriter) -> Void
+    ) throws(VaultError) -> ObjectRef {
+        let length = size + Format.recordOverhead
+        guard length <= Format.Limit.recordFrame else { throw VaultError(.limitExceeded, "an item of \(length) bytes is too large") }
+        var frame = try Secret(allocating: length)
+        frame.withUnsafeMutableBytes { frame in
+            let body = UnsafeMutableRawBufferPointer(rebasing: frame[Sealing.recordBodyStart..<Sealing.recordBodyStart + size])
+            var writer = BodyWriter(out: body)
+            fill(&writer)
+            seal.sealing.sealRecord(
+                UnsafeRawBufferPointer(body), seal.identity, head: FrameHead(.record, length: length).encoded, key: seal.key.secret,
+                locatorKey: seal.locatorKey.secret, into: frame)
+        }
+        return try frame.withUnsafeBytes { (frame) throws(VaultError) in try appender.append(sealed: frame) }
+    }
+
+    /// Fills a body from its start; what is not written stays zero.
+    private struct BodyWriter {
+        let out: UnsafeMutableRawBufferPointer
+        private var position = 0
+
+        init(out: UnsafeMutableRawBufferPointer) { self.out = out }
+
+        mutating func write(form: RecordLayout.Form, key: [UInt8]) {
+            write([form.rawValue])
+            write(varint: key.count)
+            write(key)
+        }
+
+        mutating func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }
+
+        mutating func write(_ bytes: UnsafeRawBufferPointer) {
+            UnsafeMutableRawBufferPointer(rebasing: out[position..<position + bytes.count]).copyMemory(from: bytes)
+            position += bytes.count
+        }
+
+        mutating func write(varint value: Int) {
+            var bytes: [UInt8] = []
+            bytes.append(varint: UInt64(value))
+            write(bytes)
+        }
+    }
+
+    // MARK: opening
+
+    /// The body of a record that was read from `offset`.
+    static func open(
+        _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing, at offset: UInt64
+    ) throws(VaultError) -> Secret {
+        var body = try Secret(allocating: frame.count - Format.recordOverhead)
+        try body.withUnsafeMutableBytes { (out) throws(VaultError) in try open(frame, identity, key: key, sealing, at: offset, into: out) }
+        return body
+    }
+
+    /// The same into memory that the caller wipes.
+    static func open(
+        _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing, at offset: UInt64,
+        into out: UnsafeMutableRawBufferPointer
+    ) throws(VaultError) {
+        do throws(CryptoError) { try sealing.openRecord(frame, identity, key: key, into: out) } catch {
+            throw VaultError(crypto: error, "a record", at: offset)
+        }
+    }
+
+    // MARK: bodies
+
+    /// Where an item's secret is in its body, and the item with the attributes of its record; checks that the body is this item's.
+    static func read(_ body: Span<UInt8>, _ item: Item) throws(VaultError) -> (secret: Range<Int>, item: Item) {
+        let offset = item.entry.record.offset
+        let (key, secret, found) = try itemParts(body, at: offset)
+        guard item.hasKey(body, key) else {
+            throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
+        }
+        guard item.hasAttributesInRecord else {
+            guard found.isEmpty else { throw otherAttributes(offset) }
+            return (secret, item)
+        }
+        return (secret, Item(item, try whole(item.attributes, found, at: offset)))
+    }
+
+    /// Where an earlier value's secret is in its body, the item's key at the time, and the attributes with those of the record.
+    static func readEarlier(
+        _ body: Span<UInt8>, _ attributes: Attributes, at offset: UInt64
+    ) throws(VaultError) -> (secret: Range<Int>, key: ItemKey, attributes: Attributes) {
+        let (key, secret, found) = try itemParts(body, at: offset)
+        return (secret, try itemKey(body, key), try whole(attributes, found, at: offset))
+    }
+
+    /// Where the value of a large attribute is in its body; checks that the body is this attribute's.
+    static func readLarge(_ body: Span<UInt8>, _ attribute: Attribute, at offset: UInt64) throws(VaultError) -> Range<Int> {
+        let layout = try layout(body, .attribute, at: offset)
+        guard case .attribute(let name, let flags, let value) = layout.content else { throw otherAttributes(offset) }
+        _ = try itemKey(body, layout.key)
+        let wanted = Array(attribute.name.utf8)
+        guard ByteOrder.compare(body, name, wanted.span, 0..<wanted.count) == 0, flags == attribute.fileFlags else {
+            throw VaultError(.structureInvalid, "a record belongs to another attribute than the index says", at: offset)
+        }
+        return value
+    }
+
+    /// A body that nothing refers to.
+    static func found(_ body: Span<UInt8>, at offset: UInt64) throws(VaultError) -> FoundRecord {
+        guard RecordLayout.form(body) == .attribute else {
+            let (key, secret, attributes) = try itemParts(body, at: offset)
+            return .item(try itemKey(body, key), secret: secret, attributes: attributes)
+        }
+        let layout = try layout(body, .attribute, at: offset)
+        guard case .attribute(let name, let flags, let value) = layout.content else { throw otherAttributes(offset) }
+        return .attribute(
+            try itemKey(body, layout.key), name: try text(body, name, at: offset), flags: Attribute.Flags(rawValue: flags.meaning.rawValue),
+            value: value)
+    }
+
+    private static func itemParts(
+        _ body: Span<UInt8>, at offset: UInt64
+    ) throws(VaultError) -> (key: Range<Int>, secret: Range<Int>, attributes: [Attribute]) {
+        let layout = try layout(body, .item, at: offset)
+        guard case .item(let secret, let entries) = layout.content else { throw otherAttributes(offset) }
+        var attributes: [Attribute] = []
+        for entry in entries {
+            let value = body.extracting(entry.value).bytes
+            let content: Attribute.Content =
+                entry.flags.contains(.sealed)
+                ? .secret(SecretBox(try value.withUnsafeBytes { (bytes) throws(VaultError) in try Secret(allocatingCopyOf: bytes) }))
+                : .bytes(value.withUnsafeBytes { Array($0) })
+            let flags = Attribute.Flags(rawValue: entry.flags.meaning.rawValue)
+            attributes.append(Attribute(try text(body, entry.name, at: offset), content, flags: flags))
+        }
+        return (layout.key, secret, attributes)
+    }
+
+    /// a form that is known and not the one that the reference calls for is a malformed record, not one of a later format.
+    private static func layout(_ body: Span<UInt8>, _ form: RecordLayout.Form, at offset: UInt64) throws(VaultError) -> RecordLayout {
+        if let other = RecordLayout.form(body), other != form {
+            throw VaultError(.structureInvalid, "a record of another form than its reference calls for", at: offset)
+        }
+        return try decoding { () throws(FormatError) in try RecordLayout(body, form, at: offset) }
+    }
+
+    /// The attributes of a page or versions frame, with the values that a record has; those must be exactly the ones that belong there.
+    private static func whole(_ listed: Attributes, _ found: [Attribute], at offset: UInt64) throws(VaultError) -> Attributes {
+        var found = found.makeIterator()
+        var all: [Attribute] = []
+        for attribute in listed.all {
+            guard attribute.fileFlags.contains(.inItemRecord) else {
+                all.append(attribute)
+                continue
+            }
+            guard let value = found.next(), value.name.utf8.elementsEqual(attribute.name.utf8), value.flags == attribute.flags else {
+                throw otherAttributes(offset)
+            }
+            all.append(value)
+        }
+        guard found.next() == nil else { throw otherAttributes(offset) }
+        return Attributes(sorted: all)
+    }
+
+    private static func otherAttributes(_ offset: UInt64) -> VaultError {
+        VaultError(.structureInvalid, "a record holds other attributes than the index says", at: offset)
+    }
+
+    private static func itemKey(_ body: Span<UInt8>, _ range: Range<Int>) throws(VaultError) -> ItemKey {
+        try ItemKey(ByteCopy.of(body, range))
+    }
+
+    private static func text(_ body: Span<UInt8>, _ range: Range<Int>, at offset: UInt64) throws(VaultError) -> String {
+        try decoding { () throws(FormatError) in
+            try Cursor(body, at: offset, else: .structureInvalid).text(body, range)
+        }
+    }
+}
+
+extension ItemEntry {
+    /// What the item's record is bound to.
+    var identity: Sealing.RecordIdentity {
+        Sealing.RecordIdentity(item: id, revision: recordRevision, compartment: compartment)
+    }
+}
+
+extension AttributeRecord {
+    /// What the record is bound to.
+    func identity(of item: Bytes16) -> Sealing.RecordIdentity {
+        Sealing.RecordIdentity(item: item, revision: revision, compartment: compartment)
+    }
+}
+
+extension Versions.Version {
+    /// What the record is bound to.
+    func identity(of item: Bytes16) -> Sealing.RecordIdentity {
+        Sealing.RecordIdentity(item: item, revision: recordRevision, compartment: compartment)
+    }
+
+    /// The records of its large attributes.
+    var largeRecords: [AttributeRecord] { attributes.compactMap(\.record) }
+}
+
+extension PageAttribute {
+    /// Its record, if it is large.
+    var record: AttributeRecord? {
+        if case .inOwnRecord(let record) = value { record } else { nil }
+    }
+}
