@@ -88,7 +88,7 @@ package struct StateFinder {
 
     private func findState(_ size: UInt64) throws(VaultError) -> Found {
         guard size <= Format.Limit.fileSize else { throw VaultError(.structureInvalid, "the file is larger than 2^48 bytes") }
-        let end = try Reserve.contentEnd(of: file, size: size, after: bodyStart)
+        let end = try Reserve.contentEnd(of: file, size: size)
         let last = try search(end)
         let newest = try checked(last.opened, at: last.offset)
         if try isComplete(newest.commit) {
@@ -111,14 +111,14 @@ package struct StateFinder {
     /// Step 8: the state before one whose contents are incomplete.
     private func predecessor(ofIncomplete newest: CommittedState) throws(VaultError) -> (CommittedState, [UInt8]) {
         let place = newest.commit.predecessorOffset(from: bodyStart)
-        guard let place, let (frame, opened) = try read(at: place), opened.chain == newest.commit.predecessor?.chain else {
+        guard let place, let (frame, opened) = try read(at: place) else {
             throw VaultError(
                 .authenticationFailed,
                 "generation \(newest.commit.generation) is incomplete, and the state before it is damaged or missing",
                 at: newest.commit.start)
         }
         let before = try checked(opened, at: place)
-        guard before.commit.generation == newest.commit.predecessor?.generation, try isComplete(before.commit) else {
+        guard before.asPredecessor == newest.commit.predecessor, try isComplete(before.commit) else {
             throw VaultError(
                 .authenticationFailed, "generation \(newest.commit.generation) is incomplete, and so is the one before it",
                 at: newest.commit.start)
