@@ -118,9 +118,6 @@ public struct Factors: ~Copyable, Sendable {
 
     /// Which kinds they are.
     public var kinds: FactorKinds { FactorKinds(keys.kinds) }
-
-    /// As the layer below asks for them.
-    var providers: [any SlotFactor] { provider.map { [$0] } ?? [] }
 }
 
 /// Factors where a copyable value is needed.

@@ -1,198 +1,221 @@
 internal import VaultBytes
 
-/// New index and MAC keys, and new keys of some groups, in a rewritten file: what granting groups to a slot takes, and
-/// removing one that had them. So the slot's holder opens neither what was written before, nor what comes
-/// after.
-private struct NewEpoch: ~Copyable {
-    private let core: VaultCore
-    var header: Header
-    let keys: VaultKeys
-
-    init(_ header: Header, _ core: VaultCore) throws(VaultError) {
-        let store = core.store
-        guard let vaultKey = store.slot.keys.vaultKey() else {
-            throw VaultError(.notPermitted, "only an owner can change who opens a vault")
-        }
-        self.core = core
-        self.header = header
-        self.header.epoch = store.random.bytes32()
-        keys = VaultKeys(vaultKey: vaultKey, epoch: self.header.epoch.bytes)
-    }
-
-    /// Gives the scoped slots that there were the new keys, and rewrites the file. `new` has them already.
-    consuming func finish(_ rekeying: Rekeying, adding new: Slot? = nil) throws(VaultError) {
-        let store = core.store
-        var header = header
-        for index in header.slots.indices where header.slots[index].kind == .scoped {
-            try rekeying.reseal(&header.slots[index], keys)
-        }
-        if let new { header.slots.append(new) }
-        try Rebuild.run(
-            Rebuild.Plan(
-                header: header, keys: keys, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(),
-                keyring: rekeying.keyring,
-                newKeys: rekeying.newKeys, hasNewIndex: true), core)
-    }
-}
-
-/// Removing a scoped slot: the keys that it held are replaced.
-enum ScopedRemoval {
-    /// `header` is without the slot.
-    static func run(_ removed: Slot, _ header: Header, _ core: VaultCore) throws(VaultError) {
-        let epoch = try NewEpoch(header, core)
-        let part = try SlotEditing.ownerPart(removed, core.store)
-        let held = try SlotOpener.grants(removed, core.store.vault, wrappingKey: part.wrappingKey.secret).numbers
-        var rekeying = Rekeying(core)
-        try rekeying.replace(groups: Set(held), epoch.keys)
-        try epoch.finish(rekeying)
-    }
-}
-
-/// Adding a scoped slot: what it is granted gets new keys first, so that it opens nothing that was moved out, replaced
-/// or removed before.
-struct ScopedGrant {
-    private let core: VaultCore
-    private let names: [String]
-    private let createsGroups: Bool
-
-    /// Checks what can be checked without the vault.
-    static func check(_ names: [String]) throws(VaultError) {
-        guard names.count <= Format.Limit.grantedGroups else {
-            throw VaultError(.limitExceeded, "a slot grants at most \(Format.Limit.grantedGroups) access groups")
-        }
-    }
-
-    init(_ names: [String], createsGroups: Bool, _ core: VaultCore) {
-        self.core = core
-        self.names = names
-        self.createsGroups = createsGroups
-    }
-
-    func run(_ factors: borrowing FactorKeys, cost: Slot.Cost?, name: String) throws(VaultError) -> SlotID {
-        let store = core.store
-        let epoch = try NewEpoch(store.header, core)
-        var rekeying = Rekeying(core)
-        var numbers: Set<UInt32> = []
-        for name in names {
-            if let number = rekeying.number(of: name) {
-                numbers.insert(number)
-                continue
-            }
-            guard createsGroups else { throw VaultError(.invalidArgument, "the vault has no access group \"\(name)\"") }
-            numbers.insert(try rekeying.addGroup(name, epoch.keys))
-        }
-        try rekeying.replace(groups: numbers, epoch.keys)
-        let grants = try SlotEditing.grants(numbers.sorted(), core) { (number) throws(VaultError) in
-            try rekeying.groupKey(number)
-        }
-        let (slot, _) = try SlotEditing.scopedSlot(
-            epoch.keys, grants: grants, factors, cost: cost, name: name, vault: store.vault, store.random)
-        try epoch.finish(rekeying, adding: slot)
-        return SlotID(slot.id)
-    }
-}
-
-/// New keys for groups and their compartments.
+/// New numbers and keys for groups and their compartments: for a grant, a revocation or a rotation.
 struct Rekeying {
+    /// Where the records of a replaced compartment go, and what seals them.
+    struct Target: Sendable {
+        let number: UInt64
+        let key: SecretBox
+    }
+
+    /// Compartments of one kind, which share a key from now on.
+    private struct Kind: Hashable {
+        let group: UInt64
+        let accessibility: UInt8
+        let device: Bytes16
+    }
+
     private let core: VaultCore
+    private let old: Keyring
+    /// With new groups and compartments.
     private(set) var keyring: Keyring
-    private(set) var newKeys: [UInt32: SecretBox] = [:]
-    private var groupKeys: [UInt32: SecretBox] = [:]
-    /// Compartments whose key is not to be had here: their inner layer is kept.
-    private(set) var kept: Set<UInt32> = []
+    /// By the number of the compartment that was replaced.
+    private(set) var targets: [UInt64: Target] = [:]
+    /// Compartments of other devices in groups that were replaced: they keep number and key.
+    private(set) var kept: Set<UInt64> = []
+    /// The new number of each group that was replaced, by its old one.
+    private var numbers: [UInt64: UInt64] = [:]
+    /// The keys of groups that are new, by number.
+    private var groupKeys: [UInt64: SecretBox] = [:]
+    private var made: [Kind: Target] = [:]
+    private var used: Set<UInt64>
 
-    init(_ core: VaultCore) {
+    init(_ core: VaultCore, _ keyring: Keyring) {
         self.core = core
-        keyring = core.store.keyring
+        old = keyring
+        self.keyring = keyring
+        // Not the number of another key, here or before.
+        used = Set(keyring.groups.map(\.number) + keyring.compartments.map(\.number) + [Keyring.ownersGroup])
     }
 
-    /// Replaces the keys of these groups, and of all their compartments that open here.
-    mutating func replace(groups: Set<UInt32>, _ keys: borrowing VaultKeys) throws(VaultError) {
-        let store = core.store
-        for index in keyring.groups.indices {
-            let group = keyring.groups[index]
-            // One that was added just now has a new key.
-            guard groups.contains(group.number), groupKeys[group.number] == nil else { continue }
-            let old = try core.compartments.groupKey(group, core.context)
-            let new = SecretBox(store.random.secret(Format.keySize))
-            groupKeys[group.number] = new
-            keyring.groups[index] = try wrapped(group.number, group.name, new.secret, keys)
-            for at in keyring.compartments.indices where keyring.compartments[at].group == group.number {
-                try replace(compartment: at, old: old.secret, new: new.secret)
-            }
+    // MARK: groups
+
+    /// Replaces these groups and their compartments, as far as they open here; `keys` wrap the new ones.
+    mutating func replace(groups wanted: Set<UInt64>, _ keys: borrowing VaultKeys) throws(VaultError) {
+        for group in old.groups where wanted.contains(group.number) && numbers[group.number] == nil {
+            let before = try core.compartments.groupKey(group, core.context)
+            let after = SecretBox(core.store.random.secret(Format.keySize))
+            let number = newNumber()
+            numbers[group.number] = number
+            groupKeys[number] = after
+            let wrapped = try wrapped(number, group.name, after.secret, keys)
+            keyring.groups.removeAll { $0.number == group.number }
+            keyring.groups.append(wrapped)
+            try replaceCompartments(of: group.number, to: number, before.secret, after.secret)
         }
+        sort()
     }
 
-    private func wrapped(
-        _ number: UInt32, _ name: String, _ key: borrowing Secret, _ keys: borrowing VaultKeys
-    ) throws(VaultError) -> Keyring.Group {
+    /// Replaces the compartments of earlier values, whose group key follows from the vault key: for a rotation.
+    mutating func replaceOwnersGroup(_ keys: borrowing VaultKeys) throws(VaultError) {
+        let (before, after) = (try Self.earlierKey(core.store.slot.keys), try Self.earlierKey(keys))
+        try replaceCompartments(of: Keyring.ownersGroup, to: Keyring.ownersGroup, before.secret, after.secret)
+        sort()
+    }
+
+    private static func earlierKey(_ keys: borrowing VaultKeys) throws(VaultError) -> SecretBox {
         switch keys.owner {
-        case .some(let owner):
-            return Wrapping.wrap(group: number, name, key, owner, core.store.vault, core.store.random)
-        case .none: throw VaultError(.notPermitted, "only an owner can do this")
+        case .some(let owner): return SecretBox(owner.earlier.copy())
+        case .none: throw SlotEditing.ownersOnly
         }
     }
 
-    private mutating func replace(compartment at: Int, old: borrowing Secret, new: borrowing Secret) throws(VaultError) {
-        let store = core.store
-        let info = keyring.compartments[at]
-        if info.isDeviceBound, core.deviceID != info.device || core.device == nil {
-            let inner = try Wrapping.outerOpened(info, old, store.vault)
-            Wrapping.wrapOuter(&keyring.compartments[at], inner, new, store.vault, store.random)
-            kept.insert(info.number)
-            return
-        }
-        let key = SecretBox(store.random.secret(Format.keySize))
-        newKeys[info.number] = key
-        Wrapping.wrap(&keyring.compartments[at], key.secret, new, device: core.device, store.vault, store.random)
-    }
+    /// The group with this name, byte for byte, as it is now.
+    func number(of name: String) -> UInt64? { keyring.groups.first { $0.name.utf8.elementsEqual(name.utf8) }?.number }
 
-    /// The group with this name, byte for byte.
-    func number(of name: String) -> UInt32? { keyring.groups.first { $0.name.utf8.elementsEqual(name.utf8) }?.number }
-
-    /// A group that the vault did not have.
-    mutating func addGroup(_ name: String, _ keys: borrowing VaultKeys) throws(VaultError) -> UInt32 {
-        let number = try keyring.numberForGroup(named: name)
+    /// A group that the vault did not have. Throws `limitExceeded` for a name of more than 4096 bytes, and beyond 1024 groups.
+    mutating func addGroup(_ name: String, _ keys: borrowing VaultKeys) throws(VaultError) -> UInt64 {
+        try keyring.checkRoomForGroup(named: name)
+        let number = newNumber()
         let key = SecretBox(core.store.random.secret(Format.keySize))
         groupKeys[number] = key
         keyring.groups.append(try wrapped(number, name, key.secret, keys))
+        sort()
         return number
     }
 
-    /// The new key of a group that got one.
-    func groupKey(_ number: UInt32) throws(VaultError) -> SecretBox {
-        guard let key = groupKeys[number] else { throw VaultError(.structureInvalid, "an access group has no new key") }
-        return key
+    private func wrapped(
+        _ number: UInt64, _ name: String, _ key: borrowing Secret, _ keys: borrowing VaultKeys
+    ) throws(VaultError) -> Keyring.Group {
+        switch keys.owner {
+        case .some(let owner): return Wrapping.wrap(group: number, name, key, owner, core.store.vault, core.store.random)
+        case .none: throw SlotEditing.ownersOnly
+        }
     }
 
-    /// A scoped slot's payload with the new keys in place of the old ones; its wrapping key comes from its owner part.
-    func reseal(_ slot: inout Slot, _ keys: borrowing VaultKeys) throws(VaultError) {
-        let store = core.store
-        let part = try SlotEditing.ownerPart(slot, store)
-        let old = try SlotOpener.grants(slot, store.vault, wrappingKey: part.wrappingKey.secret)
-        let numbers = old.numbers
-        let grants = try SlotEditing.grants(numbers, core) { (number) throws(VaultError) in
-            if let new = groupKeys[number] { return new }
-            guard let same = old.key(number) else { throw VaultError(.structureInvalid, "a grant has no key") }
-            return SecretBox(same)
+    private mutating func newNumber() -> UInt64 {
+        let number = core.store.random.number(besides: used)
+        used.insert(number)
+        return number
+    }
+
+    private mutating func sort() {
+        keyring.groups.sort { $0.number < $1.number }
+        keyring.compartments.sort { $0.number < $1.number }
+    }
+
+    // MARK: compartments
+
+    private mutating func replaceCompartments(
+        of group: UInt64, to number: UInt64, _ before: borrowing Secret, _ after: borrowing Secret
+    ) throws(VaultError) {
+        for info in old.compartments where info.group == group {
+            keyring.compartments.removeAll { $0.number == info.number }
+            if try isOpenHere(info, before) {
+                try replace(info, to: number, after)
+            } else {
+                try keep(info, to: number, before, after)
+            }
         }
-        SlotSeal.seal(
-            SlotPayload(keys, grants: grants), into: &slot, wrappingKey: part.wrappingKey.secret, vault: store.vault,
-            store.random)
+    }
+
+    /// Whether a compartment's key can be had: it is for any device, or for this one.
+    private func isOpenHere(_ info: Keyring.Compartment, _ groupKey: borrowing Secret) throws(VaultError) -> Bool {
+        guard info.isDeviceBound else { return true }
+        do throws(VaultError) {
+            _ = try Wrapping.compartmentKey(
+                info, groupKey, vault: core.store.vault, device: core.device, deviceID: core.deviceID)
+            return true
+        } catch {
+            guard error.code == .deviceBound else { throw error }
+            return false
+        }
+    }
+
+    private mutating func replace(_ info: Keyring.Compartment, to group: UInt64, _ groupKey: borrowing Secret) throws(VaultError) {
+        let kind = Kind(group: group, accessibility: info.accessibility, device: info.device)
+        if let known = made[kind] {
+            targets[info.number] = known
+            return
+        }
+        let target = Target(number: newNumber(), key: SecretBox(core.store.random.secret(Format.keySize)))
+        var new = Keyring.Compartment(
+            number: target.number, group: group, accessibility: info.accessibility, device: info.device, wrapped: [])
+        Wrapping.wrap(&new, target.key.secret, groupKey, device: core.device, core.store.vault, core.store.random)
+        keyring.compartments.append(new)
+        made[kind] = target
+        targets[info.number] = target
+    }
+
+    /// Wraps the inner layer again, which opens nowhere but on its device.
+    private mutating func keep(
+        _ info: Keyring.Compartment, to group: UInt64, _ before: borrowing Secret, _ after: borrowing Secret
+    ) throws(VaultError) {
+        let inner = try Wrapping.outerOpened(info, before, core.store.vault)
+        var same = Keyring.Compartment(
+            number: info.number, group: group, accessibility: info.accessibility, device: info.device, wrapped: [])
+        Wrapping.wrapOuter(&same, inner, after, core.store.vault, core.store.random)
+        keyring.compartments.append(same)
+        kept.insert(info.number)
+    }
+
+    // MARK: what scoped slots grant
+
+    /// What a slot grants from now on that granted these groups, by their old or new numbers; groups that are gone are left out.
+    func grants(_ wanted: Set<UInt64>, _ keys: borrowing VaultKeys) throws(VaultError) -> Grants {
+        let known = Set(keyring.groups.map(\.number))
+        let numbers = Set(wanted.map { numbers[$0] ?? $0 }).intersection(known).sorted()
+        var out = Secret(count: numbers.count * Format.keySize)
+        for (index, number) in numbers.enumerated() {
+            let key = try groupKey(number)
+            out.withUnsafeMutableBytes { out in
+                key.secret.withUnsafeBytes {
+                    UnsafeMutableRawBufferPointer(rebasing: out[index * Format.keySize..<(index + 1) * Format.keySize]).copyMemory(from: $0)
+                }
+            }
+        }
+        return Grants(numbers: numbers, keys: out)
+    }
+
+    private func groupKey(_ number: UInt64) throws(VaultError) -> SecretBox {
+        if let new = groupKeys[number] { return new }
+        guard let group = keyring.groups.first(where: { $0.number == number }) else {
+            throw VaultError(.structureInvalid, "an access group does not exist")
+        }
+        return try core.compartments.groupKey(group, core.context)
+    }
+
+    /// The items whose secrets stay under the keys of other devices.
+    func keptItems() throws(VaultError) -> [ItemKey] {
+        guard !kept.isEmpty else { return [] }
+        var found: [ItemKey] = []
+        var cursor = ItemCursor(core, Query())
+        while let item = try cursor.next() {
+            if kept.contains(item.entry.compartment) { found.append(item.key) }
+        }
+        return found
     }
 }
 
 extension Keyring {
-    /// Takes the number for a new group. Throws `limitExceeded` for a name of more than 4096 bytes, and beyond 1024
-    /// groups.
-    mutating func numberForGroup(named name: String) throws(VaultError) -> UInt32 {
+    /// Throws `limitExceeded` for a name of more than 4096 bytes, and beyond 1024 groups.
+    func checkRoomForGroup(named name: String) throws(VaultError) {
         guard name.utf8.count <= Format.Limit.field else {
             throw VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
         }
-        guard groups.count < Format.Limit.groups, nextGroup < .max else {
+        guard groups.count < Format.Limit.groups else {
             throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.groups) access groups")
         }
-        defer { nextGroup += 1 }
-        return nextGroup
+    }
+
+    /// Records that a slot was removed, so that no merge brings it back; beyond 256 the oldest go.
+    mutating func noteRemoval(of slot: Bytes16, _ revision: UInt64) {
+        removedSlots.removeAll { $0.id == slot }
+        removedSlots.append(RemovedSlot(id: slot, revision: revision))
+        if removedSlots.count > Format.Limit.removedSlots {
+            removedSlots.sort { ($0.revision, $0.id) < ($1.revision, $1.id) }
+            removedSlots.removeFirst(removedSlots.count - Format.Limit.removedSlots)
+        }
+        removedSlots.sort { $0.id < $1.id }
     }
 }

@@ -4,15 +4,16 @@ internal import VaultBytes
 public struct RotationReport: Sendable {
     /// Items of other devices: their secrets could not be resealed, and were copied as they are.
     public let copiedDeviceBound: [ItemKey]
+    /// The slots that went.
+    public let dropped: [SlotInfo]
 }
 
-/// Re-encrypts everything under a new vault key. Slots whose factors are given are kept, the others go.
+/// Re-encrypts everything under a new vault key. Slots that it is told to keep are made again under their ids, the others go.
 ///
 /// Get one from `Vault.rotation()`, give it the factors to keep, look at `dropped`, and `run` it.
 public struct Rotation: ~Copyable {
     private let vault: Vault
-    private var factors: [FactorsBox] = []
-    private var kept: [SlotInfo] = []
+    private var factors: [SlotID: FactorsBox] = [:]
     private let all: [SlotInfo]
 
     fileprivate init(_ vault: Vault, _ all: [SlotInfo]) {
@@ -21,32 +22,37 @@ public struct Rotation: ~Copyable {
     }
 
     /// The slots that would go.
-    public var dropped: [SlotInfo] { all.filter { slot in !kept.contains { $0.id == slot.id } } }
+    public var dropped: [SlotInfo] { all.filter { factors[$0.id] == nil } }
 
     /// Keeps the slot that these factors open. Throws `noSlotOpens` if there is none, `kdfLimit`.
+    @discardableResult
     public mutating func keep(_ factors: borrowing Factors, limits: ReaderLimits = .init()) throws(VaultError) -> SlotID {
         let id = try vault.withCore { (core) throws(VaultError) in
             let (header, bytes) = try Store.readHeader(core.store.file)
-            return try SlotOpener.open(header, bytes, factors.keys, limits).id
+            return SlotID(try SlotOpener.open(header, bytes, factors.keys, limits, external: factors.provider).id)
         }
-        guard let slot = all.first(where: { $0.id.bytes == id }) else { throw VaultError(.noSuchSlot, "no such slot") }
-        if !kept.contains(slot) {
-            kept.append(slot)
-            self.factors.append(FactorsBox(factors.copy()))
-        }
-        return slot.id
+        guard all.contains(where: { $0.id == id }) else { throw SlotEditing.noSuchSlot }
+        if self.factors[id] == nil { self.factors[id] = FactorsBox(factors.copy()) }
+        return id
     }
 
-    /// Writes the vault anew. At least one full slot must be kept (`lastSlot`). The handle goes on with the new file.
-    public consuming func run(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError) -> RotationReport {
-        guard kept.contains(where: \.isFull) else {
-            throw VaultError(.lastSlot, "a rotation keeps the slots whose factors are given: give those of a full slot")
+    /// Keeps a slot of an external key without anybody's identity: its provider makes it again from what it stored for owners, such as
+    /// recipients. Throws `noSuchSlot`, and `invalidArgument` for a slot that takes other factors, or another provider's key.
+    public mutating func keep(_ id: SlotID, madeAgainBy provider: any SlotFactor) throws(VaultError) {
+        guard let slot = all.first(where: { $0.id == id }) else { throw SlotEditing.noSuchSlot }
+        guard slot.factors == .externalKey, slot.provider == provider.provider else {
+            throw VaultError(.invalidArgument, "this slot is not one that the provider \"\(provider.provider)\" makes alone")
         }
-        let factors = Dictionary(zip(kept.map(\.id), factors)) { first, _ in first }
-        let all = all.map(\.id)
+        if factors[id] == nil { factors[id] = FactorsBox(try Factors(external: provider)) }
+    }
+
+    /// Rewrites the vault. At least one full slot must be kept (`lastSlot`). The handle goes on with the new file.
+    public consuming func run(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError) -> RotationReport {
+        let (factors, all) = (factors, all.map(\.id))
+        guard self.all.contains(where: { $0.isFull && factors[$0.id] != nil }) else { throw Self.noFullSlot }
         return try vault.withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
-                // Whoever was not named before must not be dropped.
+                // Nobody who was not named before must be dropped.
                 guard core.store.header.slots.map({ SlotID($0.id) }) == all else {
                     throw VaultError(.busy, "the vault's slots have changed since the rotation was prepared: prepare it again")
                 }
@@ -55,69 +61,100 @@ public struct Rotation: ~Copyable {
         }
     }
 
+    private static var noFullSlot: VaultError {
+        VaultError(.lastSlot, "a rotation keeps the slots whose factors are given: give those of a full slot")
+    }
+
     private static func run(
         _ core: VaultCore, _ factors: [SlotID: FactorsBox], _ progress: ((UInt64, UInt64) -> Void)?
     ) throws(VaultError) -> RotationReport {
         let store = core.store
         let epoch = store.random.bytes32()
-        let keys = VaultKeys(vaultKey: store.random.secret(Format.keySize), epoch: epoch.bytes)
-        var rekeying = Rekeying(core)
+        let keys = VaultKeys(vaultKey: store.random.secret(Format.keySize), epoch: epoch)
+        var rekeying = Rekeying(core, store.keyring)
         try rekeying.replace(groups: Set(store.keyring.groups.map(\.number)), keys)
-        var header = Header(id: store.vault, epoch: epoch, slots: [], extensions: store.header.extensions, length: Format.headerStep)
+        try rekeying.replaceOwnersGroup(keys)
+        let made = try slots(core, factors, keys, rekeying)
+        var header = Header(id: store.vault, epoch: epoch, slots: made.slots, extensions: store.header.extensions)
+        header.length = Format.headerStep
+        try SlotEditing.checkCosts(header.slots)
+        let copied = try rekeying.keptItems()
+        var keyring = rekeying.keyring
+        try SlotEditing.noteRemovals(from: store.header.slots, to: header.slots, in: &keyring, core)
+        keyring.handOvers = try handOvers(store, to: keys.ownersPublicKey())
+        let replacement = Store.Replacement(
+            header: header, keys: keys, wrappingKey: made.opened.wrappingKey.secret.copy(), slotID: made.opened.id)
+        try Rebuild.run(
+            Rebuild.Plan(replacement, keyring: keyring, targets: rekeying.targets, hasNewLocator: true), core, progress: progress)
+        return RotationReport(copiedDeviceBound: copied, dropped: made.dropped)
+    }
+
+    /// The owners' statement that the new key follows theirs (section 7.3), after those that there are; the last 16 stay.
+    private static func handOvers(_ store: Store, to next: Bytes32) throws(VaultError) -> [HandOver] {
+        let (generation, chain) = (store.state.commit.generation, store.state.chain)
+        let last: HandOver
+        switch store.slot.keys.owner {
+        case .some(let owner):
+            last = HandOver.make(owner.signing(), vault: store.vault, generation: generation, chain: chain, next: next)
+        case .none: throw SlotEditing.ownersOnly
+        }
+        return Array((store.keyring.handOvers + [last]).suffix(Format.Limit.handOvers))
+    }
+
+    // MARK: slots
+
+    private struct Made {
+        var slots: [Slot] = []
+        var dropped: [SlotInfo] = []
+        /// The slot that the handle goes on with.
+        var opened: (id: Bytes16, wrappingKey: SecretBox)
+    }
+
+    private static func slots(
+        _ core: VaultCore, _ factors: [SlotID: FactorsBox], _ keys: borrowing VaultKeys, _ rekeying: borrowing Rekeying
+    ) throws(VaultError) -> Made {
+        let store = core.store
+        var slots: [Slot] = []
+        var dropped: [SlotInfo] = []
         var opened: (id: Bytes16, wrappingKey: SecretBox)?
         for old in store.header.slots {
-            guard let box = factors[SlotID(old.id)] else { continue }
-            let (slot, wrappingKey) = try slot(like: old, box, keys, rekeying, core)
-            header.slots.append(slot)
+            guard let box = factors[SlotID(old.id)], let (slot, wrappingKey) = try slot(like: old, box, keys, rekeying, core) else {
+                dropped.append(try SlotInfo(old, core))
+                continue
+            }
+            slots.append(slot)
             if slot.kind == .full, opened == nil || old.id == store.slot.id { opened = (slot.id, wrappingKey) }
         }
-        guard let opened else { throw VaultError(.lastSlot, "a rotation keeps at least one full slot") }
-        let copied = try deviceBound(core, rekeying.kept)
-        // A crash right after the new file has its name must not leave this machine with a key that it does not know.
-        try store.watch?.rekeying(store.vault, keys.fingerprint(vault: store.vault.bytes))
-        try Rebuild.run(
-            Rebuild.Plan(
-                header: header, keys: keys, slotID: opened.id, wrappingKey: opened.wrappingKey.secret.copy(), keyring: rekeying.keyring,
-                newKeys: rekeying.newKeys, hasNewIndex: true), core, progress: progress)
-        return RotationReport(copiedDeviceBound: copied)
+        guard let opened else { throw noFullSlot }
+        return Made(slots: slots, dropped: dropped, opened: opened)
     }
 
-    /// A new slot with the same factors, cost, name and grants as an old one.
+    /// A new slot with the same id, factors, cost, name and grants as an old one; nil if its provider cannot make it again.
     private static func slot(
-        like old: Slot, _ factors: FactorsBox, _ keys: borrowing VaultKeys, _ rekeying: borrowing Rekeying, _ core: VaultCore
-    ) throws(VaultError) -> (Slot, SecretBox) {
+        like old: Slot, _ box: FactorsBox, _ keys: borrowing VaultKeys, _ rekeying: borrowing Rekeying, _ core: VaultCore
+    ) throws(VaultError) -> (Slot, SecretBox)? {
         let store = core.store
-        let part = try SlotEditing.ownerPart(old, store)
-        if old.kind == .full {
+        let part = try SlotEditing.ownerPart(old, core).part
+        let cost = old.known?.stretch?.cost
+        var external: ExternalKey?
+        if let provider = box.factors.provider {
+            guard let wrapped = try provider.rewrap(ownersData: part.providerData) else { return nil }
+            external = ExternalKey(provider: provider.provider, wrapped: wrapped)
+        }
+        let new = NewSlot(box.factors.copy(), cost: cost, name: part.name, id: old.id, external: external)
+        let revision = try core.tick()
+        guard let groups = try SlotEditing.grantedGroups(old, core) else {
             return try SlotEditing.fullSlot(
-                keys, factors.factors.keys, cost: old.cost, name: part.name, vault: store.vault, store.random)
+                keys, new, vault: store.vault, revision: revision, device: core.deviceID, store.random)
         }
-        let numbers = try SlotOpener.grants(old, store.vault, wrappingKey: part.wrappingKey.secret).numbers
-        let grants = try SlotEditing.grants(numbers, core) { (number) throws(VaultError) in try rekeying.groupKey(number) }
         return try SlotEditing.scopedSlot(
-            keys, grants: grants, factors.factors.keys, cost: old.cost, name: part.name, vault: store.vault, store.random)
+            keys, grants: try rekeying.grants(groups, keys), new, vault: store.vault, revision: revision, device: core.deviceID,
+            store.random)
     }
-
-    private static func deviceBound(_ core: VaultCore, _ compartments: Set<UInt32>) throws(VaultError) -> [ItemKey] {
-        guard !compartments.isEmpty else { return [] }
-        var found: [ItemKey] = []
-        var cursor = ItemCursor(core, Query())
-        while let item = try cursor.next() {
-            if compartments.contains(item.entry.compartment) { found.append(item.key) }
-        }
-        return found
-    }
-}
-
-/// Factors where a copyable value is needed.
-private final class FactorsBox: Sendable {
-    let factors: Factors
-
-    init(_ factors: consuming Factors) { self.factors = factors }
 }
 
 extension Vault {
-    /// Prepares a rotation. Throws `notPermitted` for who is not an owner.
+    /// Prepares a rotation. Throws `notPermitted` for anyone but an owner.
     public func rotation() throws(VaultError) -> Rotation {
         try withCore { (core) throws(VaultError) in try core.requireOwner() }
         return Rotation(self, try slots())

@@ -1,98 +1,186 @@
 internal import VaultBytes
 
+/// What an operation on slots did.
+public struct SlotChange: Sendable {
+    /// The slot that was added or changed; it has another id than before if its factors changed. For a removal, the one that is gone.
+    public let id: SlotID
+    /// Slots that had to go with it: they are of kinds that this version does not know, and nobody here can give them the new keys.
+    public var dropped: [SlotInfo] = []
+    /// Items of other devices, whose secrets could not be resealed: a former holder of their group who also has that device's secret still
+    /// opens them, until a program on that device replaces their key.
+    public var keptForDevices: [ItemKey] = []
+}
+
+/// A slot to be made.
+struct NewSlot: ~Copyable {
+    let factors: Factors
+    let cost: SlotParameters.Cost?
+    var name: String
+    /// That of the slot which it takes the place of; nil for a random one.
+    var id: Bytes16?
+    /// The external key, if the factors have one.
+    let external: ExternalKey?
+
+    /// Asks the provider for a key, if there is one.
+    init(_ factors: consuming Factors, cost: SlotParameters.Cost?, name: String) throws(VaultError) {
+        let provider = factors.provider
+        let external = try provider.map { (provider) throws(VaultError) in
+            ExternalKey(provider: provider.provider, wrapped: try provider.wrap())
+        }
+        self.init(factors, cost: cost, name: name, id: nil, external: external)
+    }
+
+    init(_ factors: consuming Factors, cost: SlotParameters.Cost?, name: String, id: Bytes16?, external: consuming ExternalKey?) {
+        self.factors = factors
+        self.cost = cost
+        self.name = name
+        self.id = id
+        self.external = external
+    }
+}
+
 /// Making and changing slots: shared by creating, adding, changing and rotating.
 enum SlotEditing {
+    static let ownersOnly = VaultError(.notPermitted, "only an owner can change who opens a vault")
+    static let noSuchSlot = VaultError(.noSuchSlot, "no such slot")
+
     static func checkName(_ name: String) throws(VaultError) {
         guard name.utf8.count <= Format.Limit.slotName else {
             throw VaultError(.limitExceeded, "a slot's name has at most \(Format.Limit.slotName) bytes, not \(name.utf8.count)")
         }
     }
 
-    /// Throws `invalidArgument` if these factors open a slot, but for `other`: readers take the first one that they fit, so a second one would
-    /// never be opened, or hide the first.
+    /// Throws `invalidArgument` if these factors open a slot, except for `other`: readers take the first that they fit, so a second
+    /// one would never be opened, or hide the first.
     static func requireNew(
-        _ factors: borrowing FactorKeys, _ limits: ReaderLimits, besides other: Bytes16? = nil, _ core: VaultCore
+        _ factors: borrowing Factors, _ limits: ReaderLimits, besides other: Bytes16? = nil, _ core: VaultCore
     ) throws(VaultError) {
         let store = core.store
         let opened: Bytes16
         do throws(VaultError) {
-            opened = try SlotOpener.slot(in: store.header, besides: other, factors, limits)
+            opened = try SlotOpener.slot(in: store.header, besides: other, factors.keys, limits, external: factors.provider)
         } catch {
             guard error.code == .noSlotOpens else { throw error }
             return
         }
         guard let slot = store.header.slots.first(where: { $0.id == opened }) else { return }
-        let name = try ownerPart(slot, store).name
+        let name = try ownerPart(slot, core).part.name
         let kind = slot.kind == .full ? "full" : "scoped"
         let described = name.isEmpty ? "the \(kind) slot \(Hex.encode(Array(opened.bytes.prefix(4))))" : "the \(kind) slot \"\(name)\""
         throw VaultError(.invalidArgument, "these factors open \(described) already; another slot takes other factors")
     }
 
+    /// throws `kdfLimit` for slots of which readers would not try the last.
+    static func checkCosts(_ slots: [Slot]) throws(VaultError) {
+        var spent: [SlotFactors: UInt64] = [:]
+        let limits = ReaderLimits()
+        for slot in slots {
+            guard let cost = slot.known?.stretch?.cost else { continue }
+            do throws(VaultError) { try limits.spend(cost, &spent[slot.factors, default: 0]) } catch {
+                let kinds = FactorKinds(slot.factors)
+                throw VaultError(
+                    .kdfLimit,
+                    "with this slot, trying all slots with a \(kinds) would cost more than readers allow: choose a lower cost, or remove one")
+            }
+        }
+    }
+
+    // MARK: making
+
     /// A full slot, and its wrapping key.
     static func fullSlot(
-        _ keys: borrowing VaultKeys, _ factors: borrowing FactorKeys, cost: Slot.Cost?, name: String, vault: Bytes16, _ random: Randomness
+        _ keys: borrowing VaultKeys, _ new: borrowing NewSlot, vault: Bytes16, revision: UInt64, device: Bytes16, _ random: Randomness
     ) throws(VaultError) -> (Slot, SecretBox) {
         switch keys.owner {
         case .some(let owner):
-            let made = try SlotSeal.make(
-                SlotPayload(vaultKey: owner.vault), factors, cost: cost, name: name, vault: vault, owner: owner, random)
-            return (made.slot, made.wrappingKey)
-        case .none: throw VaultError(.notPermitted, "only an owner can make slots")
+            return try make(SlotPayload(vaultKey: owner.vault), new, vault, owner, revision, device, random)
+        case .none: throw ownersOnly
         }
     }
 
     static func scopedSlot(
-        _ keys: borrowing VaultKeys, grants: borrowing Grants, _ factors: borrowing FactorKeys, cost: Slot.Cost?, name: String,
-        vault: Bytes16,
-        _ random: Randomness
+        _ keys: borrowing VaultKeys, grants: borrowing Grants, _ new: borrowing NewSlot, vault: Bytes16, revision: UInt64,
+        device: Bytes16, _ random: Randomness
     ) throws(VaultError) -> (Slot, SecretBox) {
         switch keys.owner {
-        case .some(let owner):
-            let made = try SlotSeal.make(
-                SlotPayload(keys, grants: grants), factors, cost: cost, name: name, vault: vault, owner: owner, random)
-            return (made.slot, made.wrappingKey)
-        case .none: throw VaultError(.notPermitted, "only an owner can make slots")
+        case .some(let owner): return try make(SlotPayload(keys, grants: grants), new, vault, owner, revision, device, random)
+        case .none: throw ownersOnly
         }
     }
 
-    /// Name and, for a scoped slot, wrapping key.
-    static func ownerPart(_ slot: Slot, _ store: Store) throws(VaultError) -> (name: String, wrappingKey: SecretBox) {
+    private static func make(
+        _ payload: borrowing SlotPayload, _ new: borrowing NewSlot, _ vault: Bytes16, _ owner: borrowing OwnerKeys, _ revision: UInt64,
+        _ device: Bytes16, _ random: Randomness
+    ) throws(VaultError) -> (Slot, SecretBox) {
+        let part = OwnerPart(name: new.name, revision: revision, device: device)
+        let made = try SlotSeal.make(
+            payload, new.factors.keys, cost: new.cost, owner: part, id: new.id, external: new.external, vault: vault, keys: owner, random)
+        return (made.slot, made.wrappingKey)
+    }
+
+    // MARK: owner parts
+
+    /// What a slot's owner part says, and for a slot whose kind depends on the epoch, its wrapping key.
+    static func ownerPart(_ slot: Slot, _ core: VaultCore) throws(VaultError) -> (part: OwnerPart, wrappingKey: SecretBox) {
+        let store = core.store
+        let opened: (part: OwnerPart, wrappingKey: SecretBox)
         switch store.slot.keys.owner {
-        case .some(let owner): return try SlotSeal.openOwner(slot, vault: store.vault, owner: owner)
+        case .some(let owner): opened = try SlotSeal.openOwner(slot, vault: store.vault, keys: owner)
         case .none: throw VaultError(.notPermitted, "only an owner can read the names of slots")
         }
+        guard opened.part.revision <= store.state.commit.clock else {
+            throw VaultError(.structureInvalid, "a slot's revision is after the vault's clock")
+        }
+        return opened
+    }
+
+    /// The groups that a scoped slot grants; nil for a slot of another kind.
+    static func grantedGroups(_ slot: Slot, _ core: VaultCore) throws(VaultError) -> Set<UInt64>? {
+        guard slot.kind == .scoped else { return nil }
+        let part = try ownerPart(slot, core)
+        return Set(try SlotOpener.grants(slot, core.store.vault, wrappingKey: part.wrappingKey.secret).numbers)
+    }
+
+    /// Seals an owner part again, after its text or the slot's payload changed; its length must not change.
+    static func sealOwner(
+        _ part: OwnerPart, wrappingKey: borrowing Secret, into slot: inout Slot, _ keys: borrowing VaultKeys, _ core: VaultCore
+    ) throws(VaultError) {
+        switch keys.owner {
+        case .some(let owner):
+            SlotSeal.sealOwner(part, wrappingKey: wrappingKey, into: &slot, vault: core.store.vault, keys: owner, core.store.random)
+        case .none: throw ownersOnly
+        }
+    }
+
+    // MARK: replacing the header
+
+    /// Records the slots that are gone.
+    static func noteRemovals(
+        from old: [Slot], to new: [Slot], in keyring: inout Keyring, _ core: VaultCore
+    ) throws(VaultError) {
+        for slot in old where !new.contains(where: { $0.id == slot.id }) { keyring.noteRemoval(of: slot.id, try core.tick()) }
     }
 
     /// Puts a header with other slots in the place of the current one: before the same body if it fits, else with a compaction.
-    /// The wrapping key is taken, not borrowed: the store's own is replaced meanwhile.
-    static func replaceHeader(_ header: Header, slotID: Bytes16, wrappingKey: consuming Secret, _ core: VaultCore) throws(VaultError) {
+    /// `opened` is the slot that this handle goes on with, if that is another one than before.
+    static func replaceHeader(
+        _ slots: [Slot], opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore
+    ) throws(VaultError) {
         let store = core.store
-        var measured = header
-        _ = try decoding { () throws(FormatError) in try measured.encodeWithoutMACs() }
-        if measured.length == store.header.length {
-            try store.replaceHeader(
-                Store.Replacement(header: measured, keys: try Rebuild.ownKeys(store), wrappingKey: wrappingKey, slotID: slotID))
+        try checkCosts(slots)
+        var keyring = store.keyring
+        try noteRemovals(from: store.header.slots, to: slots, in: &keyring, core)
+        var header = store.header
+        header.slots = slots
+        _ = try decoding { () throws(FormatError) in try header.encodeWithoutProof() }
+        let replacement = Store.Replacement(
+            header: header, keys: try Rebuild.ownKeys(store), wrappingKey: opened?.wrappingKey.secret.copy() ?? store.slot.wrappingKey.copy(),
+            slotID: opened?.id ?? store.slot.id)
+        if header.length == store.header.length {
+            try store.replaceHeader(replacement, keyring: keyring, clock: core.lastTick)
             core.stateChanged()
         } else {
-            try Rebuild.run(
-                Rebuild.Plan(
-                    header: measured, keys: try Rebuild.ownKeys(store), slotID: slotID, wrappingKey: wrappingKey, keyring: store.keyring,
-                    hasNewIndex: false), core)
+            try Rebuild.run(Rebuild.Plan(replacement, keyring: keyring), core)
         }
-    }
-
-    /// The keys of groups, packed for a scoped slot.
-    static func grants(_ numbers: [UInt32], _ core: VaultCore, _ key: (UInt32) throws(VaultError) -> SecretBox) throws(VaultError) -> Grants
-    {
-        var keys = Secret(count: numbers.count * Format.keySize)
-        for (index, number) in numbers.enumerated() {
-            let key = try key(number)
-            keys.withUnsafeMutableBytes { out in
-                key.secret.withUnsafeBytes { bytes in
-                    UnsafeMutableRawBufferPointer(rebasing: out[index * 32..<index * 32 + 32]).copyMemory(from: bytes)
-                }
-            }
-        }
-        return Grants(numbers: numbers, keys: keys)
     }
 }

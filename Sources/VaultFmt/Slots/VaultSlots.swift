@@ -1,7 +1,8 @@
 internal import VaultBytes
 
 extension Vault {
-    /// The slots, in the order of the header. Names and grants are there for owners only.
+    /// The slots, in the order of the header. Names, revisions and grants are there for owners only. Slots of kinds or factors that this version
+    /// does not know are listed, of unknown strength.
     public func slots() throws(VaultError) -> [SlotInfo] {
         try withCore { (core) throws(VaultError) in
             var all: [SlotInfo] = []
@@ -17,155 +18,210 @@ extension Vault {
 
     /// Adds a slot: a full one, or with `grantedGroups` a scoped one, which opens the index and the secrets of these access groups only.
     ///
-    /// A scoped slot reads the vault as it is from now on, and nothing of what it was: index, MAC and group keys are replaced, what the groups' keys opened
-    /// is resealed, and the file is rewritten. Records that are for other devices only keep their keys.
+    /// A scoped slot reads the vault as it is from now on, and nothing of what it was: index key and group keys are replaced, what the groups'
+    /// keys opened is resealed, and the file is rewritten. Records for other devices only keep their keys, and are named.
     ///
     /// - Parameters:
     ///   - name: At most 63 bytes, for people.
     ///   - grantedGroups: At most 32 access groups, by their exact names; "" is the default group.
     ///   - createsGroups: Whether a granted group that the vault does not have is made.
-    ///   - limits: How much key derivation looking for a slot that these factors open already may take.
-    /// - Throws: `invalidArgument` for factors that open a slot already, and for a group that the vault does not have; `notPermitted` for anyone but
-    ///   an owner; `cannotReplace` where the file cannot be replaced; `limitExceeded` (also beyond 16 slots), `weakKDF`, `kdfLimit`.
+    ///   - limits: How much key derivation looking for a slot that these factors open already may cost.
+    /// - Throws: `invalidArgument` for factors that open a slot already, and for a group that the vault does not have; `notPermitted` for anyone
+    ///   but an owner; `cannotReplace` if the file cannot be replaced; `limitExceeded` (also beyond 64 slots); `weakKDF`; `kdfLimit`, also if
+    ///   readers would no longer try all slots with these kinds of factors.
+    @discardableResult
     public func addSlot(
         _ factors: borrowing Factors, cost: KDFCost = .moderate, name: String = "", grantedGroups: [String]? = nil,
         createsGroups: Bool = false, allowWeak: Bool = false, limits: ReaderLimits = .init()
-    ) throws(VaultError) -> SlotID {
+    ) throws(VaultError) -> SlotChange {
         try SlotEditing.checkName(name)
-        if let grantedGroups { try ScopedGrant.check(grantedGroups) }
-        let inSlot = try cost.checked(for: factors, allowWeak: allowWeak)
+        if let grantedGroups { try Self.checkGrant(grantedGroups) }
+        let new = try NewSlot(factors.copy(), cost: try cost.checked(for: factors.kinds, allowWeak: allowWeak), name: name)
         return try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
                 guard store.header.slots.count < Format.Limit.slots else {
                     throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.slots) slots")
                 }
-                try SlotEditing.requireNew(factors.keys, limits, core)
-                if let grantedGroups {
-                    return try ScopedGrant(grantedGroups, createsGroups: createsGroups, core).run(factors.keys, cost: inSlot, name: name)
-                }
-                var header = store.header
-                let (slot, _) = try SlotEditing.fullSlot(
-                    store.slot.keys, factors.keys, cost: inSlot, name: name, vault: store.vault, store.random)
-                header.slots.append(slot)
-                try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
-                return SlotID(slot.id)
+                try SlotEditing.requireNew(new.factors, limits, core)
+                guard let grantedGroups else { return try Self.addFull(new, core) }
+                var epoch = try NewEpoch(core)
+                let groups = try epoch.grant(grantedGroups, createsGroups: createsGroups)
+                let (slot, _) = try epoch.slot(new, groups)
+                var change = SlotChange(id: SlotID(slot.id))
+                try epoch.finish(store.header.slots + [slot], current: [slot.id], &change)
+                return change
             }
         }
     }
 
-    /// Removes a slot. Removing a scoped one also replaces the keys that it held, and reseals what they opened.
+    private static func addFull(_ new: borrowing NewSlot, _ core: VaultCore) throws(VaultError) -> SlotChange {
+        let store = core.store
+        let (slot, _) = try SlotEditing.fullSlot(
+            store.slot.keys, new, vault: store.vault, revision: try core.tick(), device: core.deviceID, store.random)
+        try SlotEditing.replaceHeader(store.header.slots + [slot], core)
+        return SlotChange(id: SlotID(slot.id))
+    }
+
+    private static func checkGrant(_ names: [String]) throws(VaultError) {
+        guard names.count <= Format.Limit.grantedGroups else {
+            throw VaultError(.limitExceeded, "a slot grants at most \(Format.Limit.grantedGroups) access groups")
+        }
+    }
+
+    /// Replaces the access groups that a scoped slot opens. Groups that it gains or loses get new keys, and the file is rewritten.
     ///
-    /// Who copied the vault key from a full slot keeps it: only rotation revokes that. Throws `lastSlot` for the last full slot, `noSuchSlot`.
-    public func removeSlot(_ id: SlotID) throws(VaultError) {
+    /// - Parameters:
+    ///   - groups: At most 32, by their exact names.
+    ///   - createsGroups: Whether a group that the vault does not have is made.
+    /// - Throws: `noSuchSlot`; `invalidArgument` for a slot that is not scoped, and for a group that the vault does not have; else as `addSlot`.
+    @discardableResult
+    public func setGrants(
+        of id: SlotID, to groups: [String], createsGroups: Bool = false
+    ) throws(VaultError) -> SlotChange {
+        try Self.checkGrant(groups)
+        return try withCore { (core) throws(VaultError) in
+            try core.writing { () throws(VaultError) in
+                let store = core.store
+                guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else { throw SlotEditing.noSuchSlot }
+                guard let before = try SlotEditing.grantedGroups(store.header.slots[index], core) else {
+                    throw VaultError(.invalidArgument, "only a scoped slot has access groups")
+                }
+                var epoch = try NewEpoch(core)
+                let after = try epoch.regrant(from: before, to: groups, createsGroups: createsGroups)
+                var slots = store.header.slots
+                slots[index] = try epoch.reseal(slots[index], to: after)
+                var change = SlotChange(id: id)
+                try epoch.finish(slots, current: [id.bytes], &change)
+                return change
+            }
+        }
+    }
+
+    /// Removes a slot. Removing any but a full one also replaces the keys that it held, and reseals what they opened.
+    ///
+    /// Anyone who copied the vault key from a full slot keeps it: only rotation revokes that. Throws `lastSlot` for the last full slot that this
+    /// version knows, `noSuchSlot`.
+    @discardableResult
+    public func removeSlot(_ id: SlotID) throws(VaultError) -> SlotChange {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
-                guard let slot = store.header.slots.first(where: { $0.id == id.bytes }) else {
-                    throw VaultError(.noSuchSlot, "no such slot")
-                }
-                var header = store.header
-                header.slots.removeAll { $0.id == slot.id }
-                guard header.slots.contains(where: { $0.kind == .full }) else {
+                guard let slot = store.header.slots.first(where: { $0.id == id.bytes }) else { throw SlotEditing.noSuchSlot }
+                let slots = store.header.slots.filter { $0.id != slot.id }
+                guard slots.contains(where: { $0.kind == .full && !$0.isOpaque }) else {
                     throw VaultError(.lastSlot, "the last full slot cannot be removed: nobody could open the vault any more")
                 }
-                if slot.kind == .full {
-                    try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
-                } else {
-                    try ScopedRemoval.run(slot, header, core)
+                var change = SlotChange(id: id)
+                guard slot.kind != .full else {
+                    try SlotEditing.replaceHeader(slots, core)
+                    return change
                 }
+                // What a slot of an unknown kind opens is not known: it could be all groups.
+                let held = try SlotEditing.grantedGroups(slot, core) ?? Set(store.keyring.groups.map(\.number))
+                var epoch = try NewEpoch(core)
+                try epoch.replace(held)
+                try epoch.finish(slots, &change)
+                return change
             }
         }
     }
 
-    /// Gives a slot other factors; its name and what it opens stay. Re-encrypts nothing but the slot.
+    /// Gives a slot other factors, and with them another id; its name and what it opens stay.
     ///
-    /// Without an id, the slot that opened this vault. Without a cost, the one it has, or the default. Who has an old copy of the file and the
-    /// old factors can still open it, and with the vault key from it later states too: only rotation ends that. A scoped slot opens, under its new
-    /// factors, what it opened under the old ones, and dead records from since it was made: for another holder, add another slot and remove this one.
-    /// Throws `invalidArgument` for factors that open another slot.
+    /// Without an id, the slot that opened this vault. Without a cost, the one that it has, or the default. Anyone who has an old copy of the file
+    /// and the old factors can still open that, and with the vault key from it later states too: only rotation ends that. A scoped slot is
+    /// replaced as if it were removed and added: its groups get new keys, and the file is rewritten.
+    ///
+    /// Throws `invalidArgument` for factors that open another slot, and for a slot that this version does not know; else as `addSlot`.
+    @discardableResult
     public func changeFactors(
         of id: SlotID? = nil, to factors: borrowing Factors, cost: KDFCost? = nil, allowWeak: Bool = false, limits: ReaderLimits = .init()
-    ) throws(VaultError) {
-        try withCore { (core) throws(VaultError) in
+    ) throws(VaultError) -> SlotChange {
+        let factors = FactorsBox(factors.copy())
+        return try withCore { (core) throws(VaultError) in
             let known = core.store.header.slots.map(\.id)
-            try core.writing { () throws(VaultError) in
+            return try core.writing { () throws(VaultError) in
                 let store = core.store
                 let wanted = id?.bytes ?? store.slot.id
                 guard let index = store.header.slots.firstIndex(where: { $0.id == wanted }) else {
-                    guard known.contains(wanted) else { throw VaultError(.noSuchSlot, "no such slot") }
+                    guard known.contains(wanted) else { throw SlotEditing.noSuchSlot }
                     throw VaultError(.busy, "another program has just replaced or removed this slot: open the vault again")
                 }
                 let old = store.header.slots[index]
-                let kept = old.cost.map { KDFCost($0) } ?? .moderate
-                let inSlot = try (cost ?? kept).checked(for: factors, allowWeak: allowWeak || cost == nil)
-                try SlotEditing.requireNew(factors.keys, limits, besides: old.id, core)
-                let part = try SlotEditing.ownerPart(old, store)
-                var header = store.header
-                let made: (slot: Slot, wrappingKey: SecretBox)
-                switch old.kind {
-                case .full:
-                    made = try SlotEditing.fullSlot(
-                        store.slot.keys, factors.keys, cost: inSlot, name: part.name, vault: store.vault, store.random)
-                case .scoped:
-                    let grants = try SlotOpener.grants(old, store.vault, wrappingKey: part.wrappingKey.secret)
-                    made = try SlotEditing.scopedSlot(
-                        store.slot.keys, grants: grants, factors.keys, cost: inSlot, name: part.name, vault: store.vault, store.random)
+                guard !old.isOpaque else {
+                    throw VaultError(.invalidArgument, "this version does not know the kind or the factors of this slot")
                 }
-                header.slots[index] = made.slot
-                if wanted == store.slot.id {
-                    try SlotEditing.replaceHeader(header, slotID: made.slot.id, wrappingKey: made.wrappingKey.secret.copy(), core)
-                } else {
-                    try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
-                }
+                let kept = old.known?.stretch.map { KDFCost($0.cost) } ?? .moderate
+                let inSlot = try (cost ?? kept).checked(for: factors.factors.kinds, allowWeak: allowWeak || cost == nil)
+                try SlotEditing.requireNew(factors.factors, limits, besides: old.id, core)
+                let name = try SlotEditing.ownerPart(old, core).part.name
+                return try Self.replace(index, try NewSlot(factors.factors.copy(), cost: inSlot, name: name), core)
             }
         }
     }
 
-    /// Gives a slot another name, of at most 63 bytes.
+    private static func replace(_ index: Int, _ new: consuming NewSlot, _ core: VaultCore) throws(VaultError) -> SlotChange {
+        let store = core.store
+        var slots = store.header.slots
+        let old = slots[index]
+        guard let groups = try SlotEditing.grantedGroups(old, core) else {
+            let (slot, wrappingKey) = try SlotEditing.fullSlot(
+                store.slot.keys, new, vault: store.vault, revision: try core.tick(), device: core.deviceID, store.random)
+            slots[index] = slot
+            try SlotEditing.replaceHeader(slots, opened: old.id == store.slot.id ? (slot.id, wrappingKey) : nil, core)
+            return SlotChange(id: SlotID(slot.id))
+        }
+        var epoch = try NewEpoch(core)
+        try epoch.replace(groups)
+        let (slot, _) = try epoch.slot(new, groups)
+        slots[index] = slot
+        var change = SlotChange(id: SlotID(slot.id))
+        try epoch.finish(slots, current: [slot.id], &change)
+        return change
+    }
+
+    /// Gives a slot another name, of at most 63 bytes; also one of a kind or factors that this version does not know.
     public func renameSlot(_ id: SlotID, to name: String) throws(VaultError) {
         try SlotEditing.checkName(name)
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
-                guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else {
-                    throw VaultError(.noSuchSlot, "no such slot")
-                }
-                var header = store.header
-                let part = try SlotEditing.ownerPart(header.slots[index], store)
-                switch store.slot.keys.owner {
-                case .some(let owner):
-                    SlotSeal.sealOwner(
-                        name: name, wrappingKey: part.wrappingKey.secret, into: &header.slots[index], vault: store.vault, owner: owner,
-                        store.random)
-                case .none: throw VaultError(.notPermitted, "only an owner can rename slots")
-                }
-                try SlotEditing.replaceHeader(header, slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(), core)
+                guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else { throw SlotEditing.noSuchSlot }
+                var slots = store.header.slots
+                var (part, wrappingKey) = try SlotEditing.ownerPart(slots[index], core)
+                part.name = name
+                part.revision = try core.tick()
+                part.device = core.deviceID
+                try SlotEditing.sealOwner(part, wrappingKey: wrappingKey.secret, into: &slots[index], store.slot.keys, core)
+                try SlotEditing.replaceHeader(slots, core)
             }
         }
+    }
+}
+
+extension NewEpoch {
+    /// New keys for the groups that a slot gains or loses; what it opens from now on.
+    fileprivate mutating func regrant(
+        from before: Set<UInt64>, to names: [String], createsGroups: Bool
+    ) throws(VaultError) -> Set<UInt64> {
+        let staying = Set(names.compactMap { rekeying.number(of: $0) }).intersection(before)
+        try replace(before.subtracting(staying))
+        let gained = names.filter { name in !staying.contains { rekeying.number(of: name) == $0 } }
+        return try grant(gained, createsGroups: createsGroups).union(staying)
     }
 }
 
 extension SlotInfo {
     init(_ slot: Slot, _ core: VaultCore) throws(VaultError) {
         let store = core.store
-        var name: String?
-        var groups: [String]?
-        if store.slot.keys.isOwner {
-            let part = try SlotEditing.ownerPart(slot, store)
-            name = part.name
-            if slot.kind == .scoped {
-                let grants = try SlotOpener.grants(slot, store.vault, wrappingKey: part.wrappingKey.secret)
-                groups = store.keyring.groups.filter { grants.numbers.contains($0.number) }.map(\.name)
-            }
+        guard store.slot.keys.isOwner else {
+            self.init(slot, openedThis: slot.id == store.slot.id)
+            return
         }
-        self.init(unauthenticated: slot, name: name, groups: groups, openedThis: slot.id == store.slot.id)
-    }
-
-    init(unauthenticated slot: Slot, name: String? = nil, groups: [String]? = nil, openedThis: Bool = false) {
-        self.init(
-            id: SlotID(slot.id), isFull: slot.kind == .full, factors: FactorKinds(rawValue: slot.factors),
-            cost: slot.cost.map { KDFCost($0) },
-            name: name, groups: groups, openedThis: openedThis)
+        let part = try SlotEditing.ownerPart(slot, core).part
+        let granted = try SlotEditing.grantedGroups(slot, core)
+        let groups = granted.map { granted in store.keyring.groups.filter { granted.contains($0.number) }.map(\.name) }
+        self.init(slot, part: part, groups: groups, openedThis: slot.id == store.slot.id)
     }
 }
