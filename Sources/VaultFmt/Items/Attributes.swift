@@ -1,4 +1,4 @@
-package import VaultBytes
+internal import VaultBytes
 
 /// What an item has besides its key and its secret: attributes with different names, sorted by name (specification, section 6.2).
 ///

@@ -1,5 +1,5 @@
-package import VaultBytes
-package import VaultStore
+internal import VaultBytes
+internal import VaultStore
 
 /// Leaf values of items (specification, section 6.3).
 enum ItemCodec {

@@ -13,15 +13,15 @@ public struct ItemCursor: Sendable {
 
     private let vaultProcess = OwnProcess()
 
-    /// how many items the commit counts that have not come; only of who goes through all of them.
-    private var missing: Int64?
+    /// What is compared in the end; only for a cursor that goes through all items.
+    private var tally: TreeTally?
 
     init(_ core: VaultCore, _ query: Query) {
-        let reader = LeafReader(source: core.store.pages, view: core.view, query: query)
+        let reader = LeafReader(source: core.store.pages, check: core.entryCheck, query: query)
         leaves = LeafBatches(core.store.tree, from: reader.prefix) { (leaf, inPassing, items) throws(VaultError) in
             try reader.read(leaf, inPassing: inPassing, into: &items)
         }
-        missing = query.isUnrestricted ? Int64(clamping: core.store.state.commit.items) : nil
+        tally = query.isUnrestricted ? TreeTally(core.store.tree, core.store.state.commit, core.entryCheck) : nil
     }
 
     /// The next matching item, or nil after the last. Throws what reading a page can throw: `authenticationFailed`, `structureInvalid`, `io`.
@@ -33,17 +33,15 @@ public struct ItemCursor: Sendable {
             guard items.isEmpty else { break }
             if let failure { throw failure }
             guard !hasEnded else {
-                guard (missing ?? 0) == 0 else { throw Self.miscounted }
+                try tally?.finish()
                 return nil
             }
             try readOn()
         }
-        if let missing { self.missing = missing - 1 }
+        tally?.add(items[index])
         defer { index += 1 }
         return items[index]
     }
-
-    static let miscounted = VaultError(.structureInvalid, "the newest commit counts other items than the index has")
 
     private mutating func readOn() throws(VaultError) {
         try vaultProcess.require()
@@ -59,15 +57,15 @@ public struct ItemCursor: Sendable {
 /// Turns leaves into the items of a query.
 struct LeafReader: Sendable {
     let source: PageSource
-    let view: KeyringView
+    private let check: EntryCheck
     private let query: Query
     private let takesAll: Bool
     /// What all wanted keys start with.
     let prefix: [UInt8]
 
-    init(source: PageSource, view: KeyringView, query: Query) {
+    init(source: PageSource, check: EntryCheck, query: Query) {
         self.source = source
-        self.view = view
+        self.check = check
         self.query = query
         takesAll = query.isUnrestricted
         prefix = query.keyPrefix
@@ -76,19 +74,15 @@ struct LeafReader: Sendable {
     /// Adds the matching items of a leaf; true if no further leaf can have any.
     func read(_ leaf: LeafRef, inPassing: Bool, into items: inout [Item]) throws(VaultError) -> Bool {
         let page = try source.leaf(leaf, inPassing: inPassing)
-        var lookup = CompartmentLookup(view)
+        var check = check
         var key = page.prefix
         key.reserveCapacity(128)
         for index in page.lowerBound(prefix).index..<page.count {
             page.key(index, after: &key)
-            // what is neither an item nor a tombstone, which end the listing, is nobody's to pass over.
-            if key.first == Format.tombstoneTag {
-                // Only tombstones follow, in this leaf too: no reader passes over one that is malformed.
-                for rest in index..<page.count { _ = try TombstoneCodec.decode(page, rest, view.keyring) }
-                return true
-            }
+            // Only tombstones follow.
+            if key.first == Format.tombstoneTag { return true }
             guard prefix.isEmpty || key.starts(with: prefix) else { return true }
-            let item = try ItemCodec.item(page, index, key: key.span, &lookup)
+            let item = try ItemCodec.item(page, index, key: key.span, &check)
             if takesAll || query.matches(item) { items.append(item) }
         }
         return false

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultStore
 
 extension Vault {
     /// Checks what `Transaction.add` would refuse of an item, and changes nothing: limits, dates, the rights of the slot and the device.

@@ -1,5 +1,6 @@
 internal import Synchronization
 internal import VaultBytes
+internal import VaultStore
 
 /// A secret as a scan meets it.
 public enum ScannedSecret {
@@ -17,13 +18,14 @@ extension Vault {
     public func forEachSecret(
         matching query: Query = Query(), _ body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) {
-        let (leafReader, reader, tree, items) = try withCore { (core) throws(VaultError) in
+        let (leafReader, reader, tree, whole) = try withCore { (core) throws(VaultError) in
             (
-                LeafReader(source: core.store.pages, view: core.view, query: query),
-                ScanReader(file: core.store.file, sealing: core.store.sealing), core.store.tree, core.store.state.commit.items
+                LeafReader(source: core.store.pages, check: core.entryCheck, query: query),
+                ScanReader(file: core.store.file, sealing: core.store.sealing, bodyStart: core.store.header.bodyStart), core.store.tree,
+                TreeTally(core.store.tree, core.store.state.commit, core.entryCheck)
             )
         }
-        var count: UInt64 = 0
+        var tally = whole
         var leaves = try tree.leaves(from: leafReader.prefix)
         let first = ScanPart(leafReader, reader)
         let second = ScanPart(leafReader, reader)
@@ -35,7 +37,7 @@ extension Vault {
             window = min(window * 4, 64)
             guard !next.isEmpty else { break }
             let middle = next.count - next.count / 2
-            // Anew for each batch: `body` may have locked the vault.
+            // Again for each batch: `body` may have locked the vault.
             try keys.renew(self)
             first.take(next[..<middle], keys)
             second.take(next[middle...], keys)
@@ -45,17 +47,16 @@ extension Vault {
             } else {
                 helper.run({ first.read() }, alongside: { second.read() })
             }
-            if try first.give(&keys, &count, self, to: body) { break }
-            if try second.give(&keys, &count, self, to: body) { break }
+            if try first.give(&keys, &tally, self, to: body) { break }
+            if try second.give(&keys, &tally, self, to: body) { break }
         }
-        //
-        guard !query.isUnrestricted || count == items else { throw ItemCursor.miscounted }
+        if query.isUnrestricted { try tally.finish() }
     }
 
     /// Leaves; opening the records of fewer takes less time than a thread does to start.
     private static var leastDivided: Int { 8 }
 
-    fileprivate func compartmentKey(_ number: UInt32) throws(VaultError) -> Result<SecretBox, VaultError> {
+    fileprivate func compartmentKey(_ number: UInt64) throws(VaultError) -> Result<SecretBox, VaultError> {
         try withCore { (core) throws(VaultError) -> Result<SecretBox, VaultError> in
             guard let compartment = core.view.compartment(number) else {
                 return .failure(VaultError(.structureInvalid, "an item's compartment does not exist"))
@@ -72,15 +73,16 @@ extension Vault {
 struct ScanReader: Sendable {
     let file: any FileHandle
     let sealing: Sealing
+    let bodyStart: UInt64
 }
 
 /// The keys of the compartments that a scan has met, or why they are not to be had.
 struct ScanKeys: Sendable {
-    private var known: [UInt32: Result<SecretBox, VaultError>] = [:]
+    private var known: [UInt64: Result<SecretBox, VaultError>] = [:]
 
-    func key(_ number: UInt32) -> Result<SecretBox, VaultError>? { known[number] }
+    func key(_ number: UInt64) -> Result<SecretBox, VaultError>? { known[number] }
 
-    mutating func find(_ number: UInt32, _ vault: Vault) throws(VaultError) { known[number] = try vault.compartmentKey(number) }
+    mutating func find(_ number: UInt64, _ vault: Vault) throws(VaultError) { known[number] = try vault.compartmentKey(number) }
 
     mutating func renew(_ vault: Vault) throws(VaultError) {
         for number in known.keys { try find(number, vault) }
@@ -102,7 +104,7 @@ final class ScanPart: Sendable {
         var frame: [UInt8] = []
         /// Where the secrets are in the memory, or why they are not; of the items up to `next`.
         var results: [Result<Range<Int>, VaultError>] = []
-        /// Items that have attributes beside their secret, with all of them, by position.
+        /// Items that have attributes in their records, with those, by position.
         var whole: [Int: Item] = [:]
     }
 
@@ -173,6 +175,7 @@ final class ScanPart: Sendable {
         _ item: Item, _ key: SecretBox, _ frame: inout [UInt8], _ memory: inout Secret, _ place: Range<Int>
     ) throws(VaultError) -> (Range<Int>, Item?) {
         let record = item.entry.record
+        try decoding { () throws(FormatError) in try record.check(.record, from: reader.bodyStart, before: item.referrer) }
         try FrameReader.read(record, .record, reader.file, into: &frame)
         return try memory.withUnsafeMutableBytes { (memory) throws(VaultError) in
             let out = UnsafeMutableRawBufferPointer(rebasing: memory[place])
@@ -180,23 +183,23 @@ final class ScanPart: Sendable {
                 try RecordCodec.open(frame, item.entry.identity, key: key.secret, reader.sealing, at: record.offset, into: out)
             }
             let body = Span<UInt8>(_unsafeElements: UnsafeRawBufferPointer(out).assumingMemoryBound(to: UInt8.self))
-            let (secret, large) = try RecordCodec.parts(body, item)
-            let whole = large.isEmpty ? nil : try Item(item, adding: large)
-            return (place.lowerBound + secret.lowerBound..<place.lowerBound + secret.upperBound, whole)
+            let (secret, whole) = try RecordCodec.read(body, item)
+            let range = place.lowerBound + secret.lowerBound..<place.lowerBound + secret.upperBound
+            return (range, item.hasAttributesInRecord ? whole : nil)
         }
     }
 
     /// Calls `body` with all items of the leaves; true if there are no further ones. Both threads have ended: nobody else asks for the state, but `body`
     /// must be called without holding it, as it may do anything.
     func give(
-        _ keys: inout ScanKeys, _ count: inout UInt64, _ vault: Vault, to body: (Item, ScannedSecret) throws(VaultError) -> Void
+        _ keys: inout ScanKeys, _ tally: inout TreeTally, _ vault: Vault, to body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) -> Bool {
         while true {
             let (items, next, results, whole, memory) = state.withLock { state in
                 (state.items, state.next, state.results, state.whole, state.memory.withUnsafeBytes { $0 })
             }
             for (index, result) in zip(next - results.count..<next, results) {
-                count += 1
+                tally.add(items[index])
                 try Self.give(whole[index] ?? items[index], result, memory, to: body)
             }
             guard next < items.count else { break }

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultStore
 
 /// Changes that become durable together, or not at all. Only to be used within the closure that it was given to.
 ///
@@ -10,25 +11,32 @@ public final class Transaction {
     /// compacted.
     public private(set) var remnants: [Remnant] = []
 
-    private let core: VaultCore
-    private let appender: Appender
-    private var changes = PendingChanges()
-    private var keyring: Keyring
-    private var view: KeyringView
-    private var newKeys: [UInt32: SecretBox] = [:]
-    private var newGroups: [UInt32: SecretBox] = [:]
-    private var items: Int64 = 0
-    private var tombstones: Int64 = 0
-    private var liveBytes: Int64 = 0
+    let core: VaultCore
+    let appender: Appender
+    var changes = PendingChanges()
+    var ring: WritableKeyring
+    var tally = Tally()
+    private let locatorKey: SecretBox
     /// What the scoped slots open, once it is needed.
     private var grants: SlotGrants?
     private var hasEnded = false
 
+    /// How the counts of the state change.
+    struct Tally {
+        var items: Int64 = 0
+        var tombstones: Int64 = 0
+        var versions: Int64 = 0
+        var liveBytes: Int64 = 0
+    }
+
     init(_ core: VaultCore) throws(VaultError) {
         self.core = core
+        switch core.store.slot.keys.owner {
+        case .some(let owner): locatorKey = SecretBox(owner.locator.copy())
+        case .none: throw VaultError(.notPermitted, "the slot that opened this vault grants reading only")
+        }
         appender = try core.store.makeAppender()
-        keyring = core.store.keyring
-        view = core.view
+        ring = WritableKeyring(core)
     }
 
     // MARK: reading
@@ -38,8 +46,8 @@ public final class Transaction {
         try requireOpen()
         guard let change = changes.find(key.bytes) else { return try core.find(key) }
         guard let value = change else { return nil }
-        // Records of this transaction end before the page that will name them, which is not yet there.
-        return try ItemCodec.item(key, value, view, before: appender.position)
+        // What this transaction appended ends before the page that will refer to it, which is not there yet.
+        return try ItemCodec.item(key, value, EntryCheck(ring.view, clock: core.lastTick), before: appender.position)
     }
 
     /// The item with its secret; nil if there is none.
@@ -48,222 +56,199 @@ public final class Transaction {
         return try open(item)
     }
 
+    /// The value of an attribute, of any size; nil if the item has none of this name. Throws `noSuchItem`.
+    public func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
+        let item = try existing(key)
+        guard let attribute = item.attributes.attribute(name) else { return nil }
+        switch attribute.content {
+        case .bytes, .secret: return attribute.secret
+        case .inItemRecord: return try open(item).item.attributes.attribute(name)?.secret
+        case .inOwnRecord(let own):
+            var body = try body(own.record, own.identity(of: item.entry.id), before: item.referrer)
+            let value = try body.withSpan { (bytes) throws(VaultError) in
+                try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
+            }
+            body.keep(value)
+            return body
+        }
+    }
+
     /// All matching items as they were when the transaction began, in the order of their keys.
     package func items(matching query: Query = Query()) throws(VaultError) -> ItemCursor {
         try requireOpen()
         return ItemCursor(core, query)
     }
 
-    private func open(_ item: Item) throws(VaultError) -> OpenedItem {
-        let record = item.entry.record
-        guard record.offset >= appender.start else { return try core.open(item) }
-        return try VaultCore.open(item, try appender.frame(record), try key(item.entry.compartment), core.store.sealing)
+    func open(_ item: Item) throws(VaultError) -> OpenedItem {
+        let entry = item.entry
+        var body = try body(entry.record, entry.identity, before: item.referrer)
+        let (secret, whole) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
+        body.keep(secret)
+        return OpenedItem(item: whole, secret: body)
+    }
+
+    /// A record's body, of the state that the transaction began with or of its own.
+    func body(
+        _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, before referrer: UInt64
+    ) throws(VaultError) -> Secret {
+        let frame = try frame(ref, .record, before: referrer)
+        return try VaultCore.open(frame, ref, identity, try ring.key(identity.compartment), core.store.sealing)
+    }
+
+    func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
+        guard ref.offset < appender.start else { return try appender.frame(ref) }
+        return try core.frame(ref, type, before: referrer)
+    }
+
+    func existing(_ key: ItemKey) throws(VaultError) -> Item {
+        guard let item = try item(key) else { throw VaultError(.noSuchItem, "no such item") }
+        return item
     }
 
     // MARK: changing
 
-    /// Adds an item. Throws `duplicateItem` if the key exists, `limitExceeded` beyond a limit, `deviceBound` where a device is needed and none given.
+    /// Adds an item. Throws `duplicateItem` if the key exists, `limitExceeded` beyond a limit, `deviceBound` where a device is needed and none given,
+    /// `invalidArgument` for an attribute whose value was not read, and for a class that this version does not define.
     public func add(
         _ key: ItemKey, secret: borrowing Secret, attributes: Attributes = .init(), accessibility: Accessibility = .whenUnlocked,
         created: Int64? = nil, modified: Int64? = nil
     ) throws(VaultError) {
         guard try item(key) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
-        try put(key, secret, attributes, accessibility, replacing: nil, created: created, modified: modified)
+        try make(key, secret, attributes, accessibility, created: created, modified: modified)
     }
 
     /// Adds an item, or replaces its secret and the attributes named; the others stay. Without an accessibility, an item keeps its own.
+    ///
+    /// Another secret, or another value of a sealed attribute, makes the old one an earlier value, if the vault keeps any.
     public func set(
         _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil,
         created: Int64? = nil, modified: Int64? = nil
     ) throws(VaultError) {
         guard let old = try item(key) else {
             let initial = attributes.applied(to: Attributes())
-            try put(key, secret, initial, accessibility ?? .whenUnlocked, replacing: nil, created: created, modified: modified)
+            try make(key, secret, initial, accessibility ?? .whenUnlocked, created: created, modified: modified)
             return
         }
-        let new = attributes.applied(to: try allAttributes(old, needed: !attributes.replaceAll))
-        try put(key, secret, new, accessibility ?? old.accessibility, replacing: old, created: created, modified: modified)
+        var change = ItemChange(old, attributes.applied(to: old.attributes))
+        change.accessibility = accessibility ?? old.accessibility
+        (change.created, change.modified) = (created, modified)
+        let isNeeded = change.attributes.needsRecord
+        guard isNeeded || ring.kept > 0 else { return try apply(change, secret: secret) }
+        let opened: OpenedItem
+        do throws(VaultError) { opened = try open(old) } catch {
+            guard !isNeeded, Self.cannotBeRead.contains(error.code) else { throw error }
+            // Another device's value is kept as it is. What is damaged cannot be kept, and a new secret repairs the item.
+            change.replaces = error.code == .deviceBound
+            return try apply(change, secret: secret)
+        }
+        change.attributes = attributes.applied(to: opened.item.attributes)
+        change.replaces = !opened.secret.equals(secret) || opened.item.attributes.losesSealedValue(in: change.attributes)
+        try apply(change, secret: secret)
     }
+
+    private static let cannotBeRead: Set<VaultError.Code> = [.deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm]
 
     /// Changes attributes or accessibility of an item, not its secret. Throws `noSuchItem`.
+    ///
+    /// Another value of a sealed attribute makes the old one an earlier value, if the vault keeps any.
     public func update(_ key: ItemKey, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil) throws(VaultError) {
-        guard let old = try item(key) else { throw VaultError(.noSuchItem, "no such item") }
-        let isMoved = accessibility.map { $0 != old.accessibility } ?? false
-        let isInPage = old.largeAttributes == 0 && attributes.set.inRecord.isEmpty
-        guard isMoved || !isInPage else { return try updateInPage(old, attributes.applied(to: old.attributes)) }
+        let old = try existing(key)
+        var change = ItemChange(old, attributes.applied(to: old.attributes))
+        change.accessibility = accessibility ?? old.accessibility
+        guard change.accessibility != old.accessibility || attributes.touchesRecord(of: old) else {
+            change.replaces = old.attributes.losesSealedValue(in: change.attributes)
+            return try apply(change)
+        }
         let opened = try open(old)
-        let new = attributes.applied(to: opened.item.attributes)
-        try put(key, opened.secret, new, accessibility ?? old.accessibility, replacing: old, created: nil, modified: nil)
+        change.attributes = attributes.applied(to: opened.item.attributes)
+        change.replaces = opened.item.attributes.losesSealedValue(in: change.attributes)
+        try apply(change, secret: opened.secret)
     }
 
-    /// Gives an item another key; it keeps its id, secret and attributes. Throws `noSuchItem`, or `duplicateItem` if the new key exists.
+    /// Gives an item another key; it keeps its id, secret, attributes and earlier values. Throws `noSuchItem`, or `duplicateItem` if the new key exists.
     public func move(_ key: ItemKey, to newKey: ItemKey) throws(VaultError) {
-        guard let old = try item(key) else { throw VaultError(.noSuchItem, "no such item") }
+        let old = try existing(key)
         guard key != newKey else { return }
         guard key.itemClass == newKey.itemClass else { throw VaultError(.invalidArgument, "an item keeps its class") }
         guard try item(newKey) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
         let opened = try open(old)
-        try put(
-            newKey, opened.secret, opened.item.attributes, old.accessibility, replacing: nil, keeping: old, created: old.created,
-            modified: nil)
-        // One item less here, now that there is one more with the new key.
-        changes.put(key.bytes, nil)
-        items -= 1
-        liveBytes -= Int64(old.entry.record.length)
+        var change = ItemChange(old, opened.item.attributes)
+        change.key = newKey
+        try apply(change, secret: opened.secret)
     }
 
-    /// Removes an item, and leaves a tombstone; false if there is none. What was sealed stays in the file until it is compacted.
+    /// Removes an item with its earlier values, and leaves a tombstone; false if there is none. What was sealed stays in the file until it is compacted.
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         guard let old = try item(key) else { return false }
-        let tombstone = TombstoneEntry(revision: try core.tick(), device: try deviceNumber())
+        let tombstone = TombstoneEntry(
+            revision: try core.tick(), device: ring.devicePosition(), lastRevision: old.entry.revision, lastDevice: old.entry.device)
+        let versions = try versionsToRemove(old)
         changes.put(key.bytes, nil)
         changes.put(TombstoneEntry.key(old.id.bytes), tombstone.encode())
-        items -= 1
-        tombstones += 1
-        liveBytes -= Int64(old.entry.record.length)
+        tally.items -= 1
+        tally.tombstones += 1
+        tally.versions -= Int64(old.earlierValues)
+        tally.liveBytes -= ItemFrames(old, versions).bytes
         return true
     }
 
-    // MARK: putting items together
-
-    private func allAttributes(_ item: Item, needed: Bool) throws(VaultError) -> Attributes {
-        guard needed, item.largeAttributes > 0 else { return item.attributes }
-        return try open(item).item.attributes
+    /// Sets how many earlier values an item keeps, 0 to 50. Those that there are beyond that stay until an item changes or the vault is compacted.
+    public func keepVersions(_ count: Int) throws(VaultError) {
+        try requireOpen()
+        try Self.check(keptVersions: count)
+        guard count != ring.kept else { return }
+        try ring.keep(count)
     }
 
-    private func updateInPage(_ old: Item, _ attributes: Attributes) throws(VaultError) {
-        try attributes.check()
-        var entry = old.entry
-        entry.revision = try core.tick()
-        entry.device = try deviceNumber()
-        entry.modified = core.store.fileSystem.now()
-        changes.put(old.key.bytes, ItemCodec.encode(entry, attributes))
-    }
+    // MARK: sealing
 
-    private func put(
-        _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ accessibility: Accessibility, replacing old: Item?,
-        keeping identity: Item? = nil, created: Int64?, modified: Int64?
-    ) throws(VaultError) {
-        try Self.check(secretBytes: secret.count, attributes, created: created, modified: modified)
-        let compartment = try compartment(key.group, accessibility)
-        let revision = try core.tick()
-        let id = (old ?? identity)?.id.bytes ?? core.store.random.bytes16()
-        let now = core.store.fileSystem.now()
-        var entry = ItemEntry(
-            record: ObjectRef(offset: 0, length: 0, hash: .zero), id: id, revision: revision, device: try deviceNumber(),
-            recordRevision: revision,
-            compartment: compartment, created: created ?? old?.created ?? now, modified: modified ?? now)
-        entry.record = try RecordCodec.append(
-            key, secret, attributes, entry.identity, compartmentKey: try self.key(compartment).secret,
-            locatorKey: core.store.slot.keys.locator,
-            to: appender, core.store.sealing)
-        changes.put(key.bytes, ItemCodec.encode(entry, attributes))
-        if old == nil { items += 1 }
-        liveBytes += Int64(entry.record.length) - Int64(old?.entry.record.length ?? 0)
-        if let before = old ?? identity { try note(before, now: key, in: compartment) }
+    func seal(_ identity: Sealing.RecordIdentity) throws(VaultError) -> RecordCodec.Seal {
+        RecordCodec.Seal(
+            identity: identity, key: try ring.key(identity.compartment), locatorKey: locatorKey, sealing: core.store.sealing)
     }
 
     // MARK: what is left behind
 
     /// Notes a record that is replaced by one in another compartment, if somebody could open it who cannot open the new one.
-    private func note(_ old: Item, now key: ItemKey, in compartment: UInt32) throws(VaultError) {
-        guard old.entry.compartment != compartment, let before = view.compartment(old.entry.compartment),
-            let now = view.compartment(compartment)
+    func note(_ old: Item, now key: ItemKey, in compartment: UInt64) throws(VaultError) {
+        guard old.entry.compartment != compartment, let before = ring.compartment(old.entry.compartment),
+            let now = ring.compartment(compartment)
         else { return }
         if grants == nil, before.group.number != now.group.number { grants = try SlotGrants(core) }
         let remnant = Remnant(key, before, now, slots: grants?.count(with: before.group.number, without: now.group.number) ?? 0)
         if remnant.isReadable { remnants.append(remnant) }
     }
 
+    // MARK: checks
+
     /// Checks what every item must keep to.
-    static func check(secretBytes: Int, _ attributes: Attributes, created: Int64?, modified: Int64?) throws(VaultError) {
+    static func check(
+        secretBytes: Int, _ attributes: Attributes, replacing old: Attributes = Attributes(), created: Int64?, modified: Int64?
+    ) throws(VaultError) {
         guard secretBytes <= Format.Limit.secret else {
             throw VaultError(.limitExceeded, "a secret has at most \(Format.Limit.secret) bytes, not \(secretBytes)")
         }
-        try attributes.check()
-        for date in [created, modified] {
-            guard Format.Limit.time.contains(date ?? 0) else {
-                throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970")
-            }
+        try attributes.check(replacing: old)
+        for date in [created, modified] { try check(date: date ?? 0) }
+    }
+
+    static func check(date: Int64) throws(VaultError) {
+        guard Format.Limit.time.contains(date) else {
+            throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970")
+        }
+    }
+
+    static func check(keptVersions count: Int) throws(VaultError) {
+        guard (0...Format.Limit.versions).contains(count) else {
+            throw VaultError(.limitExceeded, "an item keeps 0 to \(Format.Limit.versions) earlier values, not \(count)")
         }
     }
 
     static let noDevice = VaultError(.deviceBound, "an item for this device only needs the device's secret")
     static let groupTooLong = VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
 
-    // MARK: compartments
-
     /// Whether items for this device only can be made.
     var hasDevice: Bool { core.deviceID != .zero }
-
-    /// The number of the compartment for such items; a new one if need be.
-    private func compartment(_ group: String, _ accessibility: Accessibility) throws(VaultError) -> UInt32 {
-        let device = accessibility.isThisDeviceOnly ? core.deviceID : .zero
-        if accessibility.isThisDeviceOnly, device == .zero {
-            throw Self.noDevice
-        }
-        let name = Array(group.utf8)
-        let known = keyring.groups.first { $0.name.utf8.elementsEqual(name) }
-        if let known,
-            let found = keyring.compartments.first(where: {
-                $0.group == known.number && $0.accessibility == accessibility.rawValue && $0.device == device
-            })
-        {
-            return found.number
-        }
-        if let known { return try addCompartment(known.number, accessibility, device) }
-        return try addCompartment(try addGroup(group), accessibility, device)
-    }
-
-    private func addGroup(_ name: String) throws(VaultError) -> UInt32 {
-        let number = try keyring.numberForGroup(named: name)
-        let key = core.store.random.secret(Format.keySize)
-        keyring.groups.append(try Rebuild.wrappedGroup(number, name, key, core.store))
-        newGroups[number] = SecretBox(key)
-        view = KeyringView(keyring)
-        return number
-    }
-
-    private func addCompartment(_ group: UInt32, _ accessibility: Accessibility, _ device: Bytes16) throws(VaultError) -> UInt32 {
-        guard keyring.compartments.count < Format.Limit.compartments, keyring.nextCompartment < .max else {
-            throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.compartments) compartments")
-        }
-        let number = keyring.nextCompartment
-        var info = Keyring.Compartment(number: number, group: group, accessibility: accessibility.rawValue, device: device, wrapped: [])
-        let key = core.store.random.secret(Format.keySize)
-        Wrapping.wrap(&info, key, try groupKey(group).secret, device: core.device, core.store.vault, core.store.random)
-        keyring.compartments.append(info)
-        keyring.nextCompartment += 1
-        newKeys[number] = SecretBox(key)
-        view = KeyringView(keyring)
-        return number
-    }
-
-    private func groupKey(_ number: UInt32) throws(VaultError) -> SecretBox {
-        if let new = newGroups[number] { return new }
-        guard let group = keyring.groups.first(where: { $0.number == number }) else {
-            throw VaultError(.structureInvalid, "an access group does not exist")
-        }
-        return try core.compartments.groupKey(group, core.context)
-    }
-
-    private func key(_ number: UInt32) throws(VaultError) -> SecretBox {
-        if let new = newKeys[number] { return new }
-        guard let compartment = view.compartment(number) else { throw VaultError(.structureInvalid, "a compartment does not exist") }
-        return try core.compartments.key(compartment, core.context)
-    }
-
-    /// This device's number in the keyring; 0 where none was given.
-    private func deviceNumber() throws(VaultError) -> Int {
-        guard core.deviceID != .zero else { return 0 }
-        if let index = keyring.devices.firstIndex(of: core.deviceID) { return index + 1 }
-        guard keyring.devices.count < Format.Limit.devices else {
-            throw VaultError(.limitExceeded, "a vault knows at most \(Format.Limit.devices) devices")
-        }
-        keyring.devices.append(core.deviceID)
-        view = KeyringView(keyring)
-        return keyring.devices.count
-    }
 
     // MARK: ending
 
@@ -271,29 +256,31 @@ public final class Transaction {
     func commit() throws(VaultError) {
         try requireOpen()
         let store = core.store
-        guard changes.count > 0 || keyring != store.keyring else { return end() }
+        guard changes.count > 0 || ring.isChanged else { return end() }
         hasEnded = true
         let old = store.state.commit
         changes.sort()
         var writer = TreeWriter(source: store.pages, appender: appender, indexKey: store.slot.keys.index.copy())
         let root = try writer.apply(changes, to: old.root)
-        let items = try Self.sum(old.items, items)
+        let items = try Self.sum(old.items, tally.items)
         if narrowing == .atOnce, !remnants.isEmpty {
             // In the file that is given up: it is read from there, and no commit ever names it.
             try appender.flush()
-            return try Rebuild.compact(core, content: Rebuild.Content(root: root, items: items), keyring: keyring)
+            return try Rebuild.compact(core, content: Rebuild.Content(root: root, items: items), keyring: ring.keyring)
         }
-        liveBytes += Int64(writer.bytesAdded) - Int64(writer.bytesRemoved)
+        tally.liveBytes += Int64(writer.bytesAdded) - Int64(writer.bytesRemoved)
         var ref = old.keyring
-        if keyring != store.keyring {
+        if ring.isChanged {
+            let keyring = ring.keyring
             let body = try decoding { () throws(FormatError) in try keyring.encode() }
             ref = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
-            liveBytes += Int64(ref.length) - Int64(old.keyring.length)
+            tally.liveBytes += Int64(ref.length) - Int64(old.keyring.length)
         }
         let state = Store.NewState(
-            root: root, keyring: ref, history: old.history, clock: core.lastTick, items: items,
-            tombstones: try Self.sum(old.tombstones, tombstones), liveBytes: try Self.sum(old.liveBytes, liveBytes))
-        try store.commit(appender, state, keyring: keyring)
+            root: root, keyring: ref, history: old.history, clock: core.lastTick, tombstoneHorizon: old.tombstoneHorizon, items: items,
+            tombstones: try Self.sum(old.tombstones, tally.tombstones), versions: try Self.sum(old.versions, tally.versions),
+            liveBytes: try Self.sum(old.liveBytes, tally.liveBytes))
+        try store.commit(appender, state, keyring: ring.keyring)
         core.stateChanged()
     }
 
@@ -303,7 +290,7 @@ public final class Transaction {
         if appender.hasWritten { core.store.abandon() }
     }
 
-    private func requireOpen() throws(VaultError) {
+    func requireOpen() throws(VaultError) {
         guard !hasEnded else { throw VaultError(.invalidArgument, "a transaction ends with its closure") }
     }
 

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultStore
 
 extension Vault {
     // MARK: reading
@@ -18,8 +19,8 @@ extension Vault {
         }
     }
 
-    /// The secret of an item that a cursor gave, with all its attributes. The item must be of the state that is being read: after a compaction or
-    /// rotation, get it anew. Throws as `get` does.
+    /// The secret of an item that a cursor gave, with its attributes of at most 4096 bytes. The item must be of the state that is being read: after a
+    /// compaction or rotation, get it again. Throws as `get` does.
     public func open(_ item: Item) throws(VaultError) -> OpenedItem {
         try withCore { (core) throws(VaultError) in try core.open(item) }
     }
@@ -28,6 +29,62 @@ extension Vault {
     public func items(matching query: Query = Query()) throws(VaultError) -> ItemCursor {
         try withCore { (core) throws(VaultError) in ItemCursor(core, query) }
     }
+
+    /// The value of an attribute, of any size and sealed or not; nil if the item has none of this name. The item must be of the state that is being
+    /// read. Throws as `get` does.
+    public func attribute(_ name: String, of item: Item) throws(VaultError) -> Secret? {
+        guard let attribute = item.attributes.attribute(name) else { return nil }
+        switch attribute.content {
+        case .bytes, .secret: return attribute.secret
+        case .inItemRecord: return try open(item).item.attributes.attribute(name)?.secret
+        case .inOwnRecord:
+            return try withCore { (core) throws(VaultError) in
+                try core.open(large: attribute, of: item.entry.id, before: item.referrer)
+            }
+        }
+    }
+
+    // MARK: earlier values
+
+    /// The earlier values of an item, the oldest first. No secret is decrypted. Throws `noSuchItem`, `notPermitted` for a scoped slot, `locked`.
+    public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
+        try withCore { (core) throws(VaultError) in
+            try core.requireEarlierValues()
+            guard let item = try core.find(key) else { throw VaultError(.noSuchItem, "no such item") }
+            return try core.earlierValues(of: item)
+        }
+    }
+
+    /// The same for an item that a cursor gave, of the state that is being read.
+    public func earlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
+        try withCore { (core) throws(VaultError) in try core.earlierValues(of: item) }
+    }
+
+    /// The secret of an earlier value, with the attributes of the time. It must be of the state that is being read: after a compaction or rotation, ask
+    /// for the item's earlier values again. Throws as `get` does.
+    public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
+        try withCore { (core) throws(VaultError) in try core.open(value) }
+    }
+
+    /// The secret of an earlier value. Throws as `open` does.
+    public func secret(of value: EarlierValue) throws(VaultError) -> Secret { try open(value).takeSecret() }
+
+    /// The value of an attribute that an item had, of any size; nil if it had none of this name. Throws as `open` does.
+    public func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
+        guard let attribute = value.attributes.attribute(name) else { return nil }
+        switch attribute.content {
+        case .bytes, .secret: return attribute.secret
+        case .inItemRecord: return try open(value).attributes.attribute(name)?.secret
+        case .inOwnRecord:
+            return try withCore { (core) throws(VaultError) in
+                try core.requireEarlierValues()
+                return try core.open(large: attribute, of: value.item.bytes, before: value.referrer)
+            }
+        }
+    }
+
+    /// How many earlier values an item keeps.
+    public var keptVersions: Int { reading(0) { $0.store.keyring.keeping.count } }
 
     // MARK: changing
 
@@ -85,5 +142,21 @@ extension Vault {
     @discardableResult
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         try transaction { (transaction) throws(VaultError) in try transaction.remove(key) }
+    }
+
+    /// Sets how many earlier values an item keeps, 0 to 50. Those beyond that go when an item changes, or the vault is compacted.
+    public func keepVersions(_ count: Int) throws(VaultError) {
+        try transaction { (transaction) throws(VaultError) in try transaction.keepVersions(count) }
+    }
+
+    /// Makes an item what it was. Throws as `Transaction.restore` does.
+    public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
+        try transaction { (transaction) throws(VaultError) in try transaction.restore(value, of: key) }
+    }
+
+    /// Forgets earlier values of an item: these, or all of them. Returns how many. Throws as `Transaction.forgetEarlierValues` does.
+    @discardableResult
+    public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
+        try transaction { (transaction) throws(VaultError) in try transaction.forgetEarlierValues(of: key, values) }
     }
 }

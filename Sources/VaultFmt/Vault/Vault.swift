@@ -1,4 +1,6 @@
 internal import VaultBytes
+internal import VaultCrypto
+package import VaultStore
 
 /// A vault: one encrypted file of items.
 ///
@@ -54,18 +56,22 @@ public final class Vault: Sendable {
     package static func create(
         at path: String, factors: borrowing Factors, options: consuming CreateOptions, place: Store.Place
     ) throws(VaultError) -> Vault {
-        let cost = try options.cost.checked(for: factors, allowWeak: options.allowWeak)
+        let cost = try options.cost.checked(for: factors.kinds, allowWeak: options.allowWeak)
         try SlotEditing.checkName(options.slotName)
+        try Transaction.check(keptVersions: options.keptVersions)
         let random = place.random
         let id = random.bytes16()
         let epoch = random.bytes32()
-        let vaultKey = random.secret(Format.keySize)
-        let keys = VaultKeys(vaultKey: vaultKey.copy(), epoch: epoch.bytes)
-        let (slot, wrappingKey) = try SlotEditing.fullSlot(keys, factors.keys, cost: cost, name: options.slotName, vault: id, random)
+        let keys = VaultKeys(vaultKey: random.secret(Format.keySize), epoch: epoch)
         let clock = try Clock.revision(place.fileSystem)
+        let deviceID = options.deviceID
+        let new = try NewSlot(factors.copy(), cost: cost, name: options.slotName)
+        let (slot, wrappingKey) = try SlotEditing.fullSlot(keys, new, vault: id, revision: clock, device: deviceID, random)
         let header = Header(id: id, epoch: epoch, slots: [slot])
+        let keeping = Keyring.Keeping(count: options.keptVersions)
         let store = try Store.create(
-            at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(), clock: clock, place: place)
+            at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(), Store.New(clock: clock, keeping: keeping),
+            place: place)
         let wait = options.lockWait
         return Vault(VaultCore(store, device: options.takeDevice(), lockWait: wait))
     }
@@ -73,7 +79,8 @@ public final class Vault: Sendable {
     /// Opens a vault with the factors of one of its slots.
     ///
     /// Throws `notAVault`, `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `kdfLimit` (before any work), `noSlotOpens`, `authenticationFailed`,
-    /// `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an anchor, `rolledBack`, `forked` and `ancestryUnprovable`.
+    /// `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an owners' public key, `foreignOwner`; with an anchor, `foreignOwner`, `rolledBack`, `forked`
+    /// and `ancestryUnprovable`.
     ///
     /// What this machine remembers of the vault is not looked at: `VaultLocal` does that.
     public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()) throws(VaultError)
@@ -85,7 +92,9 @@ public final class Vault: Sendable {
     package static func open(
         _ path: String, factors: borrowing Factors, options: consuming OpenOptions, place: Store.Place
     ) throws(VaultError) -> Vault {
-        let store = try Store.open(path, writable: options.writable, factors: factors.keys, limits: options.limits, place: place)
+        let store = try Store.open(
+            path, writable: options.writable, factors: factors.keys, limits: options.limits, external: factors.provider,
+            place: options.asked(at: place))
         return try Vault(opened: store, options: options)
     }
 
@@ -100,6 +109,11 @@ public final class Vault: Sendable {
     private func require(_ anchor: Anchor) throws(VaultError) {
         switch try verdict(on: anchor) {
         case .same, .descends: return
+        case .foreign:
+            throw VaultError(
+                .foreignOwner,
+                "the vault belongs to other owners than the state remembered from generation \(anchor.generation): its key was replaced "
+                    + "without a hand-over, or somebody else made it")
         case .unprovable:
             throw VaultError(
                 .ancestryUnprovable,
@@ -131,19 +145,17 @@ public final class Vault: Sendable {
 
     /// The state that is being read, to be remembered.
     public var anchor: Anchor {
-        reading(Anchor(vault: id, generation: 0, chain: .zero)) { core in
-            Anchor(vault: id, generation: core.store.state.commit.generation, chain: core.store.state.chain)
-        }
+        reading(Anchor(vault: id, generation: 0, chain: .zero, owners: OwnersPublicKey(.zero))) { $0.anchor }
     }
 
-    /// Tells the key that opened the vault from others, and nothing else about it: 32 hexadecimal digits.
-    public var fingerprint: String { reading("") { Hex.encode($0.fingerprint) } }
+    /// The public key of the vault's owners, the same for all slots: another one means that the vault was rotated, or is somebody else's.
+    public var owners: OwnersPublicKey { anchor.owners }
 
-    /// What stands in the file after the state that is being read.
+    /// What follows in the file after the state that is being read.
     public var tail: TailState { reading(.clean) { $0.store.tail } }
 
     /// Reads something that cannot fail but within one's own transaction, where it has the value `otherwise`.
-    private func reading<R>(_ otherwise: R, _ body: (VaultCore) -> R) -> R {
+    func reading<R>(_ otherwise: R, _ body: (VaultCore) -> R) -> R {
         guard exclusive.isOfThisProcess else {
             // What is in memory is whole, unless another thread was at work on it.
             guard exclusive.acquireIfFree() else { return otherwise }
@@ -165,7 +177,8 @@ public final class Vault: Sendable {
     public func verdict(on anchor: Anchor) throws(VaultError) -> Anchor.Verdict {
         guard anchor.vault == id else { throw VaultError(.invalidArgument, "the anchor is of another vault (\(anchor.vault))") }
         return try withCore { (core) throws(VaultError) in
-            switch try core.store.ancestry(generation: anchor.generation, chain: anchor.value) {
+            switch try core.store.verdict(on: anchor.point) {
+            case .foreign: .foreign
             case .same: .same
             case .descends: .descends
             case .older: .older
@@ -180,16 +193,12 @@ public final class Vault: Sendable {
         package let isLocked: Bool
         package let isOwner: Bool
         package let anchor: Anchor
-        package let fingerprint: String
         package let tail: TailState
     }
 
     package func stateSnapshot() throws(VaultError) -> StateSnapshot {
         try withCore { (core) throws(VaultError) in
-            StateSnapshot(
-                isLocked: core.isLocked, isOwner: core.isOwner,
-                anchor: Anchor(vault: id, generation: core.store.state.commit.generation, chain: core.store.state.chain),
-                fingerprint: Hex.encode(core.fingerprint), tail: core.store.tail)
+            StateSnapshot(isLocked: core.isLocked, isOwner: core.isOwner, anchor: core.anchor, tail: core.store.tail)
         }
     }
 
@@ -222,8 +231,40 @@ public final class Vault: Sendable {
 
 extension CreateOptions {
     consuming func takeDevice() -> Device? { device }
+
+    /// Zeros without one.
+    fileprivate var deviceID: Bytes16 {
+        borrowing get {
+            switch device {
+            case .some(let device): device.id.bytes
+            case .none: .zero
+            }
+        }
+    }
 }
 
 extension OpenOptions {
     consuming func takeDevice() -> Device? { device }
+
+    /// The place with the owners' public key that is insisted on.
+    borrowing func asked(at place: Store.Place) -> Store.Place {
+        guard let owners else { return place }
+        var place = place
+        place.owner = owners.value
+        return place
+    }
+}
+
+extension Anchor {
+    /// Without the vault's id.
+    package var point: AnchorPoint { AnchorPoint(generation: generation, chain: value, ownersPublicKey: owners.value) }
+}
+
+extension VaultCore {
+    /// The state that is being read.
+    var anchor: Anchor {
+        Anchor(
+            vault: VaultID(store.vault), generation: store.state.commit.generation, chain: store.state.chain,
+            owners: OwnersPublicKey(store.ownersPublicKey))
+    }
 }

@@ -1,4 +1,5 @@
 internal import VaultBytes
+internal import VaultStore
 
 /// What a `Vault` guards: the store, the keys of compartments, and what this device is. One thread at a time.
 final class VaultCore {
@@ -13,7 +14,6 @@ final class VaultCore {
     private var clock: UInt64
     /// Whether the slot that opened the vault is a full one: kept apart, since a locked vault no longer shows it.
     private(set) var isOwner: Bool
-    private(set) var fingerprint: [UInt8]
     /// Of the header that the keys were derived under.
     private var epoch: Bytes32
     /// Why the last compaction that would have been due did not happen.
@@ -32,7 +32,6 @@ final class VaultCore {
         view = KeyringView(store.keyring)
         clock = store.state.commit.clock
         isOwner = store.slot.keys.isOwner
-        fingerprint = store.slot.keys.fingerprint(vault: store.vault.bytes)
         epoch = store.header.epoch
     }
 
@@ -49,7 +48,6 @@ final class VaultCore {
         }
         if epoch != store.header.epoch {
             epoch = store.header.epoch
-            fingerprint = store.slot.keys.fingerprint(vault: store.vault.bytes)
             compartments.forgetAll()
         }
         clock = max(clock, store.state.commit.clock)
@@ -59,9 +57,10 @@ final class VaultCore {
     func tick() throws(VaultError) -> UInt64 {
         let now = try Clock.revision(store.fileSystem)
         let (next, overflow) = clock.addingReportingOverflow(1)
-        guard !overflow else { throw VaultError(.limitExceeded, "the vault's clock is at its end") }
-        clock = max(now, next)
-        return clock
+        let tick = max(now, next)
+        guard !overflow, tick <= Format.Limit.number else { throw VaultError(.limitExceeded, "the vault's clock is at its end") }
+        clock = tick
+        return tick
     }
 
     var lastTick: UInt64 { clock }
@@ -73,36 +72,82 @@ final class VaultCore {
         if try store.refresh() { stateChanged() }
     }
 
+    /// What entries of the current state are checked against.
+    var entryCheck: EntryCheck { EntryCheck(view, clock: store.state.commit.clock) }
+
     func find(_ key: ItemKey) throws(VaultError) -> Item? {
         guard let (page, index) = try store.tree.find(key.bytes) else { return nil }
-        return try ItemCodec.item(key, page, index, view)
+        return try ItemCodec.item(key, page, index, entryCheck)
     }
 
+    /// An item's secret, and its attributes but for large ones.
     func open(_ item: Item) throws(VaultError) -> OpenedItem {
-        guard let compartment = view.compartment(item.entry.compartment) else {
-            throw VaultError(.structureInvalid, "an item's compartment does not exist")
-        }
-        let key = try compartments.key(compartment, context)
-        // the record must be the one that the index names.
-        let record = item.entry.record
-        guard record.length >= Self.largeRecord else {
-            return try Self.open(item, try FrameReader.read(record, .record, store.file), key, store.sealing)
-        }
-        return try Self.openLarge(item, try store.file.bytes(record.length, at: record.offset), key, store.sealing)
+        var body = try body(item.entry.record, item.entry.identity, before: item.referrer)
+        let (secret, whole) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
+        body.keep(secret)
+        return OpenedItem(item: whole, secret: body)
     }
+
+    /// The value of an attribute that has a record of its own.
+    func open(large attribute: Attribute, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
+        guard case .inOwnRecord(let own) = attribute.content else {
+            throw VaultError(.invalidArgument, "the attribute \"\(attribute.name)\" has no record of its own")
+        }
+        var body = try body(own.record, own.identity(of: item), before: referrer)
+        let value = try body.withSpan { (bytes) throws(VaultError) in
+            try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
+        }
+        body.keep(value)
+        return body
+    }
+
+    // MARK: records
 
     /// From here on, a thread to start takes little beside hashing or opening a record.
     private static let largeRecord = 1 << 20
 
-    /// The same as reading and opening, which need not wait for each other; nothing comes out before both are content.
-    private static func openLarge(_ item: Item, _ frame: [UInt8], _ key: SecretBox, _ sealing: Sealing) throws(VaultError) -> OpenedItem {
-        var opened: OpenedItem?
+    /// A frame that another one, at `referrer`, refers to; its hash and head are checked.
+    func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
+        try decoding { () throws(FormatError) in try ref.check(type, from: store.header.bodyStart, before: referrer) }
+        return try FrameReader.read(ref, type, store.file)
+    }
+
+    /// The body of a record that a frame at `referrer` refers to.
+    func body(
+        _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, before referrer: UInt64
+    ) throws(VaultError) -> Secret {
+        guard ref.length >= Self.largeRecord else {
+            let frame = try frame(ref, .record, before: referrer)
+            return try Self.open(frame, ref, identity, try key(identity.compartment), store.sealing)
+        }
+        try decoding { () throws(FormatError) in try ref.check(.record, from: store.header.bodyStart, before: referrer) }
+        let frame = try store.file.bytes(ref.length, at: ref.offset)
+        let key: SecretBox
+        do throws(VaultError) { key = try self.key(identity.compartment) } catch {
+            try FrameReader.check(frame, ref, .record)
+            throw error
+        }
+        return try Self.openLarge(frame, ref, identity, key, store.sealing)
+    }
+
+    /// The key of a compartment, by its number.
+    func key(_ number: UInt64) throws(VaultError) -> SecretBox {
+        guard let compartment = view.compartment(number) else {
+            throw VaultError(.structureInvalid, "a compartment does not exist")
+        }
+        return try compartments.key(compartment, context)
+    }
+
+    /// Hashes and opens a frame at the same time; nothing comes out before both are right.
+    private static func openLarge(
+        _ frame: [UInt8], _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, _ key: SecretBox, _ sealing: Sealing
+    ) throws(VaultError) -> Secret {
+        var opened: Secret?
         var failure: VaultError?
-        let record = item.entry.record
         let (_, checked) = SecondThread().both({
-            do throws(VaultError) { opened = try open(item, frame, key, sealing) } catch { failure = error }
+            do throws(VaultError) { opened = try open(frame, ref, identity, key, sealing) } catch { failure = error }
         }) { () -> Result<Void, VaultError> in
-            do throws(VaultError) { return .success(try FrameReader.check(frame, record, .record)) } catch { return .failure(error) }
+            do throws(VaultError) { return .success(try FrameReader.check(frame, ref, .record)) } catch { return .failure(error) }
         }
         try checked.get()
         if let failure { throw failure }
@@ -110,14 +155,13 @@ final class VaultCore {
         return result
     }
 
-    /// Opens an item's record, whose frame was checked.
-    static func open(_ item: Item, _ frame: [UInt8], _ key: SecretBox, _ sealing: Sealing) throws(VaultError) -> OpenedItem {
-        var body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-            try RecordCodec.open(frame, item.entry.identity, key: key.secret, sealing, at: item.entry.record.offset)
+    /// The body of a record whose frame was checked.
+    static func open(
+        _ frame: [UInt8], _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, _ key: SecretBox, _ sealing: Sealing
+    ) throws(VaultError) -> Secret {
+        try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+            try RecordCodec.open(frame, identity, key: key.secret, sealing, at: ref.offset)
         }
-        let (secret, whole) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.take(bytes, item) }
-        body.keep(secret)
-        return OpenedItem(item: whole, secret: body)
     }
 
     // MARK: locking
@@ -131,10 +175,9 @@ final class VaultCore {
     }
 
     func unlock(_ factors: borrowing Factors, _ limits: ReaderLimits) throws(VaultError) {
-        try store.unlock(factors.keys, limits)
+        try store.unlock(factors.keys, limits, external: factors.provider)
         isOwner = store.slot.keys.isOwner
         isLocked = false
-        fingerprint = store.slot.keys.fingerprint(vault: store.vault.bytes)
         compartments.forgetAll()
         stateChanged()
     }
@@ -162,6 +205,18 @@ final class VaultCore {
             throw error
         }
         stateChanged()
+        do throws(VaultError) { try refuseReadOnlyExtensions() } catch {
+            store.endWriting()
+            throw error
+        }
+    }
+
+    /// This version knows no extension.
+    private func refuseReadOnlyExtensions() throws(VaultError) {
+        guard let unknown = (store.header.extensions + store.keyring.extensions).first(where: \.isReadOnly) else { return }
+        throw VaultError(
+            .readOnlyExtension,
+            "only programs that know the extension \"\(unknown.name)\" can change this vault; this version reads it and changes nothing")
     }
 
     /// Runs a transaction and, if that is due, a compaction after it was acknowledged.

@@ -1,0 +1,124 @@
+package import VaultBytes
+internal import VaultStore
+
+/// An earlier value of an item, without its secret: what an item was before its secret or a sealed attribute was replaced
+/// (specification, section 6.4).
+public struct EarlierValue: Sendable {
+    /// The item's id.
+    public let item: ItemID
+    /// The device that made the value, if it had a name then.
+    public let device: DeviceID?
+    package let version: Versions.Version
+    /// The offset of the frame that refers to its records.
+    package let referrer: UInt64
+
+    init(_ version: Versions.Version, of item: Bytes16, _ view: KeyringView, referrer: UInt64) {
+        self.item = ItemID(item)
+        device = view.device(version.device)
+        self.version = version
+        self.referrer = referrer
+    }
+
+    /// The revision that the item had when this was its value.
+    public var revision: UInt64 { version.revision }
+    /// When it ceased to be the item's value: milliseconds since 1970-01-01T00:00:00Z.
+    public var replaced: Int64 { version.replaced }
+    /// When it was changed last: milliseconds since 1970.
+    public var modified: Int64 { version.modified }
+    /// The item's attributes at the time; only those of at most 256 bytes that are not sealed have a value.
+    public var attributes: Attributes { Attributes(inPage: version.attributes) }
+    /// A rough size of its secret in bytes: what the padded record tells.
+    public var paddedSize: Int { version.record.length - Format.recordOverhead }
+
+    /// Whether it is the same value of the same item, at whatever place.
+    func isSame(as other: Versions.Version) -> Bool { version.revision == other.revision && version.device == other.device }
+}
+
+/// An earlier value with its secret.
+public struct OpenedEarlierValue: ~Copyable {
+    /// What is known without opening it.
+    public let value: EarlierValue
+    /// What the item was found by at the time.
+    public let key: ItemKey
+    /// The item's attributes at the time, but for the values of large ones: `Vault.attribute(_:of:)` reads those.
+    public let attributes: Attributes
+    /// The secret.
+    public var secret: Secret
+
+    /// Moves the secret out.
+    public consuming func takeSecret() -> Secret { secret }
+}
+
+/// An earlier value that an import brings along.
+public struct NewEarlierValue: Sendable {
+    /// The attributes of the time.
+    public var attributes: Attributes
+    /// When it was changed last: milliseconds since 1970.
+    public var modified: Int64
+    /// When it was replaced: milliseconds since 1970.
+    public var replaced: Int64
+    private let box: SecretBox
+
+    /// Makes a value; its dates are milliseconds since 1970-01-01T00:00:00Z.
+    public init(secret: consuming Secret, attributes: Attributes = .init(), modified: Int64, replaced: Int64) {
+        box = SecretBox(secret)
+        self.attributes = attributes
+        self.modified = modified
+        self.replaced = replaced
+    }
+
+    /// Lends the secret.
+    func withSecret<R>(_ body: (borrowing Secret) throws(VaultError) -> R) throws(VaultError) -> R { try body(box.secret) }
+}
+
+extension VaultCore {
+    ///
+    func requireEarlierValues() throws(VaultError) {
+        guard !isLocked else { throw VaultError(.locked, "the vault is locked") }
+        guard isOwner else { throw VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values") }
+    }
+
+    /// The frame with an item's earlier values, checked; nil if it has none.
+    func versions(of item: Item) throws(VaultError) -> Versions? {
+        guard let ref = item.entry.versions?.frame else { return nil }
+        let frame = try frame(ref, .versions, before: item.referrer)
+        return try VersionsReader.read(frame, ref, item, store.pages, entryCheck)
+    }
+
+    /// An item's earlier values, the oldest first.
+    func earlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
+        try requireEarlierValues()
+        guard let versions = try versions(of: item), let frame = item.entry.versions?.frame else { return [] }
+        return versions.versions.map { EarlierValue($0, of: item.entry.id, view, referrer: frame.offset) }
+    }
+
+    func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
+        try requireEarlierValues()
+        let version = value.version
+        var body = try body(version.record, version.identity(of: value.item.bytes), before: value.referrer)
+        let (secret, key, attributes) = try body.withSpan { (bytes) throws(VaultError) in
+            try RecordCodec.readEarlier(bytes, value.attributes, at: version.record.offset)
+        }
+        body.keep(secret)
+        return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: body)
+    }
+}
+
+/// Opens and checks frames with earlier values.
+enum VersionsReader {
+    /// `frame` is the one that the item refers to, with its hash checked.
+    static func read(
+        _ frame: [UInt8], _ ref: ObjectRef, _ item: Item, _ pages: PageSource, _ check: EntryCheck
+    ) throws(VaultError) -> Versions {
+        try read(frame, ref, item.entry, item.largeRecords, pages, check)
+    }
+
+    static func read(
+        _ frame: [UInt8], _ ref: ObjectRef, _ entry: ItemEntry, _ large: [AttributeRecord], _ pages: PageSource, _ check: EntryCheck
+    ) throws(VaultError) -> Versions {
+        let body = try pages.open(frame, .versions, at: ref.offset)
+        let versions = try decoding { () throws(FormatError) in try Versions(body.span, at: ref.offset) }
+        try check.check(versions, of: entry, large, at: ref.offset)
+        return versions
+    }
+}

@@ -1,0 +1,215 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// What is to become of an item that there is.
+struct ItemChange {
+    let old: Item
+    var key: ItemKey
+    var attributes: Attributes
+    /// Attributes whose values may stay unread, besides the old ones: those of an earlier value that is restored.
+    var restored = Attributes()
+    var accessibility: Accessibility
+    var created: Int64?
+    var modified: Int64?
+    /// Whether the item's secret or a sealed value is replaced, so that there is something to keep.
+    var replaces = false
+
+    init(_ old: Item, _ attributes: Attributes) {
+        self.old = old
+        key = old.key
+        self.attributes = attributes
+        accessibility = old.accessibility
+    }
+}
+
+/// The frames that an item needs, each once: several versions can share the record of an attribute.
+struct ItemFrames {
+    private var lengths: [UInt64: Int] = [:]
+
+    init(_ item: Item, _ versions: Versions?) {
+        self.init(item.entry, item.largeRecords, versions)
+    }
+
+    init(_ entry: ItemEntry, _ large: [AttributeRecord], _ versions: Versions?) {
+        add(entry.record)
+        for record in large { add(record.record) }
+        if let frame = entry.versions?.frame { add(frame) }
+        for version in versions?.versions ?? [] {
+            add(version.record)
+            for record in version.largeRecords { add(record.record) }
+        }
+    }
+
+    private mutating func add(_ ref: ObjectRef) { lengths[ref.offset] = ref.length }
+
+    var bytes: Int64 { lengths.values.reduce(0) { $0 + Int64($1) } }
+}
+
+extension Attributes {
+    /// Whether any of them has a value that must be in the item's record, and is not read.
+    var needsRecord: Bool { all.contains { $0.fileFlags.contains(.inItemRecord) && !$0.isRead } }
+
+    /// Those that are in the item's record.
+    var inRecord: [Attribute] { all.filter { $0.fileFlags.contains(.inItemRecord) } }
+
+    /// Whether a sealed value of these is not among the new ones.
+    func losesSealedValue(in new: Attributes) -> Bool {
+        all.contains { old in
+            guard old.flags.contains(.sealed) else { return false }
+            guard let now = new.attribute(old.name) else { return true }
+            return !now.hasSameValue(as: old)
+        }
+    }
+}
+
+extension AttributeChanges {
+    /// Whether they change what is in an item's record besides its secret.
+    func touchesRecord(of old: Item) -> Bool {
+        let new = applied(to: old.attributes)
+        let (before, now) = (old.attributes.inRecord, new.inRecord)
+        return before != now || now.contains(where: \.isRead)
+    }
+}
+
+// Making and changing items: records, earlier values, entries and counts.
+extension Transaction {
+    /// A new item.
+    func make(
+        _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ accessibility: Accessibility, created: Int64?,
+        modified: Int64?
+    ) throws(VaultError) {
+        guard key.itemClass.isDefined else {
+            throw VaultError(.invalidArgument, "this version makes no items of the class \(key.itemClass.name)")
+        }
+        try Self.check(secretBytes: secret.count, attributes, created: created, modified: modified)
+        let compartment = try ring.compartment(key.group, accessibility)
+        let now = core.store.fileSystem.now()
+        let id = core.store.random.bytes16()
+        let placed = try place(attributes, of: key, id, in: compartment)
+        let revision = try core.tick()
+        var entry = ItemEntry(
+            record: .none, id: id, revision: revision, device: ring.devicePosition(), recordRevision: revision, compartment: compartment,
+            created: created ?? now, modified: modified ?? now)
+        entry.record = try RecordCodec.append(key, secret, attributes.inRecord, try seal(entry.identity), to: appender)
+        changes.put(key.bytes, ItemCodec.encode(entry, placed.listed))
+        tally.items += 1
+        tally.liveBytes += ItemFrames(entry, placed.large, nil).bytes
+    }
+
+    /// An item whose record stays as it is.
+    func apply(_ change: ItemChange) throws(VaultError) {
+        try apply(change, compartment: change.old.entry.compartment) { (_) throws(VaultError) in }
+    }
+
+    /// An item with another record.
+    func apply(_ change: ItemChange, secret: borrowing Secret) throws(VaultError) {
+        try Self.check(
+            secretBytes: secret.count, change.attributes, replacing: change.mayStayUnread, created: change.created,
+            modified: change.modified)
+        let compartment = try ring.compartment(change.key.group, change.accessibility)
+        try apply(change, compartment: compartment) { (entry) throws(VaultError) in
+            entry.compartment = compartment
+            entry.recordRevision = entry.revision
+            entry.record = try RecordCodec.append(
+                change.key, secret, change.attributes.inRecord, try seal(entry.identity), to: appender)
+        }
+        try note(change.old, now: change.key, in: compartment)
+    }
+
+    private func apply(
+        _ change: ItemChange, compartment: UInt64, _ record: (inout ItemEntry) throws(VaultError) -> Void
+    ) throws(VaultError) {
+        let old = change.old
+        try change.attributes.check(replacing: change.mayStayUnread)
+        let now = core.store.fileSystem.now()
+        let placed = try place(change.attributes, of: change.key, old.entry.id, in: compartment)
+        let versions = try changedVersions(change, placed, compartment, at: now)
+        var entry = old.entry
+        entry.revision = try core.tick()
+        entry.device = ring.devicePosition()
+        entry.created = change.created ?? entry.created
+        entry.modified = change.modified ?? now
+        try record(&entry)
+        entry.versions = versions.ref
+        if change.key != old.key { changes.put(old.key.bytes, nil) }
+        changes.put(change.key.bytes, ItemCodec.encode(entry, placed.listed))
+        tally.versions += Int64(entry.versions?.count ?? 0) - Int64(old.earlierValues)
+        tally.liveBytes += ItemFrames(entry, placed.large, versions.now).bytes - ItemFrames(old, versions.before).bytes
+    }
+
+    // MARK: attributes
+
+    /// Attributes as a page has them.
+    struct PlacedAttributes {
+        var listed: [PageAttribute] = []
+        /// The records of large ones.
+        var large: [AttributeRecord] = []
+        /// Records that were resealed, by what they were.
+        var moved: [AttributeRecord: AttributeRecord] = [:]
+    }
+
+    /// Writes the records of large attributes that are new, or that are in a compartment where this item's must not be.
+    func place(
+        _ attributes: Attributes, of key: ItemKey, _ id: Bytes16, in compartment: UInt64
+    ) throws(VaultError) -> PlacedAttributes {
+        var out = PlacedAttributes()
+        for attribute in attributes.all {
+            let value: PageAttribute.Value
+            let flags = attribute.fileFlags
+            if flags.contains(.inOwnRecord) {
+                let own: AttributeRecord
+                if case .inOwnRecord(let old) = attribute.content {
+                    own = try inCompartment(like: compartment, old, id)
+                    if own != old { out.moved[old] = own }
+                } else {
+                    own = try append(attribute, of: key, id, in: compartment)
+                }
+                out.large.append(own)
+                value = .inOwnRecord(own)
+            } else if flags.contains(.inItemRecord) {
+                value = .inItemRecord
+            } else {
+                value = .inPage(attribute.value ?? [])
+            }
+            out.listed.append(PageAttribute(name: attribute.name, flags: flags, value: value))
+        }
+        return out
+    }
+
+    private func append(
+        _ attribute: Attribute, of key: ItemKey, _ id: Bytes16, in compartment: UInt64
+    ) throws(VaultError) -> AttributeRecord {
+        let own = AttributeRecord(record: .none, revision: try core.tick(), compartment: compartment)
+        let ref = try RecordCodec.append(attribute, of: key, try seal(own.identity(of: id)), to: appender)
+        return AttributeRecord(record: ref, revision: own.revision, compartment: compartment)
+    }
+
+    /// An attribute's record as it is, or resealed if its compartment is for other readers than the given one.
+    private func inCompartment(
+        like compartment: UInt64, _ own: AttributeRecord, _ id: Bytes16
+    ) throws(VaultError) -> AttributeRecord {
+        guard let here = ring.compartment(own.compartment), let there = ring.compartment(compartment) else {
+            throw VaultError(.structureInvalid, "a compartment does not exist")
+        }
+        if here.isLike(there) { return own }
+        return try resealed(own, of: id, in: compartment)
+    }
+
+    /// The same body in a record of another compartment.
+    func resealed(_ own: AttributeRecord, of id: Bytes16, in compartment: UInt64) throws(VaultError) -> AttributeRecord {
+        let body = try body(own.record, own.identity(of: id), before: appender.position)
+        var new = AttributeRecord(record: .none, revision: try core.tick(), compartment: compartment)
+        new.record = try RecordCodec.append(body: body, try seal(new.identity(of: id)), to: appender)
+        return new
+    }
+}
+
+extension ItemChange {
+    /// The attributes that may be there without a value.
+    var mayStayUnread: Attributes { restored.isEmpty ? old.attributes : Attributes(old.attributes.all + restored.all) }
+}
+
+extension ObjectRef {
+    /// Of a frame that is still to be written.
+    static let none = ObjectRef(offset: 0, length: 0, hash: .zero)
+}

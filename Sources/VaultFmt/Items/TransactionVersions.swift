@@ -1,0 +1,257 @@
+internal import VaultBytes
+internal import VaultStore
+
+// Earlier values within a transaction: kept when a value is replaced, brought along, restored, forgotten (specification, section 6.4).
+extension Transaction {
+    // MARK: the caller's
+
+    /// The earlier values of an item, the oldest first. Throws `noSuchItem`.
+    public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
+        let item = try existing(key)
+        guard let versions = try versions(of: item), let frame = item.entry.versions?.frame else { return [] }
+        return versions.versions.map { EarlierValue($0, of: item.entry.id, ring.view, referrer: frame.offset) }
+    }
+
+    /// The secret of an earlier value, with the attributes of the time.
+    public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
+        try requireOpen()
+        let version = value.version
+        var body = try body(version.record, version.identity(of: value.item.bytes), before: value.referrer)
+        let (secret, key, attributes) = try body.withSpan { (bytes) throws(VaultError) in
+            try RecordCodec.readEarlier(bytes, value.attributes, at: version.record.offset)
+        }
+        body.keep(secret)
+        return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: body)
+    }
+
+    /// Makes an item what it was: secret and attributes. What it is now becomes an earlier value, if the vault keeps any; the restored one stays among
+    /// them. Its key and accessibility stay. Throws `noSuchItem` if the item, or this earlier value of it, is not there.
+    public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
+        let old = try existing(key)
+        guard value.item.bytes == old.entry.id, let version = try versions(of: old)?.versions.first(where: { value.isSame(as: $0) }),
+            let frame = old.entry.versions?.frame
+        else { throw Self.noSuchValue }
+        let current = EarlierValue(version, of: old.entry.id, ring.view, referrer: frame.offset)
+        let earlier = try open(current)
+        let now = try open(old)
+        var change = ItemChange(old, earlier.attributes)
+        change.restored = earlier.attributes
+        change.replaces = !now.secret.equals(earlier.secret) || now.item.attributes.losesSealedValue(in: earlier.attributes)
+        try apply(change, secret: earlier.secret)
+    }
+
+    /// Forgets earlier values of an item: these, or all of them. Returns how many. What was sealed stays in the file until it is compacted.
+    ///
+    /// Throws `noSuchItem` if the item, or one of these values, is not there.
+    @discardableResult
+    public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
+        let old = try existing(key)
+        guard let values else {
+            if old.earlierValues > 0 { put(old, try versionsToRemove(old), nil, nil) }
+            return old.earlierValues
+        }
+        guard !values.isEmpty else { return 0 }
+        guard var versions = try versions(of: old) else { throw Self.noSuchValue }
+        let before = versions
+        for value in values {
+            guard value.item.bytes == old.entry.id, let index = versions.versions.firstIndex(where: { value.isSame(as: $0) }) else {
+                throw Self.noSuchValue
+            }
+            versions.versions.remove(at: index)
+        }
+        put(old, before, try write(versions), versions)
+        return before.versions.count - versions.versions.count
+    }
+
+    /// Adds earlier values to an item, the oldest first: those of an import. Returns how many were added: as many as the vault keeps, the last ones.
+    ///
+    /// They come after those that the item has. Throws `noSuchItem`, and what adding an item with such a secret and such attributes would throw.
+    @discardableResult
+    public func addEarlierValues(_ values: [NewEarlierValue], to key: ItemKey) throws(VaultError) -> Int {
+        let old = try existing(key)
+        for value in values {
+            try value.withSecret { (secret) throws(VaultError) in
+                try Self.check(secretBytes: secret.count, value.attributes, created: nil, modified: value.modified)
+            }
+            try Self.check(date: value.replaced)
+        }
+        let new = values.suffix(ring.kept)
+        guard !new.isEmpty else { return 0 }
+        let before = try versions(of: old)
+        let device = ring.compartment(old.entry.compartment)?.info.device ?? .zero
+        let compartment = try ring.owners(device)
+        var versions = Versions(item: old.entry.id, versions: before?.versions ?? [])
+        for value in new { versions.versions.append(try sealed(value, of: old, in: compartment)) }
+        versions.versions = Array(versions.versions.suffix(ring.kept))
+        var entry = old.entry
+        entry.revision = try core.tick()
+        entry.device = ring.devicePosition()
+        put(old, before, try write(versions), versions, entry)
+        return new.count
+    }
+
+    private static let noSuchValue = VaultError(.noSuchItem, "the item has no such earlier value")
+
+    private func sealed(
+        _ value: NewEarlierValue, of item: Item, in compartment: UInt64
+    ) throws(VaultError) -> Versions.Version {
+        let id = item.entry.id
+        let placed = try place(value.attributes, of: item.key, id, in: compartment)
+        let revision = try core.tick()
+        let identity = Sealing.RecordIdentity(item: id, revision: revision, compartment: compartment)
+        let record = try value.withSecret { (secret) throws(VaultError) in
+            try RecordCodec.append(item.key, secret, value.attributes.inRecord, try seal(identity), to: appender)
+        }
+        return Versions.Version(
+            revision: revision, device: ring.devicePosition(), replaced: value.replaced, modified: value.modified, record: record,
+            recordRevision: revision, compartment: compartment, attributes: placed.listed)
+    }
+
+    // MARK: keeping
+
+    /// An item's earlier values after a change, where they are, and what they were as far as that was looked at.
+    struct ChangedVersions {
+        var ref: ItemEntry.Versions?
+        var before: Versions?
+        var now: Versions?
+    }
+
+    /// Keeps what a change replaces, and reseals for owners what only earlier values refer to from now on.
+    func changedVersions(
+        _ change: ItemChange, _ placed: PlacedAttributes, _ compartment: UInt64, at now: Int64
+    ) throws(VaultError) -> ChangedVersions {
+        let old = change.old
+        let keeps = change.replaces && ring.kept > 0
+        let isLargeChanged = !placed.moved.isEmpty || Set(placed.large) != Set(old.largeRecords)
+        let bound = newDevice(old.entry.compartment, compartment)
+        guard keeps || (old.earlierValues > 0 && (isLargeChanged || bound != nil)) else {
+            return ChangedVersions(ref: old.entry.versions)
+        }
+        let before = try versions(of: old)
+        var list = before?.versions ?? []
+        if keeps {
+            list.append(Versions.Version(old.entry, replaced: now, old.attributes))
+            list = list.suffix(ring.kept)
+        }
+        list = try withdrawn(list, of: old.entry.id, placed, bound)
+        if let before, before.versions == list { return ChangedVersions(ref: old.entry.versions, before: before, now: before) }
+        let versions = Versions(item: old.entry.id, versions: list)
+        return ChangedVersions(ref: try write(versions), before: before, now: versions)
+    }
+
+    /// The device that an item is bound to from now on, and was not before.
+    private func newDevice(_ before: UInt64, _ now: UInt64) -> Bytes16? {
+        guard let before = ring.compartment(before), let now = ring.compartment(now), now.info.isDeviceBound,
+            now.info.device != before.info.device
+        else { return nil }
+        return now.info.device
+    }
+
+    /// Earlier values with the records that the live item does not share under group 0. What belongs to another device stays where it is.
+    private func withdrawn(
+        _ list: [Versions.Version], of id: Bytes16, _ placed: PlacedAttributes, _ bound: Bytes16?
+    ) throws(VaultError) -> [Versions.Version] {
+        let shared = Set(placed.large)
+        var done: [AttributeRecord: AttributeRecord] = [:]
+        func owners(_ own: AttributeRecord) throws(VaultError) -> AttributeRecord {
+            if let known = done[own] { return known }
+            let new = try underOwners(own, of: id, bound)
+            done[own] = new
+            return new
+        }
+        var out: [Versions.Version] = []
+        for version in list {
+            var version = version
+            let own = try owners(
+                AttributeRecord(record: version.record, revision: version.recordRevision, compartment: version.compartment))
+            (version.record, version.recordRevision, version.compartment) = (own.record, own.revision, own.compartment)
+            var attributes: [PageAttribute] = []
+            for attribute in version.attributes {
+                guard let old = attribute.record else {
+                    attributes.append(attribute)
+                    continue
+                }
+                let live = placed.moved[old] ?? old
+                let own = shared.contains(live) ? live : try owners(old)
+                attributes.append(PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(own)))
+            }
+            version.attributes = attributes
+            out.append(version)
+        }
+        return out
+    }
+
+    private func underOwners(
+        _ own: AttributeRecord, of id: Bytes16, _ bound: Bytes16?
+    ) throws(VaultError) -> AttributeRecord {
+        guard let here = ring.compartment(own.compartment) else {
+            throw VaultError(.structureInvalid, "a compartment does not exist")
+        }
+        let device = bound ?? here.info.device
+        if here.isOwners, here.info.device == device { return own }
+        do throws(VaultError) { return try resealed(own, of: id, in: try ring.owners(device)) } catch {
+            guard error.code == .deviceBound, here.mayHoldEarlierValues else { throw error }
+            return own
+        }
+    }
+
+    // MARK: frames
+
+    /// The frame with an item's earlier values; nil if it has none.
+    func versions(of item: Item) throws(VaultError) -> Versions? {
+        guard let ref = item.entry.versions?.frame else { return nil }
+        let frame = try frame(ref, .versions, before: item.referrer)
+        return try VersionsReader.read(frame, ref, item, core.store.pages, EntryCheck(ring.view, clock: core.lastTick))
+    }
+
+    /// The same for what goes with the item; those that cannot be read do not keep it from going.
+    func versionsToRemove(_ item: Item) throws(VaultError) -> Versions? {
+        do throws(VaultError) { return try versions(of: item) } catch {
+            guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+            return nil
+        }
+    }
+
+    private func write(_ versions: Versions) throws(VaultError) -> ItemEntry.Versions? {
+        guard !versions.versions.isEmpty else { return nil }
+        let body = try decoding { () throws(FormatError) in try versions.encode() }
+        let ref = try appender.append(body, as: .versions, .versions, key: core.store.slot.keys.index)
+        return ItemEntry.Versions(count: versions.versions.count, frame: ref)
+    }
+
+    /// An item with other earlier values, and otherwise as it was, or as a new entry says.
+    private func put(
+        _ old: Item, _ before: Versions?, _ ref: ItemEntry.Versions?, _ now: Versions?, _ new: ItemEntry? = nil
+    ) {
+        var entry = new ?? old.entry
+        entry.versions = ref
+        changes.put(old.key.bytes, ItemCodec.encode(entry, old.attributes.listed))
+        tally.versions += Int64(ref?.count ?? 0) - Int64(old.earlierValues)
+        tally.liveBytes += ItemFrames(entry, old.largeRecords, now).bytes - ItemFrames(old, before).bytes
+    }
+}
+
+extension Versions.Version {
+    /// What an item is until it is changed; its record is still under the item's compartment.
+    init(_ entry: ItemEntry, replaced: Int64, _ attributes: Attributes) {
+        self.init(
+            revision: entry.revision, device: entry.device, replaced: replaced, modified: entry.modified, record: entry.record,
+            recordRevision: entry.recordRevision, compartment: entry.compartment, attributes: attributes.listed)
+    }
+}
+
+extension Attributes {
+    /// As a page has them, where all large ones have a record.
+    var listed: [PageAttribute] {
+        all.map { attribute in
+            let value: PageAttribute.Value =
+                switch attribute.content {
+                case .inOwnRecord(let own): .inOwnRecord(own)
+                case .inItemRecord: .inItemRecord
+                case .bytes(let bytes): attribute.fileFlags.contains(.inItemRecord) ? .inItemRecord : .inPage(bytes)
+                case .secret: .inItemRecord
+                }
+            return PageAttribute(name: attribute.name, flags: attribute.fileFlags, value: value)
+        }
+    }
+}
