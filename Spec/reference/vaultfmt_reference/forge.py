@@ -84,7 +84,7 @@ class Forge:
         self.out += self.altered("padding", bytes(-len(self.out) % SECTOR))
         commit = replace(
             self.commit, offset=len(self.out), start=2 * len(raw), root=page, keyring=keyring, history=history,
-            header_hash=hashed(raw), digest=digest_of(self.hashes),
+            header_hash=raw[-ENDING:-32], digest=digest_of(self.hashes),
         )  # fmt: skip
         data = self.altered("file", bytes(self.out) + self.commit_frame(core(commit) if core else commit))
         unused = (self.alter.keys() | self.sealing.keys()) - self.used

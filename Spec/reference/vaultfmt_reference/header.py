@@ -32,8 +32,8 @@ class Header:
 
     @property
     def hash(self) -> bytes:
-        """The one that a commit states: of the whole header."""
-        return hashed(self.raw)
+        """The header hash, which a commit states too."""
+        return self.raw[-ENDING:-32]
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
