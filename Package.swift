@@ -94,7 +94,7 @@ let package = Package(
 
         // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
         .target(
-            name: "Fuzzing", dependencies: ["VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
+            name: "Fuzzing", dependencies: ["VaultForge", "MemoryFiles", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
             swiftSettings: settings),
         .target(
             name: "ImportFuzzing",
@@ -161,13 +161,19 @@ let package = Package(
 
         // Makes, takes apart and alters vaults, for vectors, harness and fuzzing.
         .target(
-            name: "VaultForge", dependencies: ["VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore"], path: "Tests/VaultForge",
-            swiftSettings: settings),
+            name: "VaultForge", dependencies: ["VaultBytes", "VaultCrypto"], path: "Tests/VaultForge", swiftSettings: settings),
+        // A file system of bytes in memory, with a clock that is set.
+        .target(name: "MemoryFiles", dependencies: ["VaultStore", "VaultBytes"], path: "Tests/MemoryFiles", swiftSettings: settings),
 
         // Makes the conformance vectors, and answers the runner for this implementation (Spec/vectors/README.md).
+        .target(
+            name: "VectorMaking", dependencies: ["VaultForge", "VaultBytes", "VaultCrypto", "CSodium"], path: "Tests/Vectors/Making",
+            swiftSettings: settings),
         .executableTarget(
-            name: "vectors", dependencies: ["Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium"],
-            path: "Tests/Vectors",
+            name: "make-vectors", dependencies: ["VectorMaking", "VaultForge"], path: "Tests/Vectors/Maker", swiftSettings: settings),
+        .executableTarget(
+            name: "vectors", dependencies: ["VectorMaking", "MemoryFiles", "Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium"],
+            path: "Tests/Vectors", exclude: ["Making", "Maker"],
             swiftSettings: settings),
 
         // They compare the library with Spec/reference, which was written from the specification alone.
@@ -178,8 +184,8 @@ let package = Package(
 // What `Tools/harness sanitizers` builds: the library and its tests, without the command and all that only it needs.
 if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
-        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultLocal", "VaultForge",
-        "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests", "VaultLocalTests",
+        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultLocal", "VaultForge", "MemoryFiles",
+        "VectorMaking", "make-vectors", "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests", "VaultLocalTests",
     ]
     package.targets.removeAll { !kept.contains($0.name) }
     package.products.removeAll { $0.name != "VaultFmt" }

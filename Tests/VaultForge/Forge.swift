@@ -1,39 +1,42 @@
 package import VaultBytes
-package import VaultCrypto
-internal import VaultStore
 
-/// Takes a vault apart into plaintext, lets every part be changed, and puts it together again with right seals, MACs, hashes and digests, all the way up.
+/// Takes a vault apart into plaintext, lets every part be changed, and puts it together again with right seals, MACs, signatures, hashes
+/// and digests, all the way up.
 ///
-/// Without a change the same bytes come out. A change is made at a stage (`ForgedObject`), so that just that is wrong which is meant to be.
+/// Without a change the same bytes come out. A change is made at a stage (`ForgedObject`), so that only what is meant to be wrong is wrong.
 package struct Forge {
     package var header: Header
-    /// On the header before its MACs.
+    /// On the header before its hash.
     package var editHeader: [(inout [UInt8]) throws -> Void] = []
-    /// On the header with its MACs, before commits take its hash.
+    /// On the header with its hash, before the MAC.
+    package var editHeaderHashed: [(inout [UInt8]) throws -> Void] = []
+    /// On the header with hash and MAC, before its copy is made.
     package var editHeaderSealed: [(inout [UInt8]) throws -> Void] = []
-    /// On the header after everything.
-    package var editHeaderWritten: [(inout [UInt8]) throws -> Void] = []
+    /// On the header's copy.
+    package var editCopy: [(inout [UInt8]) throws -> Void] = []
 
     package var keys: ForgeKeys
     /// In the order of the file.
     package var objects: [ForgedObject]
-    /// What stands after the last frame.
+    /// What follows the last frame.
     package var tail: [UInt8]
 
-    let originalHeader: [UInt8]
+    let originalLength: Int
+    let originalHash: Bytes32
     private var nextID: Int
 
     /// Takes a file apart with the factors of a full slot, and the secrets of devices that it has compartments for.
-    package init(_ file: [UInt8], _ factors: borrowing FactorKeys, devices: [Bytes16: [UInt8]] = [:]) throws {
-        let length = try Header.regionLength(file.span)
-        guard length <= file.count else { throw ForgeError("the header is cut off") }
+    package init(_ file: [UInt8], _ factors: ForgeFactors, devices: [Bytes16: [UInt8]] = [:]) throws {
+        let length = try Header.length(file.span)
+        guard 2 * length <= file.count else { throw ForgeError("the header is truncated") }
         let region = Array(file[..<length])
         let header = try Header(region.span)
-        originalHeader = region
         self.header = header
-        keys = try ForgeKeys(header, region, factors)
+        originalLength = length
+        originalHash = try Header.proof(region.span).hash
+        keys = try ForgeKeys(header, factors)
         keys.devices = devices
-        let taken = try TakenApart(file, from: length, &keys)
+        let taken = try TakenApart(file, from: 2 * length, &keys, isSigned: header.needsSignature)
         objects = taken.objects
         tail = taken.tail
         nextID = objects.count
@@ -66,23 +69,30 @@ package struct Forge {
 
     /// The newest commit's root page.
     package func root() throws -> ForgedObject.ID {
-        let commit = try commit(try last(.commit))
-        guard let root = commit.root, let id = objects.first(where: { $0.origin == root.ref.offset })?.id else {
-            throw ForgeError("the tree is empty")
-        }
+        guard let root = try commit(try last(.commit)).root else { throw ForgeError("the tree is empty") }
+        return try object(at: root.ref.offset)
+    }
+
+    /// The object that was at an offset of the file that was taken apart.
+    package func object(at offset: UInt64) throws -> ForgedObject.ID {
+        guard let id = objects.first(where: { $0.origin == offset })?.id else { throw ForgeError("no object at \(offset)") }
         return id
     }
 
-    package func commit(_ id: ForgedObject.ID) throws -> Commit { try Commit(self[id].body.span, at: self[id].origin ?? 0) }
+    package func commit(_ id: ForgedObject.ID) throws -> Commit {
+        try Commit(self[id].body.span, at: self[id].origin ?? 0, from: 2 * UInt64(originalLength))
+    }
 
     // MARK: changing what is there
 
     /// Adds a new object before another; its body is made when the file is put together.
     @discardableResult
     package mutating func insert(
-        _ type: FrameType, before other: ForgedObject.ID, nonce: [UInt8], _ body: @escaping (ForgeLayout) throws -> [UInt8]
+        _ type: FrameType, before other: ForgedObject.ID, nonce: [UInt8], identity: ForgedObject.RecordName? = nil,
+        _ body: @escaping (ForgeLayout) throws -> [UInt8]
     ) -> ForgedObject.ID {
         var object = ForgedObject(id: nextID, type: type, origin: nil, nonce: nonce, body: [])
+        object.identity = identity
         object.editBody.append { bytes, layout in bytes = try body(layout) }
         objects.insert(object, at: position(other))
         nextID += 1
@@ -90,11 +100,13 @@ package struct Forge {
     }
 
     /// Adds a frame as it is before another.
-    package mutating func insert(frame: [UInt8], _ type: FrameType, before other: ForgedObject.ID) {
+    @discardableResult
+    package mutating func insert(frame: [UInt8], _ type: FrameType, before other: ForgedObject.ID) -> ForgedObject.ID {
         var object = ForgedObject(id: nextID, type: type, origin: nil, nonce: [], body: [])
         object.opaque = frame
         objects.insert(object, at: position(other))
         nextID += 1
+        return object.id
     }
 
     package mutating func remove(_ id: ForgedObject.ID) { objects.remove(at: position(id)) }
@@ -105,6 +117,10 @@ package struct Forge {
 
     package mutating func onRecipe(_ id: ForgedObject.ID, _ edit: @escaping (inout SealRecipe, ForgeLayout) throws -> Void) {
         self[id].editRecipe.append(edit)
+    }
+
+    package mutating func onProof(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8]) throws -> Void) {
+        self[id].editProof.append(edit)
     }
 
     package mutating func onSealed(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8]) throws -> Void) {
@@ -127,20 +143,29 @@ package struct Forge {
     /// Changes what a commit says.
     package mutating func onCommit(_ id: ForgedObject.ID, _ edit: @escaping (inout Commit, ForgeLayout) throws -> Void) {
         onBody(id) { bytes, layout in
-            var commit = try Commit(bytes.span, at: layout.offset)
+            var commit = try Commit(bytes.span, at: layout.offset, from: layout.bodyStart)
             try edit(&commit, layout)
             bytes = commit.encode()
         }
     }
 
     /// Changes the entries of a page, which is then encoded as it must be.
-    package mutating func onEntries(
-        _ id: ForgedObject.ID, _ edit: @escaping (inout [PageEntry], ForgeLayout) throws -> Void
-    ) {
+    package mutating func onEntries(_ id: ForgedObject.ID, _ edit: @escaping (inout [PageEntry], ForgeLayout) throws -> Void) {
         onBody(id) { bytes, layout in
             var entries = try PageEntry.all(bytes, at: layout.offset)
             try edit(&entries, layout)
             bytes = PageEntry.encode(entries, level: bytes[0])
+        }
+    }
+
+    /// Changes one item's value in a leaf.
+    package mutating func onItem(
+        _ id: ForgedObject.ID, _ index: Int = 0, _ edit: @escaping (inout ForgedItem, ForgeLayout) throws -> Void
+    ) {
+        onEntries(id) { entries, layout in
+            guard var item = ForgedItem(entries[index].value) else { throw ForgeError("no item") }
+            try edit(&item, layout)
+            entries[index].value = item.encoded()
         }
     }
 
@@ -151,6 +176,74 @@ package struct Forge {
             try edit(&ring)
             bytes = try ring.encode()
         }
+    }
+
+    /// Changes earlier values.
+    package mutating func onVersions(_ id: ForgedObject.ID, _ edit: @escaping (inout Versions, ForgeLayout) throws -> Void) {
+        onBody(id) { bytes, layout in
+            var versions = try Versions(bytes.span, at: layout.offset)
+            try edit(&versions, layout)
+            bytes = try versions.encode()
+        }
+    }
+
+    /// Changes a history, which any commit may name.
+    package mutating func onHistory(_ id: ForgedObject.ID, _ edit: @escaping (inout History) throws -> Void) {
+        onBody(id) { bytes, layout in
+            var history = try History(bytes.span, at: layout.offset, of: .max)
+            try edit(&history)
+            bytes = history.encode()
+        }
+    }
+}
+
+extension Header {
+    ///
+    package var needsSignature: Bool { slots.contains { $0.kind != .full || $0.isOpaque } }
+}
+
+/// An item's value in a leaf.
+package struct ForgedItem {
+    package var entry: ItemEntry
+    package var attributes: [PageAttribute]
+
+    package init(entry: ItemEntry, attributes: [PageAttribute]) {
+        self.entry = entry
+        self.attributes = attributes
+    }
+
+    /// Nil if it is malformed.
+    package init?(_ value: [UInt8]) {
+        var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
+        do throws(FormatError) {
+            entry = try ItemEntry(value.span, &cursor)
+            attributes = try PageAttributes.decode(value.span, &cursor)
+            try cursor.finish()
+        } catch { return nil }
+    }
+
+    package func encoded() -> [UInt8] {
+        var out: [UInt8] = []
+        entry.encode(into: &out)
+        PageAttributes.encode(attributes, into: &out)
+        return out
+    }
+
+    /// Every reference in it.
+    package func mapReferences(_ change: (ObjectRef) throws -> ObjectRef) rethrows -> ForgedItem {
+        var out = self
+        out.entry.record = try change(entry.record)
+        if let versions = entry.versions { out.entry.versions?.frame = try change(versions.frame) }
+        out.attributes = try attributes.map { try $0.mapReference(change) }
+        return out
+    }
+}
+
+extension PageAttribute {
+    package func mapReference(_ change: (ObjectRef) throws -> ObjectRef) rethrows -> PageAttribute {
+        guard case .inOwnRecord(var own) = value else { return self }
+        own.record = try change(own.record)
+        return PageAttribute(name: name, flags: flags, value: .inOwnRecord(own))
     }
 }
 
@@ -172,118 +265,24 @@ package struct PageEntry {
         }
     }
 
-    /// A leaf's or inner page's value: both begin with offset, length and hash.
-    package static func withReference(_ value: [UInt8], _ change: (ObjectRef) throws -> ObjectRef) throws -> [UInt8] {
-        var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
-        let offset: UInt64
-        let length: UInt64
-        let hash: Bytes32
-        do {
-            offset = try cursor.varint(value.span)
-            length = try cursor.varint(value.span)
-            hash = try cursor.bytes32(value.span)
-        } catch { return value }
-        guard let size = Int(exactly: length) else { return value }
-        let ref = try change(ObjectRef(offset: offset, length: size, hash: hash))
-        return PageBuilder.child(ref) + value[cursor.position...]
-    }
-
     package static func encode(_ entries: [PageEntry], level: UInt8) -> [UInt8] {
         var page = PageBuilder(level: level)
         for entry in entries { page.append(entry.key, entry.value) }
         return page.encode()
     }
-}
 
-/// The walk over a file's frames.
-struct TakenApart {
-    private(set) var objects: [ForgedObject] = []
-    private(set) var tail: [UInt8] = []
-
-    init(_ file: [UInt8], from start: Int, _ keys: inout ForgeKeys) throws {
-        let frames = Self.frames(file, from: start)
-        for frame in frames where frame.type == .keyring {
-            let bytes = Array(file[frame.range])
-            if let body = Self.open(bytes, .keyring, at: UInt64(frame.range.lowerBound), keys) {
-                try keys.open(try Keyring(body.span, at: UInt64(frame.range.lowerBound)))
-            }
-        }
-        for (id, frame) in frames.enumerated() {
-            objects.append(Self.object(id, Array(file[frame.range]), frame.type, frame.range.lowerBound, keys))
-        }
-        tail = Array(file[(frames.last?.range.upperBound ?? start)...])
+    /// The child that an inner page's entry refers to.
+    package func child() throws -> ObjectRef {
+        var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
+        return try ObjectRef(value.span, &cursor)
     }
 
-    private static func frames(_ file: [UInt8], from start: Int) -> [(type: FrameType, range: Range<Int>)] {
-        var all: [(type: FrameType, range: Range<Int>)] = []
-        var position = start
-        while file.count - position >= Format.frameHeadSize {
-            if file[position] == 0 {
-                let aligned = (position + Format.commitAlignment - 1) / Format.commitAlignment * Format.commitAlignment
-                guard aligned > position, aligned < file.count, file[position..<aligned].allSatisfy({ $0 == 0 }) else { break }
-                position = aligned
-                continue
-            }
-            let head = Array(file[position..<position + Format.frameHeadSize])
-            let type = UInt32(littleEndian: head.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) })
-            let length = Int(UInt32(littleEndian: head.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 4, as: UInt32.self) }))
-            guard let type = FrameType(rawValue: type), type.lengths.contains(length), length <= file.count - position else { break }
-            all.append((type, position..<position + length))
-            position += length
+    /// With its references changed; as it is if it is malformed.
+    package func mapReferences(isLeaf: Bool, _ change: (ObjectRef) throws -> ObjectRef) throws -> PageEntry {
+        if isLeaf {
+            guard key.first != Format.tombstoneTag, let item = ForgedItem(value) else { return self }
+            return PageEntry(key: key, value: try item.mapReferences(change).encoded())
         }
-        return all
-    }
-
-    private static func object(_ id: Int, _ frame: [UInt8], _ type: FrameType, _ offset: Int, _ keys: ForgeKeys) -> ForgedObject {
-        let nonce = Array(frame[Format.frameHeadSize..<Format.bodyStart])
-        var object = ForgedObject(id: id, type: type, origin: UInt64(offset), nonce: nonce, body: [])
-        let body: [UInt8]?
-        switch type {
-        case .record:
-            let (name, opened) = record(frame, keys)
-            object.identity = name
-            body = opened
-        case .page: body = open(frame, .page, at: UInt64(offset), keys)
-        case .keyring: body = open(frame, .keyring, at: UInt64(offset), keys)
-        case .history: body = open(frame, .history, at: UInt64(offset), keys)
-        case .commit: body = open(Array(frame[..<Format.commitMACStart]), .commit, at: UInt64(offset), keys)
-        }
-        if let body { object.body = body } else { object.opaque = frame }
-        return object
-    }
-
-    private static func open(_ frame: [UInt8], _ kind: Sealing.Placed, at offset: UInt64, _ keys: ForgeKeys) -> [UInt8]? {
-        var out = Secret(count: frame.count - Format.sealOverhead)
-        let key = Secret(bytes: keys.index)
-        let sealing = Sealing(vault: keys.vault.words, random: .system)
-        let isOpen = frame.withUnsafeBytes { frame in
-            out.withUnsafeMutableBytes { out in
-                do throws(CryptoError) {
-                    try sealing.open(frame, as: kind, at: offset, key: key, into: out)
-                    return true
-                } catch { return false }
-            }
-        }
-        return isOpen ? out.plain : nil
-    }
-
-    private static func record(_ frame: [UInt8], _ keys: ForgeKeys) -> (ForgedObject.RecordName, [UInt8]?) {
-        let sealing = Sealing(vault: keys.vault.words, random: .system)
-        let claimed = frame.withUnsafeBytes { sealing.claimedIdentity($0, locatorKey: Secret(bytes: keys.locator)) }
-        let name = ForgedObject.RecordName(
-            item: Bytes16(high: claimed.item.0.bigEndian, low: claimed.item.1.bigEndian), revision: claimed.revision,
-            compartment: claimed.compartment)
-        guard let key = keys.compartments[claimed.compartment] else { return (name, nil) }
-        var out = Secret(count: frame.count - Format.recordOverhead)
-        let secret = Secret(bytes: key)
-        let isOpen = frame.withUnsafeBytes { frame in
-            out.withUnsafeMutableBytes { out in
-                do throws(CryptoError) {
-                    try sealing.openRecord(frame, claimed, key: secret, into: out)
-                    return true
-                } catch { return false }
-            }
-        }
-        return (name, isOpen ? out.plain : nil)
+        return PageEntry(key: key, value: PageBuilder.child(try change(try child())))
     }
 }

@@ -1,6 +1,4 @@
 internal import VaultBytes
-internal import VaultCrypto
-internal import VaultStore
 
 extension Forge {
     /// The whole file.
@@ -11,35 +9,35 @@ extension Forge {
     }
 }
 
-/// One pass from front to back: what is referred to always stands before what refers to it.
+/// One pass from front to back: an object always comes before what refers to it.
 private struct Assembly {
     private let forge: Forge
     private(set) var file: [UInt8]
-    private var layout = ForgeLayout()
+    private var layout: ForgeLayout
     private let headerHash: Bytes32
-    private let originalHash: Bytes32
     private var byOrigin: [UInt64: ForgedObject.ID] = [:]
     /// How much longer each object got.
     private var growth: [ForgedObject.ID: Int64] = [:]
     private var start: UInt64
-    private var previous: (offset: UInt64, chain: Bytes32)?
+    private var predecessor: Commit.Predecessor?
     /// Of the frames since the last commit.
     private var hashes: [Bytes32] = []
 
     init(_ forge: Forge) throws {
         self.forge = forge
         var header = forge.header
-        var bytes = try header.encodeWithoutMACs()
+        var bytes = try header.encodeWithoutProof()
         for edit in forge.editHeader { try edit(&bytes) }
-        let covered = bytes
-        bytes += Plain.mac(forge.keys.reader, "vaultfmt-1 header reader", covered)
-        bytes += Plain.mac(forge.keys.owner, "vaultfmt-1 header owner", covered)
+        bytes += Plain.hash(Plain.label("vaultfmt-1 header") + bytes).bytes
+        for edit in forge.editHeaderHashed { try edit(&bytes) }
+        bytes += Plain.mac(forge.keys.index, "vaultfmt-1 header", Array(bytes.suffix(32)))
         for edit in forge.editHeaderSealed { try edit(&bytes) }
-        headerHash = Bytes32(hashing: bytes)
-        for edit in forge.editHeaderWritten { try edit(&bytes) }
-        file = bytes
-        originalHash = Bytes32(hashing: forge.originalHeader)
-        start = UInt64(bytes.count)
+        headerHash = Bytes32(Array(bytes.suffix(64).prefix(32))) ?? .zero
+        var copy = bytes
+        for edit in forge.editCopy { try edit(&copy) }
+        file = bytes + copy
+        layout = ForgeLayout(bodyStart: 2 * UInt64(bytes.count))
+        start = UInt64(file.count)
         for object in forge.objects { if let origin = object.origin { byOrigin[origin] = object.id } }
     }
 
@@ -47,32 +45,41 @@ private struct Assembly {
         if object.type == .commit { try pad(object) }
         layout.begin(at: UInt64(file.count))
         var frame: [UInt8]
-        var chain: Bytes32?
+        var core: [UInt8]?
         if let opaque = object.opaque {
             frame = opaque
         } else {
             var body = try updated(object)
             for edit in object.editBody { try edit(&body, layout) }
+            if object.type == .commit {
+                core = body
+                body += try proof(object, core: body)
+            }
             frame = try seal(object, body)
-            if object.type == .commit { chain = chainValue(of: body) }
         }
         for edit in object.editSealed { try edit(&frame) }
-        layout.add(object.id, ObjectRef(offset: layout.offset, length: frame.count, hash: Bytes32(hashing: frame)))
+        layout.add(object.id, ObjectRef(offset: layout.offset, length: frame.count, hash: Plain.hash(frame)))
         for edit in object.editReferenced { try edit(&frame) }
-        hashes.append(Bytes32(hashing: frame))
+        hashes.append(Plain.hash(frame))
         for edit in object.editWritten { try edit(&frame) }
         file += frame
         if object.origin != nil, object.type != .commit { growth[object.id] = Int64(frame.count - originalLength(object)) }
         if object.type == .commit {
-            if let chain { previous = (layout.offset, chain) }
+            if let core, let generation = number(core) {
+                predecessor = Commit.Predecessor(generation: generation, chain: Bindings.chain(forge.keys.vault, core))
+            }
             start = UInt64(file.count)
             hashes = []
         }
     }
 
+    private func number(_ core: [UInt8]) -> UInt64? {
+        var cursor = Cursor(core.span, at: 0, else: .structureInvalid)
+        do { return try cursor.u64(core.span) } catch { return nil }
+    }
+
     private mutating func pad(_ object: ForgedObject) throws {
-        let alignment = Format.commitAlignment
-        var padding = [UInt8](repeating: 0, count: (file.count + alignment - 1) / alignment * alignment - file.count)
+        var padding = [UInt8](repeating: 0, count: Int(Padding.commitOffset(UInt64(file.count))) - file.count)
         for edit in object.editPadding { try edit(&padding) }
         file += padding
     }
@@ -84,12 +91,26 @@ private struct Assembly {
 
     // MARK: references
 
-    /// The body with its references to objects where they are now.
+    /// The body with its references to objects where they are now; as it is if it is malformed already.
     private func updated(_ object: ForgedObject) throws -> [UInt8] {
         guard let origin = object.origin else { return object.body }
         switch object.type {
-        case .record, .keyring, .history: return object.body
-        case .page: return try updatedPage(object.body, at: origin)
+        case .record, .keyring, .history, .chunk: return object.body
+        case .page:
+            let entries: [PageEntry]
+            do { entries = try PageEntry.all(object.body, at: origin) } catch { return object.body }
+            let isLeaf = object.body[0] == 0
+            return PageEntry.encode(try entries.map { try $0.mapReferences(isLeaf: isLeaf, moved) }, level: object.body[0])
+        case .versions:
+            var versions: Versions
+            do { versions = try Versions(object.body.span, at: origin) } catch { return object.body }
+            versions.versions = try versions.versions.map { version in
+                var out = version
+                out.record = try moved(version.record)
+                out.attributes = try version.attributes.map { try $0.mapReference(moved) }
+                return out
+            }
+            return try versions.encode()
         case .commit: return try updatedCommit(object, at: origin)
         }
     }
@@ -99,115 +120,88 @@ private struct Assembly {
         return try layout.ref(id)
     }
 
-    private func updatedPage(_ body: [UInt8], at origin: UInt64) throws -> [UInt8] {
-        var entries: [PageEntry]
-        // What is malformed already stays as it is.
-        do { entries = try PageEntry.all(body, at: origin) } catch { return body }
-        let isLeaf = body[0] == 0
-        for index in entries.indices where !isLeaf || entries[index].key.first != Format.tombstoneTag {
-            entries[index].value = try PageEntry.withReference(entries[index].value) { try moved($0) }
-        }
-        return PageEntry.encode(entries, level: body[0])
-    }
-
     private func updatedCommit(_ object: ForgedObject, at origin: UInt64) throws -> [UInt8] {
         var commit: Commit
-        do { commit = try Commit(object.body.span, at: origin) } catch { return object.body }
-        let live = reachable(from: commit)
-        let grown = live.reduce(Int64(forge.header.length) - Int64(forge.originalHeader.count)) { $0 + (growth[$1] ?? 0) }
+        do { commit = try forge.commit(object.id) } catch { return object.body }
+        let headerGrowth = 2 * (Int64(layout.bodyStart / 2) - Int64(forge.originalLength))
+        let grown = reachable(from: commit).reduce(headerGrowth) { $0 + (growth[$1] ?? 0) }
         commit.offset = layout.offset
         commit.start = start
-        commit.previous = previous?.offset ?? 0
         commit.root = try commit.root.map { Commit.Root(ref: try moved($0.ref), level: $0.level) }
         commit.keyring = try moved(commit.keyring)
         commit.history = try commit.history.map { try moved($0) }
-        if commit.header == originalHash { commit.header = headerHash }
-        if let previous { commit.previousChain = previous.chain }
-        commit.digest = digestOfAppended()
+        if commit.header == forge.originalHash { commit.header = headerHash }
+        if let predecessor, commit.predecessor != nil { commit.predecessor = predecessor }
+        commit.digest = Bindings.digest(hashes)
         commit.liveBytes = UInt64(clamping: Int64(clamping: commit.liveBytes) + grown)
         return commit.encode()
-    }
-
-    private func digestOfAppended() -> Bytes32 {
-        let label = "vaultfmt-1 digest"
-        return Bytes32(hashing: [UInt8(label.utf8.count)] + Array(label.utf8) + hashes.flatMap(\.bytes))
     }
 
     /// The objects that a commit's state consists of, as it was before any change.
     private func reachable(from commit: Commit) -> Set<ForgedObject.ID> {
         var found: Set<ForgedObject.ID> = []
-        var open = [commit.root?.ref.offset, commit.keyring.offset, commit.history?.offset].compactMap { $0 }
+        var open = [commit.root?.ref, commit.keyring, commit.history].compactMap { $0?.offset }
         while let offset = open.popLast() {
             guard let id = byOrigin[offset], found.insert(id).inserted else { continue }
             let object = forge[id]
-            guard object.type == .page, object.opaque == nil else { continue }
-            let entries: [PageEntry]
-            do { entries = try PageEntry.all(object.body, at: offset) } catch { continue }
-            for entry in entries where !(object.body[0] == 0 && entry.key.first == Format.tombstoneTag) {
-                var cursor = Cursor(entry.value.span, at: 0, else: .structureInvalid)
-                do { open.append(try cursor.varint(entry.value.span)) } catch { continue }
-            }
+            guard object.opaque == nil else { continue }
+            do {
+                if object.type == .versions {
+                    for version in try Versions(object.body.span, at: offset).versions {
+                        open.append(version.record.offset)
+                        for attribute in version.attributes {
+                            _ = attribute.mapReference { open.append($0.offset); return $0 }
+                        }
+                    }
+                }
+                guard object.type == .page else { continue }
+                for entry in try PageEntry.all(object.body, at: offset) {
+                    _ = try entry.mapReferences(isLeaf: object.body[0] == 0) { open.append($0.offset); return $0 }
+                }
+            } catch { continue }
         }
         return found
     }
 
-    private func chainValue(of body: [UInt8]) -> Bytes32? {
-        var cursor = Cursor(body.span, at: 0, else: .structureInvalid)
-        guard body.count == Format.commitBodySize else { return nil }
-        do {
-            let generation = try cursor.u64(body.span)
-            guard let before = Bytes32(Array(body[224..<256])) else { return nil }
-            return Chain.value(vault: forge.keys.vault, generation: generation, previous: before, link: Chain.link(body))
-        } catch { return nil }
-    }
-
     // MARK: sealing
+
+    /// Owner MAC and signature of a commit.
+    private func proof(_ object: ForgedObject, core: [UInt8]) throws -> [UInt8] {
+        let chain = Bindings.chain(forge.keys.vault, core).bytes
+        var out = Plain.mac(forge.keys.owner, "vaultfmt-1 commit owner", chain)
+        let isSigned = object.isSigned ?? forge.header.needsSignature
+        if isSigned { out += Plain.sign(Bindings.commit(chain), seed: forge.keys.signingSeed) } else { out.append(zeros: 64) }
+        for edit in object.editProof { try edit(&out) }
+        return out
+    }
 
     private func seal(_ object: ForgedObject, _ body: [UInt8]) throws -> [UInt8] {
         let overhead = object.type == .record ? Format.recordOverhead : Format.sealOverhead
-        let length = object.type == .commit ? Format.commitSize : body.count + overhead
-        var recipe = try recipe(object, length: length)
+        var recipe = try recipe(object, length: body.count + overhead)
         for edit in object.editRecipe { try edit(&recipe, layout) }
         let sealed = Plain.seal(body, key: recipe.key, nonce: recipe.nonce, bound: recipe.bound)
         var frame = recipe.clearHead + sealed[..<Format.nonceSize]
-        if let locator = recipe.locator { frame += Self.locator(locator, recipe) }
-        frame += sealed[Format.nonceSize...]
-        if object.type == .commit {
-            let covered = forge.keys.vault.bytes + frame
-            frame += Plain.mac(recipe.reader, "vaultfmt-1 commit reader", covered)
-            frame += Plain.mac(recipe.owner, "vaultfmt-1 commit owner", covered)
+        if let locator = recipe.locator {
+            frame += ForgedObject.RecordName.masked(locator.bytes, nonce: recipe.nonce, key: recipe.locatorKey)
         }
-        return frame
+        return frame + sealed[Format.nonceSize...]
     }
 
     private func recipe(_ object: ForgedObject, length: Int) throws -> SealRecipe {
-        let head = withUnsafeBytes(of: FrameHead(object.type, length: length).encoded.littleEndian, Array.init)
+        var head: [UInt8] = []
+        head.append(u32: object.type.rawValue)
+        head.append(u32: UInt32(length))
         let keys = forge.keys
-        var x: [UInt8] = []
         guard object.type == .record else {
+            var x: [UInt8] = []
             x.append(u64: layout.offset)
             return SealRecipe(
-                key: keys.index, nonce: object.nonce, label: "vaultfmt-1 \(object.type.name)", vault: keys.vault.bytes, x: x, head: head,
-                clearHead: head, reader: keys.reader, owner: keys.owner)
+                key: keys.index, nonce: object.nonce, label: Bindings.labelOf(object.type), vault: keys.vault.bytes, x: x, head: head,
+                clearHead: head)
         }
         guard let name = object.identity, let key = keys.compartments[name.compartment] else { throw ForgeError("a record without a key") }
-        x.append(name.item)
-        x.append(u32: name.compartment)
-        x.append(u64: name.revision)
         return SealRecipe(
-            key: key, nonce: object.nonce, label: "vaultfmt-1 record", vault: keys.vault.bytes, x: x, head: head,
-            clearHead: head, locator: name, locatorKey: keys.locator)
-    }
-
-    /// The 28 bytes, encrypted as a whole record's are.
-    private static func locator(_ name: ForgedObject.RecordName, _ recipe: SealRecipe) -> [UInt8] {
-        var frame = [UInt8](repeating: 0, count: Format.recordOverhead)
-        let sealing = Sealing(vault: (0, 0), random: .repeating(recipe.nonce))
-        frame.withUnsafeMutableBytes { frame in
-            sealing.sealRecord(
-                UnsafeRawBufferPointer(start: nil, count: 0), name.identity, head: 0, key: Secret(count: 32),
-                locatorKey: Secret(bytes: recipe.locatorKey), into: frame)
-        }
-        return Array(frame[Format.bodyStart..<Format.bodyStart + Format.locatorSize])
+            key: key, nonce: object.nonce, label: "vaultfmt-1 record", vault: keys.vault.bytes, x: name.bytes, head: head, clearHead: head,
+            locator: name, locatorKey: keys.locator)
     }
 }

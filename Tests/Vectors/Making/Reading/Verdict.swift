@@ -1,8 +1,10 @@
-import VaultFmt
+package import VaultBytes
 
 /// What a reader makes of a file (Spec/vectors/README.md).
-enum Verdict: String, CaseIterable {
+package enum Verdict: String, CaseIterable, Sendable {
     case success
+    case successTailTorn = "success-tail-torn"
+    case successTailIncomplete = "success-tail-incomplete"
     case successTailDamaged = "success-tail-damaged"
     case notAVault = "not-a-vault"
     case unsupportedVersion = "unsupported-version"
@@ -10,25 +12,22 @@ enum Verdict: String, CaseIterable {
     case headerInvalid = "header-invalid"
     case kdfLimit = "kdf-limit"
     case noSlotOpens = "no-slot-opens"
+    case foreign
     case authenticationFailed = "authentication-failed"
     case structureInvalid = "structure-invalid"
-    case limitExceeded = "limit-exceeded"
+    case unsupportedForm = "unsupported-form"
     case deviceBound = "device-bound"
 
-    /// Nil for what is no answer about the file, such as an operating system's error.
-    init?(_ error: VaultError) {
+    package init(_ error: FormatError) {
         switch error.code {
         case .notAVault: self = .notAVault
         case .unsupportedVersion: self = .unsupportedVersion
         case .unsupportedCritical: self = .unsupportedCritical
         case .headerInvalid: self = .headerInvalid
-        case .kdfLimit: self = .kdfLimit
-        case .noSlotOpens, .passphraseInvalid, .keyFileInvalid: self = .noSlotOpens
-        case .authenticationFailed, .tampered: self = .authenticationFailed
-        case .structureInvalid: self = .structureInvalid
-        case .limitExceeded: self = .limitExceeded
-        case .deviceBound: self = .deviceBound
-        default: return nil
+        case .structureInvalid, .limitExceeded: self = .structureInvalid
+        case .unsupportedForm: self = .unsupportedForm
         }
     }
+
+    package var isSuccess: Bool { rawValue.hasPrefix("success") }
 }

@@ -1,4 +1,6 @@
 /// Small changes to bytes, at offsets that a vector's comment explains.
+internal import VaultBytes
+
 extension [UInt8] {
     mutating func flip(_ at: Int) { self[at] ^= 1 }
 

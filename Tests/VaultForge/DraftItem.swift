@@ -1,0 +1,172 @@
+package import VaultBytes
+
+/// An item of a draft.
+package struct DraftItem {
+    package var id: Bytes16
+    package var key: [UInt8]
+    package var created: Int64
+    package var value: DraftValue
+    /// Earlier values, oldest first.
+    package var versions: [DraftValue] = []
+    /// Where the versions frame is; nil if it is to be written.
+    package var frame: ObjectRef?
+
+    package init(id: Bytes16, key: [UInt8], created: Int64, value: DraftValue) {
+        self.id = id
+        self.key = key
+        self.created = created
+        self.value = value
+    }
+
+    mutating func forgetPlaces() {
+        frame = nil
+        value.forgetPlaces()
+        for index in versions.indices { versions[index].forgetPlaces() }
+    }
+
+    /// Notes where the record of a value is: of the live one (0), or of a version (from 1 on).
+    mutating func put(_ ref: ObjectRef, _ place: Int) {
+        if place == 0 { value.record = ref } else { versions[place - 1].record = ref }
+    }
+
+    /// Notes where an attribute's record is.
+    mutating func put(_ ref: ObjectRef, _ place: Int, _ at: Int, _ compartment: UInt64, _ revision: UInt64) {
+        if place == 0 {
+            value.attributes[at].put(ref, compartment, revision)
+        } else {
+            versions[place - 1].attributes[at].put(ref, compartment, revision)
+        }
+    }
+}
+
+/// A live or earlier value.
+package struct DraftValue {
+    package var secret: [UInt8]
+    /// In ascending order of names.
+    package var attributes: [DraftAttribute]
+    package var revision: UInt64
+    package var device: Int
+    package var modified: Int64
+    /// Of an earlier value: when it ceased to be current.
+    package var replaced: Int64 = 0
+    /// The item key that its record has.
+    package var key: [UInt8]
+    package var compartment: UInt64
+    package var recordRevision: UInt64
+    /// Where its record is; nil if it is to be written.
+    package var record: ObjectRef?
+
+    package init(
+        secret: [UInt8], attributes: [DraftAttribute], revision: UInt64, device: Int, modified: Int64, key: [UInt8], compartment: UInt64,
+        recordRevision: UInt64
+    ) {
+        self.secret = secret
+        self.attributes = attributes
+        self.revision = revision
+        self.device = device
+        self.modified = modified
+        self.key = key
+        self.compartment = compartment
+        self.recordRevision = recordRevision
+    }
+
+    mutating func forgetPlaces() {
+        record = nil
+        for index in attributes.indices { attributes[index].record = nil }
+    }
+
+    /// Moves its records to other compartments, under a new record revision.
+    mutating func reseal(_ moved: [UInt64: UInt64], _ revision: UInt64) {
+        forgetPlaces()
+        recordRevision = revision
+        compartment = moved[compartment] ?? compartment
+        for index in attributes.indices where attributes[index].isLarge {
+            if let old = attributes[index].compartment { attributes[index].compartment = moved[old] ?? old }
+        }
+    }
+}
+
+/// An attribute, and where its value is put.
+package struct DraftAttribute {
+    package var name: String
+    /// With where the value is: 10 in the item's record, 20 in a record of its own.
+    package var flags: UInt8
+    package var value: [UInt8]
+    /// Of a large one: where its record is, and what it is bound to.
+    package var record: ObjectRef?
+    package var compartment: UInt64?
+    package var revision: UInt64?
+
+    /// - Parameter flags: 1 sealed, 2 concealed, 4 binary.
+    package init(_ name: String, _ value: [UInt8], flags: UInt8 = 0) {
+        self.name = name
+        self.value = value
+        self.flags = AttributeFlags(rawValue: flags).placed(size: value.count).rawValue
+    }
+
+    package init(_ name: String, _ text: String, flags: UInt8 = 0) { self.init(name, Array(text.utf8), flags: flags) }
+
+    package var isLarge: Bool { flags & 0x20 != 0 }
+
+    func isSameRecord(_ other: DraftAttribute) -> Bool {
+        isLarge && other.isLarge && name == other.name && value == other.value && revision == other.revision
+            && compartment == other.compartment
+    }
+
+    mutating func put(_ ref: ObjectRef, _ compartment: UInt64, _ revision: UInt64) {
+        record = ref
+        self.compartment = compartment
+        self.revision = revision
+    }
+
+    /// As a page or a versions frame has it; a version may share the live item's record.
+    func inPage(live: DraftValue) throws -> PageAttribute {
+        let flags = AttributeFlags(rawValue: self.flags)
+        guard isLarge else {
+            return PageAttribute(name: name, flags: flags, value: flags.contains(.inItemRecord) ? .inItemRecord : .inPage(value))
+        }
+        let held = record == nil ? live.attributes.first { isSameRecord($0) } ?? self : self
+        guard let record = held.record, let revision = held.revision, let compartment = held.compartment else {
+            throw ForgeError("a large attribute without a record")
+        }
+        return PageAttribute(
+            name: name, flags: flags,
+            value: .inOwnRecord(AttributeRecord(record: record, revision: revision, compartment: compartment)))
+    }
+}
+
+/// Item keys, put together from section 6.1.
+package enum DraftKey {
+    package static func field(_ bytes: [UInt8]) -> [UInt8] { bytes.flatMap { $0 == 0 ? [0, 0xFF] : [$0] } + [0, 0] }
+    package static func text(_ text: String) -> [UInt8] { field(Array(text.utf8)) }
+    package static func number(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
+
+    package static func generic(_ service: String, _ account: String, group: String = "", sync: UInt8 = 0) -> [UInt8] {
+        [1] + text(service) + text(account) + text(group) + [sync]
+    }
+
+    package static func internet(
+        _ server: String, _ account: String, protocol scheme: String = "", port: UInt32 = 0, path: String = "", domain: String = "",
+        authentication: String = "", group: String = "", sync: UInt8 = 0
+    ) -> [UInt8] {
+        let place = [2] + text(server) + text(scheme) + number(port) + text(path)
+        return place + text(account) + text(domain) + text(authentication) + text(group) + [sync]
+    }
+
+    /// A certificate (3) or an identity (5).
+    package static func certificate(
+        _ itemClass: UInt8 = 3, type: UInt32 = 3, issuer: [UInt8], serial: [UInt8], group: String = "", sync: UInt8 = 0
+    ) -> [UInt8] { [itemClass] + number(type) + field(issuer) + field(serial) + text(group) + [sync] }
+
+    package static func key(
+        keyClass: UInt32 = 1, type: UInt32, label: [UInt8], tag: [UInt8] = [], size: UInt32, effective: UInt32, group: String = "",
+        sync: UInt8 = 0
+    ) -> [UInt8] {
+        [4] + number(keyClass) + number(type) + field(label) + field(tag) + number(size) + number(effective) + text(group) + [sync]
+    }
+
+    /// A reserved class, 6 to 63: text fields, of which the last is the group.
+    package static func reserved(_ itemClass: UInt8, _ fields: [String], sync: UInt8 = 0) -> [UInt8] {
+        [itemClass] + fields.flatMap { text($0) } + [sync]
+    }
+}

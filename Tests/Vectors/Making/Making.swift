@@ -1,0 +1,20 @@
+internal import VaultForge
+
+/// All vectors, the same bytes each time.
+package enum VectorMaking {
+    package static func all() throws -> [Vector] {
+        let bases = try Bases()
+        let taken = [
+            ("empty", bases.empty), ("one", bases.one), ("grown", bases.grown), ("tree", bases.tree), ("scoped", bases.scoped),
+            ("device", bases.device), ("attributes", bases.attributes), ("versions", bases.versions), ("rotated", bases.rotated),
+        ]
+        for (name, base) in taken {
+            guard try base.forge().assemble() == base.file else {
+                throw ForgeError("the vault \(name), taken apart and not altered, has changed")
+            }
+        }
+        var collection = Collection()
+        try collection.addFeatures(bases)
+        return collection.vectors
+    }
+}
