@@ -4,123 +4,187 @@ import VaultBytes
 @Suite("A commit")
 struct CommitTests {
     static let own: UInt64 = 1 << 16
+    static let bodyStart: UInt64 = 8192
 
     static func sample() -> Commit {
         var numbers = Numbers(1)
         return Commit(
-            generation: 5, offset: own, start: 40_000, previous: 40_000 - 448, clock: 77, wasSyncedFirst: true,
+            generation: 5, predecessor: .init(generation: 3, chain: numbers.hash()), offset: own, start: 40_960, clock: 77,
+            tombstoneHorizon: 70, wasSyncedFirst: false,
             root: .init(ref: ObjectRef(offset: 50_000, length: 2048, hash: numbers.hash()), level: 2),
             keyring: ObjectRef(offset: 8192, length: 512, hash: numbers.hash()),
-            history: ObjectRef(offset: 9000, length: 256, hash: numbers.hash()), header: numbers.hash(), previousChain: numbers.hash(),
-            digest: numbers.hash(), items: 10, tombstones: 2, liveBytes: 60_000)
+            history: ObjectRef(offset: 9000, length: 256, hash: numbers.hash()), header: numbers.hash(), digest: numbers.hash(), items: 10,
+            tombstones: 2, versions: 7, liveBytes: 60_000)
+    }
+
+    private static func read(_ bytes: [UInt8], at offset: UInt64 = own) throws(FormatError) -> Commit {
+        try Commit(bytes.span, at: offset, from: bodyStart)
     }
 
     private func refusesCommit(
-        _ phrase: String, _ code: FormatError.Code = .structureInvalid, at offset: UInt64 = own,
-        sourceLocation: SourceLocation = #_sourceLocation,
-        _ change: (inout Commit) -> Void
+        _ phrase: String, at offset: UInt64 = own, sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout Commit) -> Void
     ) {
         var commit = Self.sample()
         change(&commit)
         let bytes = commit.encode()
-        refuses(code, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try Commit(bytes.span, at: offset) }
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try Self.read(bytes, at: offset)
+        }
     }
 
-    @Test("has 336 bytes, and is read as it was written")
+    private func refusesBytes(_ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try Self.read(bytes) }
+    }
+
+    @Test("has a core of 368 bytes, and is read as it was written")
     func roundTrip() throws {
         var commit = Self.sample()
-        for _ in 0..<2 {
+        for round in 0..<3 {
             let bytes = commit.encode()
-            #expect(bytes.count == 336)
-            #expect(try Commit(bytes.span, at: Self.own) == commit)
-            commit.root = nil
-            commit.history = nil
-            commit.wasSyncedFirst = false
+            #expect(bytes.count == 368)
+            #expect(try Self.read(bytes) == commit)
+            if round == 0 {
+                commit.root = nil
+                commit.history = nil
+                commit.wasSyncedFirst = true
+            } else {
+                commit.generation = 1
+                commit.predecessor = nil
+                commit.start = Self.bodyStart
+                commit.tombstoneHorizon = 0
+            }
         }
+        #expect(commit.end == Self.own + 512)
+        #expect(Format.commitBodySize == 464 && Format.commitBodySize + Format.sealOverhead == Format.commitSize)
     }
 
     @Test("has one encoding: whatever changed bytes are accepted mean something else")
     func oneEncoding() {
-        hasOneEncoding(Self.sample().encode(), seed: 3) { changed throws(FormatError) in try Commit(changed.span, at: Self.own).encode() }
+        hasOneEncoding(Self.sample().encode(), seed: 3) { changed throws(FormatError) in try Self.read(changed).encode() }
+        refusesTruncations(Self.sample().encode()) { bytes throws(FormatError) in _ = try Self.read(bytes) }
+        refusesBytes(Self.sample().encode() + [0], "left over")
     }
 
-    @Test("is where it says, and starts where it could (R-5.10)")
-    func place() {
-        refusesCommit("own offset or start", at: Self.own + 64) { _ in }
-        refusesCommit("own offset or start") { $0.start = Self.own + 1 }
-        refusesCommit("own offset or start") { $0.start = 4095 }
-        refusesCommit("own offset or start") { $0.start = .max }
-    }
-
-    @Test("begins where its predecessor ends, if that is in the file (R-5.10)")
-    func previous() throws {
-        for previous in [1, 4095, 40_000 - 447, 40_000 - 449, 4096, 40_001, .max] as [UInt64] {
-            refusesCommit("where its predecessor ends") { $0.previous = previous }
+    @Test("is where it says, and starts where it could (R-5.22)")
+    func place() throws {
+        refusesCommit("own offset or start", at: Self.own + 512) { _ in }
+        for start in [0, 512, 8192 - 512, 40_961, 40_960 + 256, Self.own + 512, 1 << 63, .max] as [UInt64] {
+            refusesCommit("own offset or start") { $0.start = start }
         }
         var commit = Self.sample()
-        for previous in [0, 40_000 - 448] as [UInt64] {
-            commit.previous = previous
-            #expect(try Commit(commit.encode().span, at: Self.own).previous == previous)
-        }
+        commit.start = Self.own
+        #expect(try Self.read(commit.encode()).start == Self.own)
     }
 
-    @Test("of generation 1 has no predecessor")
+    @Test("finds its predecessor directly before its start, if that is in the file")
+    func predecessorOffset() {
+        var commit = Self.sample()
+        #expect(commit.predecessorOffset(from: Self.bodyStart) == 40_960 - 512)
+        commit.start = Self.bodyStart
+        #expect(commit.predecessorOffset(from: Self.bodyStart) == nil)
+    }
+
+    @Test("has a generation from 1 to 2^63 − 1 that is greater than its predecessor's (R-5.21)")
+    func generation() throws {
+        for value in [0, 1 << 63, .max] as [UInt64] { refusesCommit("generation is out of range") { $0.generation = value } }
+        for value in [5, 6, .max] as [UInt64] {
+            refusesCommit("does not follow") { $0.predecessor = .init(generation: value, chain: .zero) }
+        }
+        refusesCommit("does not follow") { $0.predecessor = nil }
+        refusesCommit("does not follow") { $0.predecessor = .init(generation: 0, chain: .zero) }
+        refusesCommit("does not follow") { $0.generation = 1 }
+        var commit = Self.sample()
+        commit.generation = 1 << 63 - 1
+        #expect(try Self.read(commit.encode()) == commit)
+        commit.predecessor = .init(generation: 1 << 63 - 2, chain: .zero)
+        #expect(try Self.read(commit.encode()) == commit)
+    }
+
+    @Test("of generation 1 has no predecessor, and starts the file (R-5.21)")
     func first() {
-        refusesCommit("first generation has a predecessor") { $0.generation = 1 }
         refusesCommit("first generation has a predecessor") {
             $0.generation = 1
-            $0.previousChain = .zero
+            $0.predecessor = .init(generation: 0, chain: Bytes32(words: (0, 0, 0, 1)))
+        }
+        refusesCommit("does not start the file") {
+            $0.generation = 1
+            $0.predecessor = nil
         }
     }
 
-    @Test("has a generation from 1 to 2^63 - 1")
-    func generation() {
-        refusesCommit("generation 0") { $0.generation = 0 }
-        for value in [1 << 63, .max] as [UInt64] { refusesCommit("generation \(value)", .limitExceeded) { $0.generation = value } }
-    }
-
-    @Test("names a root, a keyring and a history that end at or before it (R-5.10)")
+    @Test("names a root, a keyring and a history that are in the file and end at or before it (R-2.3, R-5.22)")
     func references() {
         let hash = Bytes32(words: (1, 2, 3, 4))
-        for (offset, length) in [(Self.own - 255, 256), (Self.own, 256), (4095, 256), (0, 256), (8192, 0), (8192, 257), (.max, 256)]
+        for (offset, length) in [(Self.own - 255, 256), (Self.own, 256), (8191, 256), (0, 256), (.max, 256), (1 << 63 - 1, 256)]
             as [(UInt64, Int)]
         {
             let bad = ObjectRef(offset: offset, length: length, hash: hash)
-            refusesCommit("page is not before") { $0.root = .init(ref: bad, level: 0) }
-            refusesCommit("keyring is not before") { $0.keyring = bad }
-            refusesCommit("history is not before") { $0.history = bad }
+            refusesCommit("page that does not end before it") { $0.root = .init(ref: bad, level: 0) }
+            refusesCommit("keyring that does not end before it") { $0.keyring = bad }
+            refusesCommit("history that does not end before it") { $0.history = bad }
         }
-        refusesCommit("a page of 65792 bytes", .limitExceeded) {
-            $0.root = .init(ref: ObjectRef(offset: 4096, length: 65_792, hash: hash), level: 0)
+        for length in [0, 255, 257, 300] {
+            let bad = ObjectRef(offset: 8192, length: length, hash: hash)
+            refusesCommit("page of \(length) bytes") { $0.root = .init(ref: bad, level: 0) }
+            refusesCommit("keyring of \(length) bytes") { $0.keyring = bad }
+            refusesCommit("history of \(length) bytes") { $0.history = bad }
         }
-        refusesCommit("a keyring of", .limitExceeded) { $0.keyring = ObjectRef(offset: 4096, length: 8 << 20, hash: hash) }
-        refusesCommit("a history of 4352 bytes", .limitExceeded) { $0.history = ObjectRef(offset: 4096, length: 4352, hash: hash) }
+        refusesCommit("page of 65792") { $0.root = .init(ref: ObjectRef(offset: 8192, length: 65_792, hash: hash), level: 0) }
+        refusesCommit("history of 65792") { $0.history = ObjectRef(offset: 8192, length: 65_792, hash: hash) }
+        refusesCommit("keyring of 4194560") { $0.keyring = ObjectRef(offset: 8192, length: 4 << 20 + 256, hash: hash) }
         refusesCommit("without a keyring") { $0.keyring = ObjectRef(offset: 0, length: 0, hash: .zero) }
-        refusesCommit("level 16", .limitExceeded) { $0.root = .init(ref: ObjectRef(offset: 4096, length: 256, hash: hash), level: 16) }
+        refusesCommit("level 16") { $0.root = .init(ref: ObjectRef(offset: 8192, length: 256, hash: hash), level: 16) }
         refusesCommit("empty tree has a level") { $0.root = .init(ref: ObjectRef(offset: 0, length: 0, hash: .zero), level: 1) }
+        // All zero or not at all.
+        refusesCommit("page of 0 bytes") { $0.root = .init(ref: ObjectRef(offset: 0, length: 0, hash: hash), level: 0) }
+        refusesCommit("history of 0 bytes") { $0.history = ObjectRef(offset: 8192, length: 0, hash: .zero) }
     }
 
-    @Test("counts no more than its file could hold")
-    func counts() {
-        refusesCommit("counts more") { $0.items = .max }
-        refusesCommit("counts more") { $0.tombstones = Self.own + 449 }
-        refusesCommit("counts more") { $0.liveBytes = Self.own + 449 }
+    @Test("counts no more than its file could hold (R-5.22)")
+    func counts() throws {
+        for value in [Self.own + 513, .max] as [UInt64] {
+            refusesCommit("counts more") { $0.items = value }
+            refusesCommit("counts more") { $0.tombstones = value }
+            refusesCommit("counts more") { $0.versions = value }
+            refusesCommit("counts more") { $0.liveBytes = value }
+        }
+        var commit = Self.sample()
+        (commit.items, commit.tombstones, commit.versions, commit.liveBytes) = (0, Self.own + 512, Self.own + 512, Self.own + 512)
+        #expect(try Self.read(commit.encode()) == commit)
+    }
+
+    @Test("has a clock from 1, and a tombstone horizon from 0, to 2^63 − 1")
+    func clocks() throws {
+        for value in [0, 1 << 63, .max] as [UInt64] { refusesCommit("clock is out of range") { $0.clock = value } }
+        for value in [1 << 63, .max] as [UInt64] { refusesCommit("horizon is out of range") { $0.tombstoneHorizon = value } }
+        var commit = Self.sample()
+        (commit.clock, commit.tombstoneHorizon) = (1 << 63 - 1, 1 << 63 - 1)
+        #expect(try Self.read(commit.encode()) == commit)
+    }
+
+    @Test("without flag 1 starts at most 32,768 bytes before itself (R-5.23)")
+    func small() throws {
+        refusesCommit("too large") { $0.start = Self.own - 32_768 - 512 }
+        var commit = Self.sample()
+        commit.start = Self.own - 32_768
+        #expect(try Self.read(commit.encode()).start == commit.start)
+        commit.start = Self.bodyStart
+        commit.wasSyncedFirst = true
+        #expect(try Self.read(commit.encode()).start == commit.start)
     }
 
     @Test("has zeros where nothing is, and flags that are known (R-1.2)")
     func reserved() {
         let bytes = Self.sample().encode()
-        for place in [44, 47, 109, 111, 156, 159, 204, 312, 335] {
-            guard bytes[place] == 0 else { continue }
-            let bad = patched(bytes, place, [1])
-            refuses(.structureInvalid, "") { () throws(FormatError) in _ = try Commit(bad.span, at: Self.own) }
+        for place in Array(84..<88) + Array(101..<104) + Array(148..<152) + Array(196..<200) + Array(328..<368) {
+            for bit in 0..<8 { refusesBytes(patched(bytes, place, [1 << UInt8(bit)]), "not zero") }
         }
-        for flags in [2, 3, 1 << 31] as [UInt32] {
-            let bad = patched(bytes, 40, u32(flags))
-            refuses(.structureInvalid, "unknown flags") { () throws(FormatError) in _ = try Commit(bad.span, at: Self.own) }
-        }
-        for bad in [Array(bytes.dropLast()), bytes + [0], []] {
-            refuses(.structureInvalid, "") { () throws(FormatError) in _ = try Commit(bad.span, at: Self.own) }
+        for bit in 1..<32 { refusesBytes(patched(bytes, 80, u32(1 << UInt32(bit))), "unknown flags") }
+    }
+
+    @Test("starts at the least multiple of 512 that is not before what it appended")
+    func padding() {
+        for (offset, padded) in [(0, 0), (1, 512), (511, 512), (512, 512), (513, 1024), (1 << 48 - 1, 1 << 48)] as [(UInt64, UInt64)] {
+            #expect(Padding.commitOffset(offset) == padded)
         }
     }
 }

@@ -88,6 +88,20 @@ func hasOneEncoding(
     #expect(accepted > 0, "no change was accepted: the test tells nothing", sourceLocation: sourceLocation)
 }
 
+/// Every part of the bytes that is too short must be refused.
+func refusesTruncations(
+    _ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation, _ read: ([UInt8]) throws(FormatError) -> Void
+) {
+    var accepted: [Int] = []
+    for length in bytes.indices {
+        do throws(FormatError) {
+            try read(Array(bytes[..<length]))
+            accepted.append(length)
+        } catch {}
+    }
+    #expect(accepted.isEmpty, "accepted when cut to these lengths, of \(bytes.count)", sourceLocation: sourceLocation)
+}
+
 extension PageLayout {
     /// An entry's whole key.
     func key(_ index: Int, _ bytes: Span<UInt8>) -> [UInt8] {

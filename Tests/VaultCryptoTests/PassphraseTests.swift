@@ -39,7 +39,7 @@ struct PassphraseTests {
         }
     }
 
-    @Test("that is not UTF-8 is refused (R-3.8)")
+    @Test("that is not UTF-8 is refused (R-3.18)")
     func invalid() {
         for bytes in [[0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80], [0x61, 0x80]] as [[UInt8]] {
             #expect(throws: CryptoError.passphraseNotUTF8) { _ = try Passphrase.normalised(Secret(bytes: bytes)) }

@@ -69,6 +69,12 @@ package struct Header: Equatable, Sendable {
 
     /// The header but for its hash and MAC; `length` grows to what is needed.
     package mutating func encodeWithoutProof() throws(FormatError) -> [UInt8] {
+        guard (1...Format.Limit.slots).contains(slots.count) else {
+            throw FormatError(.limitExceeded, "a vault has 1 to \(Format.Limit.slots) slots, not \(slots.count)", at: 0)
+        }
+        guard extensions.count <= Format.Limit.extensions else {
+            throw FormatError(.limitExceeded, "a header has at most \(Format.Limit.extensions) extensions", at: 0)
+        }
         var out: [UInt8] = []
         out.append(u64: Format.magic)
         out.append(u16: Format.version)
