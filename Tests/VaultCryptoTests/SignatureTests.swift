@@ -228,7 +228,7 @@ struct ProofTests {
         let chain = core.withUnsafeBytes { CommitProof.chain(vault: vault, core: $0) }
         #expect(chain == hash(Bound.label("vaultfmt-1 chain") + vault.bytes + core))
         let owner = owner()
-        #expect(CommitProof.mac(chain, owner: owner).bytes == owner.mac.derive("vaultfmt-1 commit owner", chain.bytes).array)
+        #expect(CommitProof.mac(chain, key: owner.mac).bytes == owner.mac.derive("vaultfmt-1 commit owner", chain.bytes).array)
         #expect(CommitProof.sign(chain, owner.signing()) == owner.signing().sign(Bound.label("vaultfmt-1 commit") + chain.bytes))
         let next = Bytes32(words: (9, 9, 9, 9))
         let over = HandOver.make(owner.signing(), vault: vault, generation: 0x0102, chain: chain, next: next)
@@ -245,7 +245,7 @@ struct ProofTests {
         #expect(!CommitProof.isSigned(Bytes32(words: (1, 2, 3, 5)), signature, under: key.publicKey))
         #expect(!CommitProof.isSigned(chain, signature, under: owner(4).signing().publicKey))
         #expect(!CommitProof.isSigned(chain, [UInt8](repeating: 0, count: 64), under: key.publicKey))
-        #expect(CommitProof.mac(chain, owner: owner()) != CommitProof.mac(chain, owner: owner(4)))
+        #expect(CommitProof.mac(chain, key: owner().mac) != CommitProof.mac(chain, key: owner(4).mac))
     }
 
     @Test("of a key that follows is for one vault, state and key, and is no commit's")
