@@ -92,13 +92,20 @@ package struct Sealing: Sendable {
 
     /// Fills a record's frame (head ‖ nonce ‖ locator ‖ sealed body) for a body of 80 bytes less, which may already
     /// be in the frame where its sealed form will be.
+    ///
+    /// - Parameter nonceStart: The first eight bytes of the nonce as a big-endian number, if they were drawn before.
     package func sealRecord(
-        _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, key: borrowing Secret, locatorKey: borrowing Secret,
-        into frame: UnsafeMutableRawBufferPointer
+        _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, nonceStart: UInt64? = nil, key: borrowing Secret,
+        locatorKey: borrowing Secret, into frame: UnsafeMutableRawBufferPointer
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
         guard let start = frame.baseAddress else { return }
-        random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
+        if let nonceStart {
+            frame.storeBytes(of: nonceStart.bigEndian, toByteOffset: Self.headSize, as: UInt64.self)
+            random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize + 8, count: 16))
+        } else {
+            random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
+        }
         let nonce = UnsafeRawPointer(start + Self.headSize)
         writeLocator(identity, at: start + Self.bodyStart, nonce: nonce, key: locatorKey)
         data(identity, head).withUnsafeBytes { data in

@@ -19,7 +19,10 @@ extension Store {
     }
 
     /// A header with other slots before the same body; a commit bound to it is appended, after another keyring if there is one.
-    package func replaceHeader(_ replacement: consuming Replacement, keyring new: Keyring? = nil) throws(VaultError) {
+    ///
+    /// - Parameter clock: At least every revision in the header and the keyring.
+    package func replaceHeader(_ replacement: consuming Replacement, keyring new: Keyring? = nil, clock: UInt64) throws(VaultError) {
+        try requireGeneration(state.commit.generation + 1)
         let (bytes, hash) = try HeaderSeal.seal(&replacement.header, replacement.keys)
         precondition(replacement.header.length == header.length, "a header that outgrows its space compacts")
         let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault, isSigning: replacement.header.isSigned)
@@ -36,6 +39,7 @@ extension Store {
             try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
                 var commit = state.commit
                 commit.generation += 1
+                commit.clock = clock
                 commit.predecessor = state.asPredecessor
                 commit.start = state.commit.end
                 commit.offset = offset
@@ -63,6 +67,7 @@ extension Store {
             try Store.writeHeader(bytes, to: file)
             let appender = Appender(unnamed: file, sealing: sealing, start: start)
             let new = try build(appender, replacement.keys)
+            try requireGeneration(new.generation ?? current.commit.generation + 1)
             try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
                 codec.seal(
                     Commit(
@@ -168,7 +173,7 @@ extension Store {
     }
 
     /// Gives up a new file that has not got its name.
-    func dropRelocation() {
+    package func dropRelocation() {
         guard let relocation else { return }
         self.relocation = nil
         do throws(VaultError) { try fileSystem.remove(relocation.temporary) } catch {
@@ -182,6 +187,13 @@ extension Store {
             throw VaultError(.noSuchSlot, "the slot that opened this vault was removed")
         }
         return try SlotOpener.open(slot, header, wrappingKey: self.slot.wrappingKey.copy())
+    }
+
+    /// Where what a transaction appended can be read, once it was flushed, together with what was there before.
+    package var pagesOfChange: PageSource {
+        guard let relocation else { return pages }
+        return PageSource(
+            file: relocation.file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(), cacheBytes: cacheBytes)
     }
 
     func requireOneName() throws(VaultError) {

@@ -160,7 +160,7 @@ extension Store {
     /// Writes the commit after what was appended, and syncs. If that fails before the sync, nothing has changed.
     package func commit(_ appender: Appender, _ new: NewState, keyring newKeyring: Keyring) throws(VaultError) {
         let generation = new.generation ?? state.commit.generation + 1
-        guard generation <= Format.Limit.number else { throw VaultError(.limitExceeded, "the vault has no generations left") }
+        try requireGeneration(generation)
         var next: CommittedState?
         do throws(VaultError) {
             try syncing { () throws(VaultError) in
@@ -183,6 +183,10 @@ extension Store {
         keyring = newKeyring
         tail = .clean
         watch?.committed(watched)
+    }
+
+    func requireGeneration(_ generation: UInt64) throws(VaultError) {
+        guard generation <= Format.Limit.number else { throw VaultError(.limitExceeded, "the vault has no generations left") }
     }
 
     /// Cuts off what an unfinished change has written.

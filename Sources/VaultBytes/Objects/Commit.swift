@@ -4,6 +4,8 @@ package struct CommitLink: Equatable, Sendable {
     package let predecessor: Commit.Predecessor
     package let clock: UInt64
     package let start: UInt64
+    /// Unchecked; nil if there is none.
+    package let history: ObjectRef?
 
     package init(_ bytes: Span<UInt8>, at found: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: found, else: .structureInvalid)
@@ -12,6 +14,12 @@ package struct CommitLink: Equatable, Sendable {
         _ = try cursor.u64(bytes)
         start = try cursor.u64(bytes)
         clock = try cursor.u64(bytes)
+        // Horizon, flags, reserved, root and keyring.
+        _ = try cursor.take(112, "a commit")
+        let (offset, length) = (try cursor.u64(bytes), try cursor.u32(bytes))
+        try cursor.reserved(bytes, 4)
+        let hash = try cursor.bytes32(bytes)
+        history = offset == 0 && length == 0 && hash == .zero ? nil : ObjectRef(offset: offset, length: Int(length), hash: hash)
     }
 }
 

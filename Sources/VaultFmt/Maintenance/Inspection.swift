@@ -4,7 +4,7 @@ internal import VaultBytes
 public struct Inspection: Sendable {
     /// Objects of one type.
     public struct Objects: Sendable {
-        /// record, page, keyring, history or commit.
+        /// record, page, versions frame, keyring, history or commit.
         public let type: String
         /// How many there are.
         public let count: Int
@@ -18,6 +18,8 @@ public struct Inspection: Sendable {
         public let name: String
         /// Whether a reader must know it.
         public let isCritical: Bool
+        /// Whether a writer must know it.
+        public let isReadOnly: Bool
         /// The length of its value.
         public let bytes: Int
     }
@@ -36,7 +38,7 @@ public struct Inspection: Sendable {
     public let extensions: [Extension]
     /// What is in the file, by type.
     public let objects: [Objects]
-    /// What stands after the last commit, by its looks.
+    /// What follows the last commit, as far as it shows without a key.
     public let tail: TailState
 }
 
@@ -48,7 +50,7 @@ extension Vault {
     package static func slots(at path: String, place: Store.Place) throws(VaultError) -> [SlotInfo] {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
         let (header, _) = try Store.readHeader(file)
-        return header.slots.map { SlotInfo(unauthenticated: $0) }
+        return header.slots.map { SlotInfo($0) }
     }
 
     /// Reads what a file shows without a key: header, slots and the sizes of objects. Throws `notAVault`, `unsupportedVersion`, `headerInvalid`, `noSuchFile`, `io`.
@@ -59,24 +61,24 @@ extension Vault {
         let (header, _) = try Store.readHeader(file)
         let size = try file.size()
         var counts: [FrameType: (count: Int, bytes: UInt64)] = [:]
-        var lastCommit = UInt64(header.length)
+        var lastCommit = header.bodyStart
         do throws(VaultError) {
-            try FrameWalker(file: file, UInt64(header.length)..<size).walk { (_, head, offset) throws(VaultError) in
+            try FrameWalker(file: file, header.bodyStart..<max(size, header.bodyStart)).walk { (_, head, offset) throws(VaultError) in
                 let known = counts[head.type] ?? (0, 0)
                 counts[head.type] = (known.count + 1, known.bytes + UInt64(head.length))
                 if head.type == .commit { lastCommit = offset + UInt64(head.length) }
             }
         } catch {
-            // What is no object ends the look: the rest counts as tail.
-            guard [.structureInvalid, .limitExceeded].contains(error.code) else { throw error }
+            // What is not an object ends the walk: the rest counts as a tail.
+            guard error.code == .structureInvalid else { throw error }
         }
         let tail: TailState =
-            try lastCommit == Reserve.contentEnd(of: file, size: size, after: UInt64(header.length))
-            ? .clean : file.isLockedByAnother() ? .writeInProgress : .damaged(bytes: size - lastCommit)
+            try lastCommit == Reserve.contentEnd(of: file, size: size)
+            ? .clean : file.isLockedByAnother() ? .writeInProgress : .torn(bytes: size - lastCommit)
         return Inspection(
             version: Int(Format.version), id: VaultID(header.id), headerBytes: header.length, fileBytes: size,
-            slots: header.slots.map { SlotInfo(unauthenticated: $0) },
-            extensions: header.extensions.map { .init(name: $0.name, isCritical: $0.isCritical, bytes: $0.value.count) },
+            slots: header.slots.map { SlotInfo($0) },
+            extensions: header.extensions.map { .init(name: $0.name, isCritical: $0.isCritical, isReadOnly: $0.isReadOnly, bytes: $0.value.count) },
             objects: FrameType.allCases.compactMap { type in counts[type].map { .init(type: type.name, count: $0.count, bytes: $0.bytes) }
             },
             tail: tail)

@@ -30,7 +30,11 @@ public struct Statistics: Sendable {
     public let itemsByClass: [(itemClass: ItemClass, count: Int)]
     /// How many tombstones there are.
     public let tombstones: UInt64
-    /// The compartments, also those without items.
+    /// How many earlier values there are.
+    public let earlierValues: UInt64
+    /// How many earlier values an item keeps.
+    public let keptVersions: Int
+    /// The compartments of items, also those without any; not the owners', which hold earlier values.
     public let compartments: [Compartment]
     /// The file's length.
     public let fileBytes: UInt64
@@ -47,9 +51,10 @@ public struct Statistics: Sendable {
 }
 
 extension Vault {
-    /// Rewrites the file without what is dead: removed secrets, replaced records and pages. The handle goes on with the new file.
+    /// Rewrites the file without what is dead: removed secrets, replaced records and pages, and earlier values beyond the number that is kept. The
+    /// handle goes on with the new file.
     ///
-    /// Throws `cannotReplace` where the file has hard links, or an owner or attributes that a new file cannot be given; `notPermitted`, `busy`, `noSpace`, `io`.
+    /// Throws `cannotReplace` if the file has hard links, or an owner or attributes that a new file cannot be given; `notPermitted`, `busy`, `noSpace`, `io`.
     @discardableResult
     public func compact() throws(VaultError) -> CompactionReport {
         try withCore { (core) throws(VaultError) in
@@ -61,31 +66,92 @@ extension Vault {
         }
     }
 
+    /// How many earlier values an item keeps: 0 to 50.
+    public func keptVersions() throws(VaultError) -> Int {
+        try withCore { (core) throws(VaultError) in core.store.keyring.keeping.count }
+    }
+
+    /// Changes how many earlier values an item keeps from now on, 0 to 50. Those that are there beyond that go with the next compaction.
+    public func setKeptVersions(_ count: Int) throws(VaultError) {
+        try Keyring.checkKeeping(count)
+        try withCore { (core) throws(VaultError) in
+            try core.writing { () throws(VaultError) in
+                let store = core.store
+                var keyring = store.keyring
+                guard keyring.keeping.count != count else { return }
+                keyring.keeping = Keyring.Keeping(count: count, revision: try core.tick(), device: core.deviceID)
+                try core.commit(keyring)
+            }
+        }
+    }
+
+    /// Keeps a damaged tail in a file beside the vault, `FILE.damaged-G`, and cuts it off, so that the vault can be changed again. Torn tails
+    /// and incomplete generations are treated as any change would.
+    ///
+    /// - Returns: The path of the file that was made; nil if the tail was not damaged.
+    public func repair() throws(VaultError) -> String? {
+        try withCore { (core) throws(VaultError) in
+            try core.requireOwner()
+            defer { core.stateChanged() }
+            return try core.store.repair(wait: core.lockWait)
+        }
+    }
+
     /// Counts what is in the vault; reads the whole index, and no secret.
     public func statistics() throws(VaultError) -> Statistics {
         try withCore { (core) throws(VaultError) in
             let commit = core.store.state.commit
             var classes: [ItemClass: Int] = [:]
-            var compartments: [UInt32: Int] = [:]
+            var compartments: [UInt64: Int] = [:]
             var cursor = ItemCursor(core, Query())
             while let item = try cursor.next() {
                 classes[item.key.itemClass, default: 0] += 1
                 compartments[item.entry.compartment, default: 0] += 1
             }
             let all = core.store.keyring.compartments.compactMap { info in
-                core.view.compartment(info.number).map {
-                    Statistics.Compartment(
-                        group: $0.group.name, accessibility: $0.accessibility, device: info.isDeviceBound ? DeviceID(info.device) : nil,
-                        items: compartments[info.number] ?? 0)
+                core.view.compartment(info.number).flatMap { compartment -> Statistics.Compartment? in
+                    guard !compartment.isOwners else { return nil }
+                    return Statistics.Compartment(
+                        group: compartment.group.name, accessibility: compartment.accessibility,
+                        device: info.isDeviceBound ? DeviceID(info.device) : nil, items: compartments[info.number] ?? 0)
                 }
             }
             return Statistics(
                 generation: commit.generation, items: commit.items,
                 itemsByClass: classes.sorted { $0.key < $1.key }.map { (itemClass: $0.key, count: $0.value) },
-                tombstones: commit.tombstones,
+                tombstones: commit.tombstones, earlierValues: commit.versions, keptVersions: core.store.keyring.keeping.count,
                 compartments: all, fileBytes: try core.store.file.size(), liveBytes: commit.liveBytes, deadBytes: core.deadBytes,
                 treeHeight: commit.root.map { Int($0.level) + 1 } ?? 0, memoryLocked: Secret.isMemoryLocked,
                 compactionBlocked: core.compactionBlocked)
         }
+    }
+}
+
+extension Keyring {
+    static func checkKeeping(_ count: Int) throws(VaultError) {
+        guard (0...Format.Limit.versions).contains(count) else {
+            throw VaultError(.invalidArgument, "an item keeps 0 to \(Format.Limit.versions) earlier values, not \(count)")
+        }
+    }
+}
+
+extension VaultCore {
+    /// Commits another keyring, and nothing else.
+    func commit(_ keyring: Keyring) throws(VaultError) {
+        let appender = try store.makeAppender()
+        let old = store.state.commit
+        do throws(VaultError) {
+            let body = try decoding { () throws(FormatError) in try keyring.encode() }
+            let ref = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
+            let state = Store.NewState(
+                root: old.root, keyring: ref, history: old.history, clock: lastTick, tombstoneHorizon: old.tombstoneHorizon,
+                items: old.items, tombstones: old.tombstones, versions: old.versions,
+                liveBytes: old.liveBytes - min(old.liveBytes, UInt64(old.keyring.length)) + UInt64(ref.length))
+            try store.commit(appender, state, keyring: keyring)
+        } catch {
+            if appender.hasWritten { store.abandon() }
+            throw error
+        }
+        stateChanged()
     }
 }

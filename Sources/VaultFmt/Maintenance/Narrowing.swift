@@ -1,7 +1,7 @@
 internal import VaultBytes
 
-/// What becomes of the records that a transaction leaves behind where an item moves out of a group that a scoped slot
-/// opens, gets a stricter accessibility, or is for this device only from now on: until the vault is compacted, they
+/// What becomes of the records that a transaction leaves behind if an item moves out of a group that a scoped slot
+/// opens, gets a stricter accessibility, or is for this device only from now on: until the vault is compacted, they
 /// open with fewer rights than the item asks for.
 public enum Narrowing: Sendable, Hashable {
     /// The vault is compacted in the same commit: all of it or nothing happens, and no such record is left in the file.
@@ -35,22 +35,20 @@ public struct Remnant: Sendable, Hashable {
     var isReadable: Bool { group != nil || isOpenWhenLocked || isForOtherDevices }
 }
 
-/// What the scoped slots of a vault open.
+/// What the scoped slots of a vault open. A slot of an unknown kind could open every group: nothing is hidden from it by another group.
 struct SlotGrants {
-    private let groups: [Set<UInt32>]
+    private let groups: [Set<UInt64>]
 
     init(_ core: VaultCore) throws(VaultError) {
-        let store = core.store
-        var groups: [Set<UInt32>] = []
-        for slot in store.header.slots where slot.kind == .scoped {
-            let part = try SlotEditing.ownerPart(slot, store)
-            groups.append(Set(try SlotOpener.grants(slot, store.vault, wrappingKey: part.wrappingKey.secret).numbers))
+        var groups: [Set<UInt64>] = []
+        for slot in core.store.header.slots {
+            if let granted = try SlotEditing.grantedGroups(slot, core) { groups.append(granted) }
         }
         self.groups = groups
     }
 
     /// How many slots open one group, and not the other.
-    func count(with group: UInt32, without other: UInt32) -> Int {
+    func count(with group: UInt64, without other: UInt64) -> Int {
         groups.count { $0.contains(group) && !$0.contains(other) }
     }
 }

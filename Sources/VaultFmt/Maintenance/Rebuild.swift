@@ -1,135 +1,215 @@
 internal import VaultBytes
 
-/// Writing a vault's live contents into a new file: compaction, rotation, and what removing a scoped slot takes.
+/// Writing a vault's live contents into a new file: compaction, grants and revocations, rotation (section 7.4).
 ///
-/// Records go first, in the order of their random ids, so that their order tells nothing; then the keyring, the history, and the tree.
+/// Records go first, then earlier values, both in orders that tell nothing; then the tree, the keyring and the history.
 enum Rebuild {
     /// What changes on the way.
     struct Plan: ~Copyable {
-        var header: Header
-        var keys: VaultKeys
-        var slotID: Bytes16
-        var wrappingKey: Secret
+        var replacement: Store.Replacement
         var keyring: Keyring
-        /// New keys of the compartments that are resealed, by number.
-        var newKeys: [UInt32: SecretBox] = [:]
-        /// Whether index and locator keys are others than before.
-        var hasNewIndex: Bool
-        /// What is rewritten, where it is not the newest state.
+        /// Where the records of replaced compartments go, by number.
+        var targets: [UInt64: Rekeying.Target] = [:]
+        /// Whether the vault key is replaced, and the key of locators with it.
+        var hasNewLocator = false
+        /// What is rewritten, if it is not the newest state.
         var content: Content?
+
+        init(
+            _ replacement: consuming Store.Replacement, keyring: Keyring, targets: [UInt64: Rekeying.Target] = [:],
+            hasNewLocator: Bool = false, content: Content? = nil
+        ) {
+            self.replacement = replacement
+            self.keyring = keyring
+            self.targets = targets
+            self.hasNewLocator = hasNewLocator
+            self.content = content
+        }
     }
 
-    /// The tree that a transaction has appended and not committed, and how many items it has.
+    /// The tree that a transaction has appended and not committed, how many items it has, the keyring that it refers to, and what else the
+    /// commit will say.
     struct Content {
         let root: Commit.Root?
         let items: UInt64
+        let keyring: Keyring
+        var merging: MergedBranch?
+
+        init(root: Commit.Root?, items: UInt64, keyring: Keyring, merging: MergedBranch? = nil) {
+            self.root = root
+            self.items = items
+            self.keyring = keyring
+            self.merging = merging
+        }
     }
 
-    /// Rewrites the file without what is dead; keys stay as they are. With the content and keyring of a transaction, its changes and the compaction become
+    /// Rewrites the file without what is dead; keys stay as they are. With the content of a transaction, its changes and the compaction become
     /// durable together.
-    static func compact(_ core: VaultCore, content: Content? = nil, keyring: Keyring? = nil) throws(VaultError) {
+    static func compact(_ core: VaultCore, content: Content? = nil) throws(VaultError) {
         let store = core.store
-        let plan = Plan(
-            header: store.header, keys: try ownKeys(store), slotID: store.slot.id, wrappingKey: store.slot.wrappingKey.copy(),
-            keyring: keyring ?? store.keyring, hasNewIndex: false, content: content)
-        try run(plan, core)
+        let replacement = Store.Replacement(
+            header: store.header, keys: try ownKeys(store), wrappingKey: store.slot.wrappingKey.copy(), slotID: store.slot.id)
+        try run(Plan(replacement, keyring: content?.keyring ?? store.keyring, content: content), core)
     }
 
     static func ownKeys(_ store: Store) throws(VaultError) -> VaultKeys {
         guard let vaultKey = store.slot.keys.vaultKey() else { throw VaultError(.notPermitted, "only an owner can do this") }
-        return VaultKeys(vaultKey: vaultKey, epoch: store.header.epoch.bytes)
+        return VaultKeys(vaultKey: vaultKey, epoch: store.header.epoch)
     }
 
-    static func wrappedGroup(_ number: UInt32, _ name: String, _ key: borrowing Secret, _ store: Store) throws(VaultError) -> Keyring.Group
-    {
-        switch store.slot.keys.owner {
-        case .some(let owner): return Wrapping.wrap(group: number, name, key, owner, store.vault, store.random)
+    private static func locatorKey(_ keys: borrowing VaultKeys) throws(VaultError) -> SecretBox {
+        switch keys.owner {
+        case .some(let owner): return SecretBox(owner.locator.copy())
         case .none: throw VaultError(.notPermitted, "only an owner can do this")
         }
     }
 
-    /// Carries a plan out. Returns the keys of items whose records were copied although their compartment was to be resealed.
+    /// Carries a plan out.
     static func run(_ plan: consuming Plan, _ core: VaultCore, progress: ((UInt64, UInt64) -> Void)? = nil) throws(VaultError) {
         let store = core.store
-        let history = try store.past.historyForCompaction(after: store.state)
-        let newKeys = plan.newKeys
-        let keyring = plan.keyring
-        let hasNewIndex = plan.hasNewIndex
+        let (keyring, targets, areLocatorsSame) = (plan.keyring, plan.targets, !plan.hasNewLocator)
         let commit = store.state.commit
-        let old = plan.content ?? Content(root: commit.root, items: commit.items)
-        let oldTree = TreeReader(source: store.pages, root: old.root)
+        let content = plan.content ?? Content(root: commit.root, items: commit.items, keyring: store.keyring)
+        let clock = plan.content == nil ? commit.clock : core.lastTick
+        let history = try History.after(store, merging: content.merging)
+        let source = plan.content == nil ? store.pages : store.pagesOfChange
+        let view = KeyringView(content.keyring)
+        let reader = RebuildReader(source: source, check: EntryCheck(view, clock: clock), kept: keyring.keeping.count)
         // Its pages are read once more, in passing.
         store.pages.dropCache()
-        let replacement = Store.Replacement(
-            header: plan.header, keys: plan.keys, wrappingKey: plan.wrappingKey, slotID: plan.slotID)
-        try store.rebuild(replacement) { (appender, keys) throws(VaultError) in
-            let order = try RecordOrder(oldTree, items: old.items, start: appender.start)
-            let room = try appender.leaveRoom(for: order.bytes)
-            var mover = RecordMover(core, newKeys: newKeys, newLocator: hasNewIndex ? SecretBox(keys.locator.copy()) : nil, to: room)
-            var tree = RebuiltTree(TreeBuilder(appender: appender, indexKey: keys.index.copy()), keyring, old.items)
-            let oldest = oldestTombstone(core)
+        let oldLocator = try locatorKey(store.slot.keys)
+        try store.rebuild(plan.replacement) { (appender, keys) throws(VaultError) in
+            let oldTree = TreeReader(source: source, root: content.root)
+            let layout = try RebuildLayout(
+                oldTree, reader, items: content.items, resealed: Set(targets.keys), start: appender.start, store.random)
+            let room = try appender.leaveRoom(for: layout.recordBytes + layout.versionBytes)
+            var mover = RecordMover(
+                core, from: source, view, targets, locators: (oldLocator, try locatorKey(keys), areLocatorsSame), to: room)
+            let new = NewVersions(room, layout, store.sealing, indexKey: SecretBox(keys.index.copy()))
+            var tree = RebuiltTree(
+                TreeBuilder(appender: appender, indexKey: keys.index.copy()), new, reader.check, oldest: oldestTombstone(core),
+                horizon: max(commit.tombstoneHorizon, content.merging?.tombstoneHorizon ?? 0))
             var leaves = LeafBatches(oldTree, isCaching: false) { (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
-                try LeafEntry.read(leaf, oldTree.source, into: &entries)
+                try reader.read(leaf, into: &entries)
                 return false
             }
-            var first = 0
-            var batch: (entries: [LeafEntry], moved: [ItemEntry]) = ([], [])
+            var records = 0
+            var batch: (entries: [LeafEntry], moved: [RecordPlace]) = ([], [])
             while let entries = try leaves.nextOutputs() {
-                let moved = try mover.move(entries, order, from: first) { () throws(VaultError) in try tree.append(batch, from: oldest) }
-                first += moved.count
+                let moved = try mover.move(entries, layout, from: records) { () throws(VaultError) in try tree.append(batch) }
+                records += moved.count
                 batch = (entries, moved)
-                progress?(UInt64(first), old.items)
+                progress?(tree.items, content.items)
             }
-            try tree.append(batch, from: oldest)
+            try tree.append(batch)
+            progress?(tree.items, content.items)
             let root = try tree.finish()
             let body = try decoding { () throws(FormatError) in try keyring.encode() }
             let keyringRef = try appender.append(body, as: .keyring, .keyring, key: keys.index)
             let historyRef = try appender.append(history.encode(), as: .history, .history, key: keys.index)
-            let live = order.bytes + tree.bytes + UInt64(keyringRef.length + historyRef.length)
+            let live = layout.recordBytes + layout.versionBytes + tree.bytes + UInt64(keyringRef.length + historyRef.length)
             return Store.NewState(
-                root: root, keyring: keyringRef, history: historyRef, clock: core.lastTick, items: tree.items, tombstones: tree.tombstones,
-                liveBytes: live)
+                root: root, keyring: keyringRef, history: historyRef, clock: max(core.lastTick, content.merging?.clock ?? 0),
+                tombstoneHorizon: tree.horizon, items: tree.items, tombstones: tree.tombstones, versions: tree.versions, liveBytes: live,
+                generation: content.merging.map { $0.generation(after: commit.generation) })
         }
+        store.dropRelocation()
         core.stateChanged()
         core.compartments.forgetAll()
     }
 
+    /// Tombstones of an earlier revision are dropped (section 6.5).
     private static func oldestTombstone(_ core: VaultCore) -> UInt64 {
         let now = UInt64(clamping: core.store.fileSystem.now())
         return (now > Format.tombstoneLifetime ? now - Format.tombstoneLifetime : 0) << 16
     }
 }
 
+/// Seals earlier values where the layout has room for them.
+private struct NewVersions {
+    private let room: RecordRoom
+    private let layout: RebuildLayout
+    private let sealing: Sealing
+    private let indexKey: SecretBox
+
+    init(_ room: RecordRoom, _ layout: RebuildLayout, _ sealing: Sealing, indexKey: SecretBox) {
+        self.room = room
+        self.layout = layout
+        self.sealing = sealing
+        self.indexKey = indexKey
+    }
+
+    /// Writes the frame with this number, which an item refers to whose records have moved.
+    func write(_ versions: Versions, _ number: Int, _ item: LiveItem, _ moved: ArraySlice<RecordPlace>) throws(VaultError) -> ObjectRef {
+        let places = Dictionary(zip(item.places, moved)) { first, _ in first }
+        let body = try decoding { () throws(FormatError) in try versions.moved(places).encode() }
+        let (offset, length) = try layout.versions(number)
+        guard length == body.count + Format.sealOverhead else { throw RebuildLayout.changed }
+        var frame = [UInt8](repeating: 0, count: length)
+        frame.withUnsafeMutableBytes { frame in
+            body.withUnsafeBytes {
+                sealing.seal(
+                    $0, as: .versions, at: offset, head: FrameHead(.versions, length: length).encoded, key: indexKey.secret, into: frame)
+            }
+        }
+        return try room.place(frame, at: offset)
+    }
+}
+
 /// The new tree, as it grows by the entries of the old one.
 private struct RebuiltTree: ~Copyable {
     private var builder: TreeBuilder
-    private let keyring: Keyring
-    private let expected: UInt64
+    private let earlier: NewVersions
+    private let check: EntryCheck
+    private let oldest: UInt64
+    private(set) var horizon: UInt64
     private(set) var items: UInt64 = 0
     private(set) var tombstones: UInt64 = 0
+    /// Earlier values.
+    private(set) var versions: UInt64 = 0
+    private var frames = 0
 
-    init(_ builder: consuming TreeBuilder, _ keyring: Keyring, _ expected: UInt64) {
+    /// Tombstones whose revision is before `oldest` are dropped, and raise the horizon.
+    init(_ builder: consuming TreeBuilder, _ earlier: NewVersions, _ check: EntryCheck, oldest: UInt64, horizon: UInt64) {
         self.builder = builder
-        self.keyring = keyring
-        self.expected = expected
+        self.earlier = earlier
+        self.check = check
+        self.oldest = oldest
+        self.horizon = horizon
     }
 
     var bytes: UInt64 { builder.bytes }
 
-    /// Appends entries whose items have moved; tombstones whose revision is before `oldest` are left out.
-    mutating func append(_ batch: (entries: [LeafEntry], moved: [ItemEntry]), from oldest: UInt64) throws(VaultError) {
-        var moved = batch.moved.makeIterator()
+    /// Appends entries whose items' records have moved.
+    mutating func append(_ batch: (entries: [LeafEntry], moved: [RecordPlace])) throws(VaultError) {
+        var next = 0
         for entry in batch.entries {
-            if let item = entry.item {
-                guard let new = moved.next() else { throw RecordOrder.changed }
-                items += 1
-                try builder.append(entry.page.key(entry.index), entry.value(with: new, insteadOf: item))
-            } else {
-                guard try TombstoneCodec.decode(entry.page, entry.index, keyring).revision >= oldest else { continue }
-                try builder.append(entry.page.key(entry.index), entry.page.value(entry.index))
-                tombstones += 1
+            guard let item = entry.item else {
+                try appendTombstone(entry)
+                continue
             }
+            guard batch.moved.count - next >= item.places.count else { throw RebuildLayout.changed }
+            let moved = batch.moved[next..<next + item.places.count]
+            next += item.places.count
+            var named: ItemEntry.Versions?
+            if let values = item.versions {
+                named = ItemEntry.Versions(count: values.versions.count, frame: try earlier.write(values, frames, item, moved))
+                frames += 1
+                versions += UInt64(values.versions.count)
+            }
+            items += 1
+            try builder.append(entry.page.key(entry.index), try entry.value(item, moved, named))
         }
+    }
+
+    private mutating func appendTombstone(_ entry: LeafEntry) throws(VaultError) {
+        let revision = try TombstoneCodec.decode(entry.page, entry.index, check).entry.revision
+        guard revision >= oldest else {
+            horizon = max(horizon, revision + 1)
+            return
+        }
+        try builder.append(entry.page.key(entry.index), entry.page.value(entry.index))
+        tombstones += 1
     }
 
     mutating func finish() throws(VaultError) -> Commit.Root? { try builder.finish() }

@@ -1,63 +1,42 @@
 internal import Synchronization
 internal import VaultBytes
 
-/// An entry of a leaf that is being rewritten.
-struct LeafEntry: Sendable {
-    let page: Page
-    let index: Int
-    /// Nil for a tombstone.
-    let item: ItemCodec.Decoded?
-
-    /// Adds a leaf's entries, without the cache.
-    static func read(_ leaf: LeafRef, _ source: PageSource, into entries: inout [LeafEntry]) throws(VaultError) {
-        let page = try source.load(leaf)
-        for index in 0..<page.count {
-            let item = page.isTombstone(index) ? nil : try ItemCodec.decode(page, index)
-            entries.append(LeafEntry(page: page, index: index, item: item))
-        }
-    }
-
-    /// The value with another entry; its attributes, byte for byte, as they were.
-    func value(with new: ItemEntry, insteadOf old: ItemCodec.Decoded) -> [UInt8] {
-        let value = page.layout.entries[index].value
-        var out: [UInt8] = []
-        out.reserveCapacity(value.count + 16)
-        new.encode(into: &out)
-        let bytes = page.bytes
-        out.append(bytes.span.extracting(value.lowerBound + old.entrySize..<value.upperBound))
-        return out
-    }
-}
-
 /// Moves records into a new file: as they are, with another locator, or resealed. Divides them between two threads.
 struct RecordMover {
     private let core: VaultCore
-    private let newKeys: [UInt32: SecretBox]
+    private let view: KeyringView
+    private let targets: [UInt64: Rekeying.Target]
     private let first: MovingPart
     private let second: MovingPart
     private let helper = SecondThread()
     private static let leastDivided = 64
 
-    /// `newLocator` is the new locator key, if there is another.
-    init(_ core: VaultCore, newKeys: [UInt32: SecretBox], newLocator: SecretBox?, to room: RecordRoom) {
+    /// - Parameters:
+    ///   - view: Of the keyring that the records' compartments are in.
+    ///   - locators: What the file's locators are hidden with; the second one, if it is another, what the new file's are.
+    init(
+        _ core: VaultCore, from source: PageSource, _ view: KeyringView, _ targets: [UInt64: Rekeying.Target],
+        locators: (old: SecretBox, new: SecretBox, areSame: Bool), to room: RecordRoom
+    ) {
         self.core = core
-        self.newKeys = newKeys
+        self.view = view
+        self.targets = targets
         let work = MovingWork(
-            file: core.store.file, room: room, sealing: core.store.sealing, locator: SecretBox(core.store.slot.keys.locator.copy()),
-            newLocator: newLocator)
+            file: source.file, room: room, sealing: core.store.sealing, locator: locators.old, newLocator: locators.new,
+            isLocatorSame: locators.areSame)
         first = MovingPart(work)
         second = MovingPart(work)
     }
 
-    /// Moves the records of a batch's items, and returns their new entries in order. `from` is the first one's place in the order of keys. Meanwhile
-    /// this thread does something else, too, which leaves a greater part of the records to the other one.
+    /// Moves the records of a batch's items, and returns where they are now, in order. `from` counts those before. Meanwhile this thread does
+    /// something else, too, which leaves a greater part of the records to the other one.
     mutating func move(
-        _ entries: [LeafEntry], _ order: RecordOrder, from: Int, meanwhile: () throws(VaultError) -> Void
-    ) throws(VaultError) -> [ItemEntry] {
+        _ entries: [LeafEntry], _ layout: RebuildLayout, from: Int, meanwhile: () throws(VaultError) -> Void
+    ) throws(VaultError) -> [RecordPlace] {
         var moves: [RecordMove] = []
         moves.reserveCapacity(entries.count)
         for case let item? in entries.lazy.map(\.item) {
-            moves.append(try plan(item.entry, to: try order.offset(of: from + moves.count)))
+            for place in item.places { moves.append(try plan(item.decoded.entry.id, place, try layout.record(from + moves.count))) }
         }
         guard moves.count >= Self.leastDivided else {
             try meanwhile()
@@ -73,23 +52,38 @@ struct RecordMover {
         return try one.get() + other.get()
     }
 
-    private func plan(_ entry: ItemEntry, to offset: UInt64) throws(VaultError) -> RecordMove {
-        guard let new = newKeys[entry.compartment] else { return RecordMove(old: entry, new: entry, offset: offset, keys: nil) }
-        guard let compartment = core.view.compartment(entry.compartment) else {
-            throw VaultError(.structureInvalid, "an item's compartment does not exist", at: entry.record.offset)
+    private func plan(
+        _ item: Bytes16, _ place: RecordPlace, _ target: (offset: UInt64, nonceStart: UInt64)
+    ) throws(VaultError) -> RecordMove {
+        var new = place
+        var reseal: Reseal?
+        if let to = targets[place.compartment] {
+            guard let compartment = view.compartment(place.compartment) else {
+                throw VaultError(.structureInvalid, "an item's compartment does not exist", at: place.ref.offset)
+            }
+            new.revision = try core.tick()
+            new.compartment = to.number
+            let key = try core.compartments.key(compartment, core.context)
+            reseal = Reseal(old: key, new: to.key, nonceStart: target.nonceStart)
         }
-        var moved = entry
-        moved.recordRevision = try core.tick()
-        return RecordMove(old: entry, new: moved, offset: offset, keys: (try core.compartments.key(compartment, core.context), new))
+        return RecordMove(item: item, old: place, new: new, offset: target.offset, reseal: reseal)
     }
 }
 
-/// One record: what its entry says and will say, where it goes, and under which keys it was and will be sealed if that changes.
+/// The keys that a record was and will be sealed under, and the first bytes of its new nonce.
+private struct Reseal: Sendable {
+    let old: SecretBox
+    let new: SecretBox
+    let nonceStart: UInt64
+}
+
+/// One record: what it was and will be sealed as, where it goes, and how it is sealed again if it is.
 private struct RecordMove: Sendable {
-    let old: ItemEntry
-    var new: ItemEntry
+    let item: Bytes16
+    let old: RecordPlace
+    var new: RecordPlace
     let offset: UInt64
-    let keys: (old: SecretBox, new: SecretBox)?
+    let reseal: Reseal?
 }
 
 /// What moving takes, whichever record it is.
@@ -98,22 +92,23 @@ private struct MovingWork: Sendable {
     let room: RecordRoom
     let sealing: Sealing
     let locator: SecretBox
-    let newLocator: SecretBox?
+    let newLocator: SecretBox
+    let isLocatorSame: Bool
 
-    func move(_ record: RecordMove, _ frame: inout [UInt8], _ memory: inout Secret) throws(VaultError) -> ItemEntry {
-        try FrameReader.read(record.old.record, .record, file, into: &frame)
-        if let (old, new) = record.keys {
-            try reseal(&frame, record, old.secret, new.secret, &memory)
-        } else if let newLocator {
+    func move(_ record: RecordMove, _ frame: inout [UInt8], _ memory: inout Secret) throws(VaultError) -> RecordPlace {
+        try FrameReader.read(record.old.ref, .record, file, into: &frame)
+        if let reseal = record.reseal {
+            try self.reseal(&frame, record, reseal, &memory)
+        } else if !isLocatorSame {
             frame.withUnsafeMutableBytes { sealing.relocate($0, from: locator.secret, to: newLocator.secret) }
         }
         var moved = record.new
-        moved.record = try room.place(frame, at: record.offset)
+        moved.ref = try room.place(frame, at: record.offset)
         return moved
     }
 
     private func reseal(
-        _ frame: inout [UInt8], _ record: RecordMove, _ old: borrowing Secret, _ new: borrowing Secret, _ memory: inout Secret
+        _ frame: inout [UInt8], _ record: RecordMove, _ keys: Reseal, _ memory: inout Secret
     ) throws(VaultError) {
         let size = frame.count - Format.recordOverhead
         if size > memory.count { memory = try Secret(allocating: max(size, 4096)) }
@@ -121,12 +116,13 @@ private struct MovingWork: Sendable {
         try memory.withUnsafeMutableBytes { (memory) throws(VaultError) in
             let body = UnsafeMutableRawBufferPointer(rebasing: memory[..<size])
             try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-                try RecordCodec.open(frame, record.old.identity, key: old, sealing, at: record.old.record.offset, into: body)
+                try RecordCodec.open(
+                    frame, record.old.identity(of: record.item), key: keys.old.secret, sealing, at: record.old.ref.offset, into: body)
             }
             frame.withUnsafeMutableBytes { frame in
                 sealing.sealRecord(
-                    UnsafeRawBufferPointer(body), record.new.identity, head: head, key: new,
-                    locatorKey: (newLocator ?? locator).secret, into: frame)
+                    UnsafeRawBufferPointer(body), record.new.identity(of: record.item), head: head, nonceStart: keys.nonceStart,
+                    key: keys.new.secret, locatorKey: newLocator.secret, into: frame)
             }
         }
     }
@@ -144,9 +140,9 @@ private final class MovingPart: Sendable {
 
     init(_ work: MovingWork) { self.work = work }
 
-    func run(_ moves: ArraySlice<RecordMove>) -> Result<[ItemEntry], VaultError> {
+    func run(_ moves: ArraySlice<RecordMove>) -> Result<[RecordPlace], VaultError> {
         buffers.withLock { buffers in
-            var moved: [ItemEntry] = []
+            var moved: [RecordPlace] = []
             moved.reserveCapacity(moves.count)
             do throws(VaultError) {
                 for move in moves { moved.append(try work.move(move, &buffers.frame, &buffers.body)) }

@@ -13,11 +13,13 @@ public struct VerifyReport: Sendable {
         public var description: String { offset.map { "\(what) (at byte \($0))" } ?? what }
     }
 
-    /// Objects by type: record, page, keyring, history, commit.
+    /// Objects by type: record, page, versions frame, keyring, history, commit.
     public internal(set) var objects: [String: Int] = [:]
     /// Items in the newest state.
     public internal(set) var items: UInt64 = 0
-    /// Objects whose key is not to be had with the slot and device given: they could not be checked.
+    /// Earlier values in the newest state.
+    public internal(set) var earlierValues: UInt64 = 0
+    /// Objects whose key cannot be had with the slot and device given, or any more: they could not be checked.
     public internal(set) var unopened = 0
     /// What is wrong; at most 1000 are listed.
     public internal(set) var problems: [Problem] = []
@@ -36,88 +38,176 @@ public struct VerifyReport: Sendable {
 }
 
 extension Vault {
-    /// Authenticates every byte of every object in the file, also of those that are dead, and checks the whole index of the newest state.
+    /// Authenticates every byte of every object in the file, also of those that are dead, checks all commits with their proofs, the header's copy and
+    /// the slots, and the whole index of the newest state (`Spec/vectors/README.md`, *Verification*).
     ///
-    /// `progress` is called with bytes done and in all. Problems are reported, not thrown; reading errors are thrown.
+    /// `progress` is called with bytes done and in all. Problems are reported, not thrown; reading errors are thrown. A vault that was opened with a
+    /// scoped slot is verified as far as that slot opens it.
     public func verify(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError) -> VerifyReport {
         try withCore { (core) throws(VaultError) in
             guard !core.isLocked else { throw VaultError(.locked, "the vault is locked") }
-            var verifier = Verifier(core)
-            try verifier.checkObjects(progress)
-            try verifier.checkTree()
-            try verifier.checkHistory()
-            return verifier.report
+            var file = FileVerifier(core)
+            try file.checkHeaderAndTail()
+            try file.checkCommits()
+            try file.checkObjects(progress)
+            try file.checkSlots()
+            var state = StateVerifier(core, file.report)
+            try state.check()
+            return state.report
         }
     }
 }
 
-/// Two walks: over the file, front to back, and over the tree.
-struct Verifier: ~Copyable {
+/// The file, whatever of it is still alive: header, commits, and what they appended.
+private struct FileVerifier: ~Copyable {
+    /// What one commit appended.
+    private struct Region {
+        let start: UInt64
+        let end: UInt64
+        let generation: UInt64
+        /// Nil if no commit that opens says what should be there.
+        let digest: Bytes32?
+    }
+
     private let core: VaultCore
     private let store: Store
+    private let locator: SecretBox?
+    private var regions: [Region] = []
     private(set) var report = VerifyReport()
-    private var digest = Blake2b.digest()
-    private var digestStart: UInt64
-    private var last: CommittedState?
-    /// The generation that the file begins with, unless its commit is damaged.
-    private var firstGeneration: UInt64?
-    private var liveBytes: UInt64 = 0
-    private var items: UInt64 = 0
-    private var tombstones: UInt64 = 0
-    /// Where the pages are that were gone through: one that is named twice, which no sound tree does, is gone through once.
-    private var seen: Set<UInt64> = []
 
     init(_ core: VaultCore) {
         self.core = core
         store = core.store
-        digestStart = UInt64(store.header.length)
+        switch store.slot.keys.owner {
+        case .some(let owner): locator = SecretBox(owner.locator.copy())
+        case .none: locator = nil
+        }
     }
 
-    // MARK: the file
+    /// and what follows the newest commit.
+    mutating func checkHeaderAndTail() throws(VaultError) {
+        let length = store.header.length
+        let (header, copy) = (try store.file.bytes(length, at: 0), try store.file.bytes(length, at: UInt64(length)))
+        if header != copy {
+            let first = zip(header, copy).enumerated().first { $1.0 != $1.1 }?.offset ?? 0
+            report.add("the header's copy differs from the header", at: UInt64(length + first))
+        }
+        let end = store.state.commit.end
+        switch store.tail {
+        case .clean, .writeInProgress: break
+        case .torn(let bytes): report.add("\(bytes) bytes after the newest commit belong to none: a change that was interrupted", at: end)
+        case .damaged(let bytes):
+            report.add("a commit that does not open is in the \(bytes) bytes after the newest one: the one before it is served", at: end)
+        case .incomplete(let generation): report.add("generation \(generation) is incomplete: the one before it is served", at: end)
+        }
+    }
+
+    // MARK: commits, the newest first
+
+    mutating func checkCommits() throws(VaultError) {
+        var offset: UInt64? = store.state.commit.offset
+        var expected = store.state.asPredecessor
+        var end = store.state.commit.end
+        while let at = offset {
+            do throws(VaultError) {
+                let commit = try check(at, expected)
+                report.objects[FrameType.commit.name, default: 0] += 1
+                regions.append(Region(start: commit.start, end: at, generation: commit.generation, digest: commit.digest))
+                end = commit.start
+                offset = commit.predecessorOffset(from: store.header.bodyStart)
+                if let before = commit.predecessor { expected = before }
+            } catch {
+                guard error.code != .io else { throw error }
+                report.add(error)
+                // What is before it is looked through frame by frame.
+                regions.append(Region(start: store.header.bodyStart, end: end, generation: Format.Limit.number, digest: nil))
+                return
+            }
+        }
+    }
+
+    /// One commit: it is the one that its successor names, and an owner made it.
+    private mutating func check(_ offset: UInt64, _ expected: Commit.Predecessor) throws(VaultError) -> Commit {
+        guard let (_, opened) = try store.finder.read(at: offset) else {
+            throw VaultError(.authenticationFailed, "a commit does not open: damaged or altered", at: offset)
+        }
+        guard opened.chain == expected.chain else {
+            throw VaultError(.authenticationFailed, "a commit is not the one that the next one names", at: offset)
+        }
+        let commit = try decoding { () throws(FormatError) in try Commit(opened.core.span, at: offset, from: store.header.bodyStart) }
+        guard commit.generation == expected.generation else {
+            throw VaultError(.structureInvalid, "a commit is of another generation than the next one names", at: offset)
+        }
+        do throws(VaultError) {
+            try store.codec.checkProof(opened, at: offset)
+            try checkSignature(opened, at: offset)
+        } catch { report.add(error) }
+        return commit
+    }
+
+    /// A past commit may belong to a header that asked for no signature.
+    private func checkSignature(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) {
+        let isThere = opened.signature.contains { $0 != 0 }
+        if offset == store.state.commit.offset, isThere != store.header.isSigned {
+            let what = isThere ? "a signature that nobody needs" : "no signature, which other readers of this vault need"
+            throw VaultError(.authenticationFailed, "the newest commit has \(what)", at: offset)
+        }
+        guard !isThere || store.codec.isSigned(opened) else {
+            throw VaultError(.authenticationFailed, "a commit's signature is not the owners'", at: offset)
+        }
+    }
+
+    // MARK: what they appended
 
     mutating func checkObjects(_ progress: ((UInt64, UInt64) -> Void)?) throws(VaultError) {
-        let end = store.state.commit.end
-        let walker = FrameWalker(file: store.file, UInt64(store.header.length)..<end)
+        let total = store.state.commit.end
         var count = 0
-        do throws(VaultError) {
-            try walker.walk { (frame, head, offset) throws(VaultError) in
-                report.objects[head.type.name, default: 0] += 1
-                try check(frame, head, offset)
-                count += 1
-                if count % 512 == 0 { progress?(offset - UInt64(store.header.length), end) }
+        for region in regions.reversed() {
+            var digest = Blake2b()
+            digest.update(Label.digest)
+            var isWhole = true
+            do throws(VaultError) {
+                try FrameWalker(file: store.file, region.start..<region.end).walk { (frame, head, offset) throws(VaultError) in
+                    try check(frame, head, offset, region)
+                    digest.update(Blake2b.hash(frame))
+                    count += 1
+                    if count % 512 == 0 { progress?(offset, total) }
+                }
+            } catch {
+                guard error.code != .io else { throw error }
+                report.add(error)
+                isWhole = false
             }
-        } catch {
-            guard error.code != .io else { throw error }
-            report.add(error)
+            guard let expected = region.digest, isWhole, digest.finish() != expected else { continue }
+            report.add("what generation \(region.generation) appended is not what it says", at: region.start)
         }
-        if last?.commit != store.state.commit { report.add("the file does not end with the newest commit", at: end) }
-        switch store.tail {
-        // A change that did not end, as of a process that was killed: the next writer cuts it off, and nothing is lost.
-        case .clean, .writeInProgress, .damaged: break
-        case .damagedCommit(let bytes):
-            report.add("a commit that does not open is in the \(bytes) bytes after the newest one: the one before it is served", at: end)
-        case .incomplete(let generation): report.add("generation \(generation) is incomplete: the one before is served", at: end)
-        }
+        progress?(total, total)
     }
 
-    private mutating func check(_ frame: UnsafeRawBufferPointer, _ head: FrameHead, _ offset: UInt64) throws(VaultError) {
+    private mutating func check(
+        _ frame: UnsafeRawBufferPointer, _ head: FrameHead, _ offset: UInt64, _ region: Region
+    ) throws(VaultError) {
+        report.objects[head.type.name, default: 0] += 1
         do throws(VaultError) {
             switch head.type {
             case .record: try checkRecord(frame, offset)
             case .page:
                 try checkIndexObject(frame, .page, offset) { (body) throws(FormatError) in _ = try PageLayout(body.span, at: offset) }
+            case .versions:
+                try checkIndexObject(frame, .versions, offset) { (body) throws(FormatError) in _ = try Versions(body.span, at: offset) }
             case .keyring:
                 try checkIndexObject(frame, .keyring, offset) { (body) throws(FormatError) in _ = try Keyring(body.span, at: offset) }
             case .history:
-                try checkIndexObject(frame, .history, offset) { (body) throws(FormatError) in _ = try History(body.span, at: offset) }
-            case .commit: try checkCommit(Array(frame), offset)
+                try checkIndexObject(frame, .history, offset) { (body) throws(FormatError) in
+                    _ = try History(body.span, at: offset, of: region.generation)
+                }
+            case .chunk: report.unopened += 1
+            case .commit: try checkLooseCommit(offset, region)
             }
         } catch {
             guard error.code != .io else { throw error }
             report.add(error)
         }
-        // A commit's digest is over the frames before it.
-        if head.type != .commit { digest.update(Blake2b.hash(frame)) }
     }
 
     private func checkIndexObject(
@@ -127,10 +217,17 @@ struct Verifier: ~Copyable {
         try decoding { () throws(FormatError) in try parse(body) }
     }
 
+    /// A record, dead or alive: its locator says what it was sealed as.
     private mutating func checkRecord(_ frame: UnsafeRawBufferPointer, _ offset: UInt64) throws(VaultError) {
-        let identity = store.sealing.claimedIdentity(frame, locatorKey: store.slot.keys.locator)
+        guard let locator else {
+            report.unopened += 1
+            return
+        }
+        let identity = store.sealing.claimedIdentity(frame, locatorKey: locator.secret)
         guard let compartment = core.view.compartment(identity.compartment) else {
-            throw VaultError(.authenticationFailed, "a record's locator is damaged or altered", at: offset)
+            // Its key was replaced, or the locator is damaged: the digest tells.
+            report.unopened += 1
+            return
         }
         let key: SecretBox
         do throws(VaultError) { key = try core.compartments.key(compartment, core.context) } catch {
@@ -139,118 +236,191 @@ struct Verifier: ~Copyable {
             return
         }
         let body = try RecordCodec.open(frame, identity, key: key.secret, store.sealing, at: offset)
-        _ = try RecordCodec.parts(body, at: offset)
+        _ = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: offset) }
     }
 
-    private mutating func checkCommit(_ frame: [UInt8], _ offset: UInt64) throws(VaultError) {
-        let expected = Bytes32(words: digest.finish())
-        digest = Blake2b.digest()
-        let start = digestStart
-        digestStart = offset + UInt64(Format.commitSize)
-        guard let (_, state) = try store.finder.read(at: offset) else {
-            throw VaultError(.authenticationFailed, "a commit does not authenticate: damaged or altered", at: offset)
+    /// A commit before one that is broken, or where none should be.
+    private func checkLooseCommit(_ offset: UInt64, _ region: Region) throws(VaultError) {
+        guard region.digest == nil, let (_, opened) = try store.finder.read(at: offset) else {
+            throw VaultError(.structureInvalid, "a commit that no other one names", at: offset)
         }
-        let before = last
-        last = state
-        if state.commit.previous == 0 { firstGeneration = state.commit.generation }
-        try store.codec.checkMACs(frame, at: offset)
-        if let before, !store.finder.precedes(before, state) {
-            throw VaultError(
-                .structureInvalid, "generation \(state.commit.generation) does not follow the one before it", at: offset)
-        }
-        guard state.commit.start == start, state.commit.digest == expected else {
-            throw VaultError(
-                .authenticationFailed, "what generation \(state.commit.generation) appended is not what it says", at: start)
-        }
+        try store.codec.checkProof(opened, at: offset)
     }
 
-    // MARK: the newest state
+    // MARK: slots
 
-    /// The links from before the file's first commit.
-    mutating func checkHistory() throws(VaultError) {
-        do throws(VaultError) {
-            guard let history = try store.past.history(of: store.state), let firstGeneration else { return }
-            if history.end != firstGeneration {
-                let offset = store.state.commit.history?.offset
-                report.add("a history of other generations than those before the file's first commit", at: offset)
+    /// Owner parts of all slots, and what scoped ones grant; for owners.
+    mutating func checkSlots() throws(VaultError) {
+        guard store.slot.keys.isOwner else { return }
+        for slot in store.header.slots {
+            do throws(VaultError) {
+                _ = try SlotEditing.ownerPart(slot, core)
+                _ = try SlotEditing.grantedGroups(slot, core)
+            } catch {
+                guard error.code != .io else { throw error }
+                report.add("the slot \(Hex.encode(Array(slot.id.bytes.prefix(4)))): \(error.detail)", at: 0)
             }
-        } catch {
+        }
+    }
+}
+
+/// The newest state: everything that its tree reaches.
+private struct StateVerifier: ~Copyable {
+    private let core: VaultCore
+    private let store: Store
+    private let entries: EntryCheck
+    private(set) var report: VerifyReport
+    private var liveBytes: UInt64
+    private var tombstones: UInt64 = 0
+    /// Where the frames are that were gone through: one that is named twice is gone through and counted once.
+    private var seen: Set<UInt64> = []
+    private var items: Set<Bytes16> = []
+    private var removed: Set<Bytes16> = []
+
+    init(_ core: VaultCore, _ report: VerifyReport) {
+        self.core = core
+        self.report = report
+        store = core.store
+        entries = EntryCheck(core.view, clock: store.state.commit.clock)
+        let commit = store.state.commit
+        liveBytes = store.header.bodyStart + UInt64(Format.commitSize + commit.keyring.length + (commit.history?.length ?? 0))
+    }
+
+    mutating func check() throws(VaultError) {
+        let commit = store.state.commit
+        try attempt { (_) throws(VaultError) in _ = try core.store.past.history(of: core.store.state) }
+        if store.keyring.keeping.revision > commit.clock || store.keyring.removedSlots.contains(where: { $0.revision > commit.clock }) {
+            report.add("the keyring has a revision after the vault's clock", at: commit.keyring.offset)
+        }
+        if let root = commit.root { try checkPage(root.ref, root.level, low: nil, high: nil) }
+        compare(commit.items, report.items, "items")
+        compare(commit.tombstones, tombstones, "tombstones")
+        compare(commit.versions, report.earlierValues, "earlier values")
+        // Which frames a damaged tree would reach is not known.
+        if store.slot.keys.isOwner, report.problemCount == 0 { compare(commit.liveBytes, liveBytes, "live bytes") }
+    }
+
+    private mutating func compare(_ stated: UInt64, _ found: UInt64, _ what: String) {
+        if stated != found { report.add("the newest commit counts \(stated) \(what), the index \(found)", at: store.state.commit.offset) }
+    }
+
+    /// Reports what goes wrong, but for reading errors.
+    private mutating func attempt(_ body: (inout StateVerifier) throws(VaultError) -> Void) throws(VaultError) {
+        do throws(VaultError) { try body(&self) } catch {
             guard error.code != .io else { throw error }
             report.add(error)
         }
     }
 
-    mutating func checkTree() throws(VaultError) {
-        let commit = store.state.commit
-        liveBytes = UInt64(store.header.length + Format.commitSize + commit.keyring.length + (commit.history?.length ?? 0))
-        if let root = commit.root {
-            try checkPage(root.ref, root.level, low: nil, high: nil)
-        }
-        report.items = items
-        if items != commit.items { report.add("the newest commit counts \(commit.items) items, the index \(items)", at: commit.offset) }
-        if tombstones != commit.tombstones {
-            report.add("the newest commit counts \(commit.tombstones) tombstones, the index \(tombstones)", at: commit.offset)
-        }
-        if liveBytes != commit.liveBytes, report.problemCount == 0 {
-            report.add("the newest commit counts \(commit.liveBytes) live bytes, the index \(liveBytes)", at: commit.offset)
-        }
-    }
+    // MARK: pages
 
     private mutating func checkPage(_ ref: ObjectRef, _ level: UInt8, low: [UInt8]?, high: [UInt8]?) throws(VaultError) {
         guard seen.insert(ref.offset).inserted else { return report.add("a page is named twice", at: ref.offset) }
-        let page: Page
-        do throws(VaultError) { page = try store.pages.load(ref, level: level) } catch {
-            guard error.code != .io else { throw error }
-            report.add(error)
-            return
+        try attempt { (this) throws(VaultError) in
+            let page = try this.store.pages.load(ref, level: level)
+            this.liveBytes += UInt64(ref.length)
+            try this.check(page, level, low: low, high: high)
         }
-        liveBytes += UInt64(ref.length)
+    }
+
+    private mutating func check(_ page: Page, _ level: UInt8, low: [UInt8]?, high: [UInt8]?) throws(VaultError) {
         for index in 0..<page.count {
+            let hasKey = page.layout.isLeaf || index > 0
+            let key = page.key(index)
+            if hasKey, low.map({ ByteOrder.isLess(key, $0) }) ?? false || high.map({ !ByteOrder.isLess(key, $0) }) ?? false {
+                report.add("a page holds a key that belongs elsewhere", at: page.offset)
+            }
             if page.layout.isLeaf {
-                let key = page.key(index)
-                if low.map({ ByteOrder.isLess(key, $0) }) ?? false || high.map({ !ByteOrder.isLess(key, $0) }) ?? false {
-                    report.add("a page holds a key that belongs elsewhere", at: page.offset)
-                }
-                try checkEntry(page, index, key)
+                try attempt { (this) throws(VaultError) in try this.checkEntry(page, index, key) }
             } else {
-                let from = index == 0 ? low : page.key(index)
+                let from = index == 0 ? low : key
                 let to = index + 1 < page.count ? page.key(index + 1) : high
-                try checkPage(try page.child(index), level - 1, low: from, high: to)
+                try attempt { (this) throws(VaultError) in try this.checkPage(try page.child(index), level - 1, low: from, high: to) }
             }
         }
     }
 
     private mutating func checkEntry(_ page: Page, _ index: Int, _ key: [UInt8]) throws(VaultError) {
-        do throws(VaultError) {
-            if key.first == Format.tombstoneTag {
-                _ = try TombstoneCodec.decode(page, index, store.keyring)
-                tombstones += 1
-                return
+        if page.isTombstone(index) {
+            let id = try TombstoneCodec.decode(page, index, entries).item
+            tombstones += 1
+            removed.insert(id)
+            if items.contains(id) { report.add("an id is both an item's and a tombstone's", at: page.offset) }
+            return
+        }
+        let item = try ItemCodec.item(try ItemKey(key), page, index, entries)
+        report.items += 1
+        if !items.insert(item.id.bytes).inserted || removed.contains(item.id.bytes) {
+            report.add("two entries have one id", at: page.offset)
+        }
+        let live = LiveItem(try ItemCodec.decode(page, index), nil)
+        try attempt { (this) throws(VaultError) in try this.checkRecord(item, page) }
+        for attribute in item.attributes.all {
+            guard case .inOwnRecord(let record) = attribute.content else { continue }
+            try attempt { (this) throws(VaultError) in
+                try page.check(record.record, .record)
+                try this.checkLarge(attribute, RecordPlace(record), of: item.id.bytes)
             }
-            let item = try ItemCodec.item(try ItemKey(key), page, index, core.view)
-            items += 1
-            liveBytes += UInt64(item.entry.record.length)
-            try checkRecordOf(item)
-        } catch {
-            guard error.code != .io else { throw error }
-            report.add(error)
+        }
+        guard let versions = live.decoded.entry.versions else { return }
+        report.earlierValues += UInt64(versions.count)
+        try attempt { (this) throws(VaultError) in
+            try page.check(versions.frame, .versions)
+            this.count(versions.frame)
+            try this.checkVersions(try this.store.pages.versions(versions.frame, of: live.decoded, this.entries))
         }
     }
 
-    /// Where the key is to be had, that the item opens as itself; else, that its record is the one named.
-    private func checkRecordOf(_ item: Item) throws(VaultError) {
-        do throws(VaultError) { _ = try core.open(item) } catch {
+    private mutating func checkVersions(_ versions: Versions) throws(VaultError) {
+        for version in versions.versions {
+            try attempt { (this) throws(VaultError) in
+                let place = RecordPlace(version)
+                try this.open(place, of: versions.item) { (body) throws(VaultError) in
+                    _ = try RecordCodec.readEarlier(body, Attributes(inPage: version.attributes), at: place.ref.offset)
+                }
+            }
+            for attribute in Attributes(inPage: version.attributes).all {
+                guard case .inOwnRecord(let record) = attribute.content else { continue }
+                try attempt { (this) throws(VaultError) in try this.checkLarge(attribute, RecordPlace(record), of: versions.item) }
+            }
+        }
+    }
+
+    // MARK: records
+
+    private mutating func checkRecord(_ item: Item, _ page: Page) throws(VaultError) {
+        try page.check(item.entry.record, .record)
+        let place = RecordPlace(ref: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
+        try open(place, of: item.id.bytes) { (body) throws(VaultError) in _ = try RecordCodec.read(body, item) }
+    }
+
+    private mutating func checkLarge(_ attribute: Attribute, _ place: RecordPlace, of item: Bytes16) throws(VaultError) {
+        try open(place, of: item) { (body) throws(VaultError) in
+            _ = try RecordCodec.readLarge(body, attribute, at: place.ref.offset)
+        }
+    }
+
+    /// Opens a record whose reference was checked, if its key can be had; else, checks that it is the one that is named.
+    private mutating func open(
+        _ place: RecordPlace, of item: Bytes16, _ read: (Span<UInt8>) throws(VaultError) -> Void
+    ) throws(VaultError) {
+        count(place.ref)
+        let frame = try FrameReader.read(place.ref, .record, store.file)
+        guard let compartment = core.view.compartment(place.compartment) else {
+            throw VaultError(.structureInvalid, "a record's compartment does not exist", at: place.ref.offset)
+        }
+        let key: SecretBox
+        do throws(VaultError) { key = try core.compartments.key(compartment, core.context) } catch {
             guard error.code == .deviceBound || error.code == .notPermitted else { throw error }
-            _ = try FrameReader.read(item.entry.record, .record, store.file)
+            return
         }
+        let body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+            try RecordCodec.open(frame, place.identity(of: item), key: key.secret, store.sealing, at: place.ref.offset)
+        }
+        try body.withSpan { (bytes) throws(VaultError) in try read(bytes) }
     }
-}
 
-extension Blake2b {
-    /// A digest of frames, begun (section 5.5).
-    fileprivate static func digest() -> Blake2b {
-        var digest = Blake2b()
-        digest.update("vaultfmt-1 digest")
-        return digest
+    private mutating func count(_ ref: ObjectRef) {
+        if seen.insert(ref.offset).inserted { liveBytes += UInt64(ref.length) }
     }
 }

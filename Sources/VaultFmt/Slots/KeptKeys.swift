@@ -10,7 +10,7 @@ extension Vault {
         }
     }
 
-    /// Opens a vault with what `keptKey` returned. Throws as `open` does, and `noSuchSlot` where the slot is gone.
+    /// Opens a vault with what `keptKey` returned. Throws as `open` does, and `noSuchSlot` if the slot is gone.
     package static func open(
         _ path: String, kept key: borrowing KeptKey, of vault: VaultID, options: consuming OpenOptions, place: Store.Place
     ) throws(VaultError) -> Vault {

@@ -129,20 +129,55 @@ package struct StatePast {
         return generation < (history?.floor ?? 1) ? .belowFloor : .no
     }
 
-    /// The history of a file that starts after a state, with as many of its ancestors as fit.
-    ///
-    /// Where an earlier commit is damaged, what is before it is left out, and the floor says so.
+    /// The history of a file that starts after a state: as many ancestors of it as fit, in the order in which they became that, the state
+    /// itself last.
     package func historyForCompaction(after state: CommittedState) throws(VaultError) -> History {
-        var found = [Ancestor(generation: state.commit.generation, clock: state.commit.clock, chain: state.chain)]
-        var floor: UInt64 = 1
+        let past = try ancestors(of: state)
+        let own = Ancestor(generation: state.commit.generation, clock: state.commit.clock, chain: state.chain)
+        return History.folded(floor: past.floor, past.ancestors, with: [own])
+    }
+
+    /// All ancestors of a state that the file shows, in the order in which they became that, and the floor below which some are missing.
+    package func ancestors(of state: CommittedState) throws(VaultError) -> (floor: UInt64, ancestors: [Ancestor]) {
+        let newest = try history(of: state)
+        var walked: [(ancestor: Ancestor, history: ObjectRef?)] = []
         var walk = PastWalk(finder, from: state)
-        do throws(VaultError) {
-            while let ancestor = try walk.next() { found.append(ancestor) }
-        } catch {
-            guard error.code == .authenticationFailed else { throw error }
-            floor = found[found.count - 1].generation
+        while let one = try walk.nextLink() { walked.append(one) }
+        walked.reverse()
+        guard let newest else { return (1, walked.map(\.ancestor)) }
+        let merges = merges(walked.map(\.history) + [state.commit.history], before: newest)
+        var all: [Ancestor] = []
+        for (index, one) in walked.enumerated() { all += merges[index] + [one.ancestor] }
+        all += merges[walked.count]
+        var known = Set<Ancestor>()
+        return (newest.floor, all.filter { known.insert($0).inserted })
+    }
+
+    /// What each of the commits brought into the history besides its predecessor; `refs` are their histories, the oldest commit's first.
+    ///
+    /// Where an earlier history does not open any more, all that is not known otherwise counts as brought by the first commit.
+    private func merges(_ refs: [ObjectRef?], before newest: History) -> [[Ancestor]] {
+        var brought = [[Ancestor]](repeating: [], count: refs.count)
+        var last: ObjectRef?
+        for (index, ref) in refs.enumerated() {
+            guard let ref, ref != last else { continue }
+            last = ref
+            let isServed = index == refs.count - 1 || refs[index...].allSatisfy { $0 == ref }
+            guard let history = isServed ? newest : earlier(ref) else { continue }
+            brought[index] = Array(index == 0 ? history.ancestors[...] : history.ancestors.suffix(history.newest))
         }
-        return History.merged(try history(of: state), with: found.reversed(), floor: floor)
+        let placed = Set(brought.joined())
+        brought[0] = newest.ancestors.filter { !placed.contains($0) } + brought[0]
+        return brought
+    }
+
+    private func earlier(_ ref: ObjectRef) -> History? {
+        do throws(VaultError) {
+            let limit = UInt64(Format.Limit.fileSize)
+            try decoding { () throws(FormatError) in try ref.check(.history, from: finder.bodyStart, before: limit) }
+            let body = try pages.open(try FrameReader.read(ref, .history, pages.file), .history, at: ref.offset)
+            return try decoding { () throws(FormatError) in try History(body.span, at: ref.offset, of: Format.Limit.number) }
+        } catch { return nil }
     }
 
     /// The history that a state names; nil if every ancestor is in the file.
@@ -180,7 +215,10 @@ private struct PastWalk {
         }
     }
 
-    mutating func next() throws(VaultError) -> Ancestor? {
+    mutating func next() throws(VaultError) -> Ancestor? { try nextLink()?.ancestor }
+
+    /// The next one back, and the history that it names.
+    mutating func nextLink() throws(VaultError) -> (ancestor: Ancestor, history: ObjectRef?)? {
         guard let (offset, expected) = place else { return nil }
         place = nil
         guard let opened = try finder.read(at: offset)?.opened, opened.chain == expected.chain else { throw Self.broken(offset) }
@@ -189,7 +227,7 @@ private struct PastWalk {
         if link.start > finder.bodyStart, link.predecessor.generation >= 1 {
             place = (link.start - UInt64(Format.commitSize), link.predecessor)
         }
-        return Ancestor(generation: link.generation, clock: link.clock, chain: opened.chain)
+        return (Ancestor(generation: link.generation, clock: link.clock, chain: opened.chain), link.history)
     }
 
     private static func broken(_ offset: UInt64) -> VaultError {
@@ -198,16 +236,15 @@ private struct PastWalk {
 }
 
 extension History {
-    /// A history with newer ancestors behind it; the oldest go where there is no room, and raise the floor.
-    package static func merged(_ old: History?, with new: [Ancestor], floor least: UInt64 = 1) -> History {
+    /// A history with newer ancestors behind the old ones; the oldest go where there is no room, and raise the floor.
+    package static func folded(floor: UInt64, _ old: [Ancestor], with new: [Ancestor]) -> History {
         var known = Set<Ancestor>()
-        var all: [Ancestor] = []
-        for ancestor in (old?.ancestors ?? []) + new where known.insert(ancestor).inserted { all.append(ancestor) }
-        let added = all.count - (old?.ancestors.count ?? 0)
+        let kept = old.filter { known.insert($0).inserted }
+        let added = new.filter { known.insert($0).inserted }
+        let all = kept + added
         let dropped = all.dropLast(Format.Limit.ancestors)
-        let floor = max(least, old?.floor ?? 1, (dropped.map(\.generation).max() ?? 0) + 1)
-        let kept = Array(all.suffix(Format.Limit.ancestors))
-        return History(floor: floor, ancestors: kept, newest: min(added, kept.count))
+        let floor = max(floor, (dropped.map(\.generation).max() ?? 0) + 1)
+        return History(floor: floor, ancestors: Array(all.suffix(Format.Limit.ancestors)), newest: min(added.count, Format.Limit.ancestors))
     }
 }
 

@@ -1,0 +1,182 @@
+internal import VaultBytes
+
+/// Where a record is, and what it is sealed as; the item's id goes with it.
+struct RecordPlace: Hashable, Sendable {
+    var ref: ObjectRef
+    var revision: UInt64
+    var compartment: UInt64
+
+    func identity(of item: Bytes16) -> Sealing.RecordIdentity {
+        Sealing.RecordIdentity(item: item, revision: revision, compartment: compartment)
+    }
+}
+
+/// An item that is being rewritten: all its records, each once, and the earlier values that stay.
+struct LiveItem: Sendable {
+    let decoded: ItemCodec.Decoded
+    /// Its own record first, then those of its large attributes, then its earlier values'.
+    let places: [RecordPlace]
+    let versions: Versions?
+
+    init(_ decoded: ItemCodec.Decoded, _ versions: Versions?) {
+        self.decoded = decoded
+        self.versions = versions
+        let entry = decoded.entry
+        let own = RecordPlace(ref: entry.record, revision: entry.recordRevision, compartment: entry.compartment)
+        guard versions != nil || !decoded.largeRecords.isEmpty else {
+            places = [own]
+            return
+        }
+        var known: Set<RecordPlace> = []
+        let large = decoded.largeRecords.map(RecordPlace.init)
+        let earlier = versions?.versions.flatMap { [RecordPlace($0)] + $0.largeRecords.map(RecordPlace.init) } ?? []
+        places = ([own] + large + earlier).filter { known.insert($0).inserted }
+    }
+
+    /// What its earlier values refer to, in the order of their frame, as positions in `places`.
+    var versionPlaces: [Int] {
+        guard let versions else { return [] }
+        let positions = Dictionary(places.enumerated().map { ($1, $0) }) { first, _ in first }
+        return versions.versions.flatMap { [RecordPlace($0)] + $0.largeRecords.map(RecordPlace.init) }.map { positions[$0] ?? 0 }
+    }
+}
+
+extension RecordPlace {
+    init(_ record: AttributeRecord) {
+        self.init(ref: record.record, revision: record.revision, compartment: record.compartment)
+    }
+
+    init(_ version: Versions.Version) {
+        self.init(ref: version.record, revision: version.recordRevision, compartment: version.compartment)
+    }
+
+    var asAttributeRecord: AttributeRecord { AttributeRecord(record: ref, revision: revision, compartment: compartment) }
+}
+
+/// An entry of a leaf that is being rewritten.
+struct LeafEntry: Sendable {
+    let page: Page
+    let index: Int
+    /// Nil for a tombstone.
+    let item: LiveItem?
+
+    /// The value of an item whose records have moved; `places` are in the order of the item's.
+    func value(_ item: LiveItem, _ places: ArraySlice<RecordPlace>, _ versions: ItemEntry.Versions?) throws(VaultError) -> [UInt8] {
+        var entry = item.decoded.entry
+        guard let own = places.first else { throw RebuildLayout.changed }
+        entry.record = own.ref
+        entry.recordRevision = own.revision
+        entry.compartment = own.compartment
+        entry.versions = versions
+        let bytes = page.bytes
+        var out: [UInt8] = []
+        out.reserveCapacity(page.layout.entries[index].value.count + 16)
+        entry.encode(into: &out)
+        if item.decoded.largeRecords.isEmpty {
+            // The attributes as they are, byte for byte.
+            out.append(bytes.span.extracting(item.decoded.attributes))
+        } else {
+            let moved = Dictionary(zip(item.places, places)) { first, _ in first }
+            var cursor = Cursor(over: item.decoded.attributes, of: Cursor(bytes.span, at: page.offset, else: .structureInvalid))
+            let attributes = try decoding { () throws(FormatError) in try PageAttributes.decode(bytes.span, &cursor) }
+            PageAttributes.encode(attributes.map { $0.moved(moved) }, into: &out)
+        }
+        return out
+    }
+}
+
+extension PageAttribute {
+    /// The same where the records have moved.
+    func moved(_ places: [RecordPlace: RecordPlace]) -> PageAttribute {
+        guard let record, let place = places[RecordPlace(record)] else { return self }
+        return PageAttribute(name: name, flags: flags, value: .inOwnRecord(place.asAttributeRecord))
+    }
+}
+
+extension Versions {
+    /// The same where the records have moved.
+    func moved(_ places: [RecordPlace: RecordPlace]) -> Versions {
+        var new = self
+        for index in new.versions.indices {
+            let version = new.versions[index]
+            if let place = places[RecordPlace(version)] {
+                new.versions[index].record = place.ref
+                new.versions[index].recordRevision = place.revision
+                new.versions[index].compartment = place.compartment
+            }
+            new.versions[index].attributes = version.attributes.map { $0.moved(places) }
+        }
+        return new
+    }
+
+    /// The body's size, unpadded, but for the offsets and lengths of records.
+    var sizeWithoutPlaces: Int {
+        versions.reduce(Format.idSize + 1) { size, version in
+            let numbers = VarintSize.of(version.device) + version.replaced.zigzagSize + version.modified.zigzagSize
+            let attributes = version.attributes.reduce(VarintSize.of(version.attributes.count)) { $0 + $1.sizeWithoutPlace }
+            return size + 24 + numbers + Format.hashSize + attributes
+        }
+    }
+}
+
+extension PageAttribute {
+    fileprivate var sizeWithoutPlace: Int {
+        let value =
+            switch value {
+            case .inPage(let value): VarintSize.of(value.count) + value.count
+            case .inItemRecord: 0
+            case .inOwnRecord: Format.hashSize + 16
+            }
+        return 2 + name.utf8.count + value
+    }
+}
+
+extension Int64 {
+    fileprivate var zigzagSize: Int { VarintSize.of(Int((self << 1) ^ (self >> 63))) }
+}
+
+/// Reads the leaves of a tree that is being rewritten, with the earlier values of their items. Any number of threads may use it.
+struct RebuildReader: Sendable {
+    let source: PageSource
+    let check: EntryCheck
+    /// How many earlier values an item keeps: a compaction drops what exceeds it (section 6.4).
+    let kept: Int
+
+    /// Adds a leaf's entries; pages do not go through the cache.
+    func read(_ leaf: LeafRef, into entries: inout [LeafEntry]) throws(VaultError) {
+        let page = try source.load(leaf)
+        for index in 0..<page.count {
+            let item = page.isTombstone(index) ? nil : try item(page, index)
+            entries.append(LeafEntry(page: page, index: index, item: item))
+        }
+    }
+
+    private func item(_ page: Page, _ index: Int) throws(VaultError) -> LiveItem {
+        let decoded = try ItemCodec.decode(page, index)
+        try page.check(decoded.entry.record, .record)
+        for record in decoded.largeRecords { try page.check(record.record, .record) }
+        guard let ref = decoded.entry.versions?.frame, kept > 0 else { return LiveItem(decoded, nil) }
+        try page.check(ref, .versions)
+        var versions = try source.versions(ref, of: decoded, check)
+        versions.versions = versions.versions.suffix(kept)
+        return LiveItem(decoded, versions)
+    }
+}
+
+extension PageSource {
+    /// The earlier values of an item, checked against its entry. The reference to the frame was checked.
+    func versions(_ ref: ObjectRef, of item: ItemCodec.Decoded, _ check: EntryCheck) throws(VaultError) -> Versions {
+        let body = try open(try FrameReader.read(ref, .versions, file), .versions, at: ref.offset)
+        let versions = try decoding { () throws(FormatError) in
+            let versions = try Versions(body.span, at: ref.offset)
+            for version in versions.versions {
+                for record in [version.record] + version.largeRecords.map(\.record) {
+                    try record.check(.record, from: bodyStart, before: ref.offset)
+                }
+            }
+            return versions
+        }
+        try check.check(versions, of: item.entry, item.largeRecords, at: ref.offset)
+        return versions
+    }
+}

@@ -1,0 +1,62 @@
+internal import VaultBytes
+
+/// A header of a damaged file: the one at its start, or the copy behind it.
+struct SalvageHeader {
+    let header: Header
+    let bytes: [UInt8]
+    /// Where it was found.
+    let offset: UInt64
+    /// Whether it is as it was written: its hash is right.
+    let isWhole: Bool
+
+    /// The headers that can be tried, in this order: the file's, its copy, and either of them damaged.
+    ///
+    /// The copy is where the header's length says, or where that cannot be read, at the first multiple of 4096 that is as long as its own header.
+    /// Throws what the first one's fault is if there is none.
+    static func candidates(_ file: any FileHandle) throws(VaultError) -> [SalvageHeader] {
+        var found: [SalvageHeader] = []
+        var failure: VaultError?
+        do throws(VaultError) { found.append(try read(file, at: 0)) } catch {
+            guard error.code != .io else { throw error }
+            failure = error
+        }
+        if let copy = try copy(file, after: found.first), copy.bytes != found.first?.bytes { found.append(copy) }
+        guard !found.isEmpty else { throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read") }
+        return found.filter(\.isWhole) + found.filter { !$0.isWhole }
+    }
+
+    private static func copy(_ file: any FileHandle, after first: SalvageHeader?) throws(VaultError) -> SalvageHeader? {
+        let step = UInt64(Format.headerStep)
+        var places = Array(stride(from: step, through: UInt64(Format.Limit.headerSize), by: Int(step)))
+        if let first {
+            places.removeAll { $0 == UInt64(first.header.length) }
+            places.insert(UInt64(first.header.length), at: 0)
+        }
+        for place in places {
+            do throws(VaultError) {
+                let copy = try read(file, at: place)
+                if UInt64(copy.header.length) == place { return copy }
+            } catch { guard error.code != .io else { throw error } }
+        }
+        return nil
+    }
+
+    private static func read(_ file: any FileHandle, at offset: UInt64) throws(VaultError) -> SalvageHeader {
+        let size = try file.size()
+        guard size >= offset, size - offset >= UInt64(Format.headerStep) else {
+            throw size < 16 ? VaultError(.notAVault, "not a vault: \(size) bytes") : truncated(size)
+        }
+        let first = try file.bytes(Format.headerStep, at: offset)
+        let length = try decoding { () throws(FormatError) in try Header.length(first.span) }
+        guard size - offset >= UInt64(length) else { throw truncated(size) }
+        let bytes = length == first.count ? first : try file.bytes(length, at: offset)
+        let header = try decoding { () throws(FormatError) in try Header(bytes.span) }
+        var isWhole = true
+        do throws(VaultError) { _ = try HeaderSeal.checkHash(bytes) } catch { isWhole = false }
+        return SalvageHeader(header: header, bytes: bytes, offset: offset, isWhole: isWhole)
+    }
+
+    private static func truncated(_ size: UInt64) -> VaultError {
+        VaultError(.headerInvalid, "the file is truncated: \(size) bytes", at: size)
+    }
+}
