@@ -20,6 +20,8 @@ public final class Transaction {
     /// What the scoped slots open, once it is needed.
     private var grants: SlotGrants?
     private var hasEnded = false
+    /// The branch that the commit merges, if it does.
+    private var merging: MergedBranch?
 
     /// How the counts of the state change.
     struct Tally {
@@ -101,7 +103,7 @@ public final class Transaction {
     }
 
     func existing(_ key: ItemKey) throws(VaultError) -> Item {
-        guard let item = try item(key) else { throw VaultError(.noSuchItem, "no such item") }
+        guard let item = try item(key) else { throw Self.noSuchItem }
         return item
     }
 
@@ -134,11 +136,11 @@ public final class Transaction {
         (change.created, change.modified) = (created, modified)
         let isNeeded = change.attributes.needsRecord
         guard isNeeded || ring.kept > 0 else { return try apply(change, secret: secret) }
-        let opened: OpenedItem
-        do throws(VaultError) { opened = try open(old) } catch {
-            guard !isNeeded, Self.cannotBeRead.contains(error.code) else { throw error }
+        var failure: VaultError?
+        guard let opened = try opened(old, else: &failure) else {
+            guard !isNeeded, let failure, Self.cannotBeRead.contains(failure.code) else { throw failure ?? Self.noSuchItem }
             // Another device's value is kept as it is. What is damaged cannot be kept, and a new secret repairs the item.
-            change.replaces = error.code == .deviceBound
+            change.replaces = failure.code == .deviceBound
             return try apply(change, secret: secret)
         }
         change.attributes = attributes.applied(to: opened.item.attributes)
@@ -146,6 +148,15 @@ public final class Transaction {
         try apply(change, secret: secret)
     }
 
+    /// Nil, and why, for an item that cannot be opened.
+    private func opened(_ item: Item, else failure: inout VaultError?) throws(VaultError) -> OpenedItem? {
+        do throws(VaultError) { return try open(item) } catch {
+            failure = error
+            return nil
+        }
+    }
+
+    private static let noSuchItem = VaultError(.noSuchItem, "no such item")
     private static let cannotBeRead: Set<VaultError.Code> = [.deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm]
 
     /// Changes attributes or accessibility of an item, not its secret. Throws `noSuchItem`.
@@ -252,11 +263,17 @@ public final class Transaction {
 
     // MARK: ending
 
+    /// Makes the commit one that merges a branch: it is made even if nothing is changed.
+    func merge(_ branch: MergedBranch) {
+        merging = branch
+        core.advance(to: branch.clock)
+    }
+
     /// Writes everything; nothing if nothing was changed.
     func commit() throws(VaultError) {
         try requireOpen()
         let store = core.store
-        guard changes.count > 0 || ring.isChanged else { return end() }
+        guard changes.count > 0 || ring.isChanged || merging != nil else { return end() }
         hasEnded = true
         let old = store.state.commit
         changes.sort()
@@ -266,7 +283,8 @@ public final class Transaction {
         if narrowing == .atOnce, !remnants.isEmpty {
             // In the file that is given up: it is read from there, and no commit ever names it.
             try appender.flush()
-            return try Rebuild.compact(core, content: Rebuild.Content(root: root, items: items), keyring: ring.keyring)
+            let content = Rebuild.Content(root: root, items: items, keyring: ring.keyring, merging: merging)
+            return try Rebuild.compact(core, content: content)
         }
         tally.liveBytes += Int64(writer.bytesAdded) - Int64(writer.bytesRemoved)
         var ref = old.keyring
@@ -276,12 +294,24 @@ public final class Transaction {
             ref = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
             tally.liveBytes += Int64(ref.length) - Int64(old.keyring.length)
         }
+        let history = try appendHistory() ?? old.history
         let state = Store.NewState(
-            root: root, keyring: ref, history: old.history, clock: core.lastTick, tombstoneHorizon: old.tombstoneHorizon, items: items,
+            root: root, keyring: ref, history: history, clock: core.lastTick,
+            tombstoneHorizon: max(old.tombstoneHorizon, merging?.tombstoneHorizon ?? 0), items: items,
             tombstones: try Self.sum(old.tombstones, tally.tombstones), versions: try Self.sum(old.versions, tally.versions),
-            liveBytes: try Self.sum(old.liveBytes, tally.liveBytes))
+            liveBytes: try Self.sum(old.liveBytes, tally.liveBytes), generation: merging?.generation(after: old.generation))
         try store.commit(appender, state, keyring: ring.keyring)
         core.stateChanged()
+    }
+
+    /// The history that a merged branch brings along; nil if no branch is merged.
+    private func appendHistory() throws(VaultError) -> ObjectRef? {
+        guard let merging else { return nil }
+        let store = core.store
+        let history = try History.appended(store, merging: merging)
+        let ref = try appender.append(history.encode(), as: .history, .history, key: store.slot.keys.index)
+        tally.liveBytes += Int64(ref.length) - Int64(store.state.commit.history?.length ?? 0)
+        return ref
     }
 
     /// Gives up what was not committed.

@@ -66,25 +66,6 @@ extension Vault {
         }
     }
 
-    /// How many earlier values an item keeps: 0 to 50.
-    public func keptVersions() throws(VaultError) -> Int {
-        try withCore { (core) throws(VaultError) in core.store.keyring.keeping.count }
-    }
-
-    /// Changes how many earlier values an item keeps from now on, 0 to 50. Those that are there beyond that go with the next compaction.
-    public func setKeptVersions(_ count: Int) throws(VaultError) {
-        try Keyring.checkKeeping(count)
-        try withCore { (core) throws(VaultError) in
-            try core.writing { () throws(VaultError) in
-                let store = core.store
-                var keyring = store.keyring
-                guard keyring.keeping.count != count else { return }
-                keyring.keeping = Keyring.Keeping(count: count, revision: try core.tick(), device: core.deviceID)
-                try core.commit(keyring)
-            }
-        }
-    }
-
     /// Keeps a damaged tail in a file beside the vault, `FILE.damaged-G`, and cuts it off, so that the vault can be changed again. Torn tails
     /// and incomplete generations are treated as any change would.
     ///
@@ -124,34 +105,5 @@ extension Vault {
                 treeHeight: commit.root.map { Int($0.level) + 1 } ?? 0, memoryLocked: Secret.isMemoryLocked,
                 compactionBlocked: core.compactionBlocked)
         }
-    }
-}
-
-extension Keyring {
-    static func checkKeeping(_ count: Int) throws(VaultError) {
-        guard (0...Format.Limit.versions).contains(count) else {
-            throw VaultError(.invalidArgument, "an item keeps 0 to \(Format.Limit.versions) earlier values, not \(count)")
-        }
-    }
-}
-
-extension VaultCore {
-    /// Commits another keyring, and nothing else.
-    func commit(_ keyring: Keyring) throws(VaultError) {
-        let appender = try store.makeAppender()
-        let old = store.state.commit
-        do throws(VaultError) {
-            let body = try decoding { () throws(FormatError) in try keyring.encode() }
-            let ref = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
-            let state = Store.NewState(
-                root: old.root, keyring: ref, history: old.history, clock: lastTick, tombstoneHorizon: old.tombstoneHorizon,
-                items: old.items, tombstones: old.tombstones, versions: old.versions,
-                liveBytes: old.liveBytes - min(old.liveBytes, UInt64(old.keyring.length)) + UInt64(ref.length))
-            try store.commit(appender, state, keyring: keyring)
-        } catch {
-            if appender.hasWritten { store.abandon() }
-            throw error
-        }
-        stateChanged()
     }
 }

@@ -1,4 +1,5 @@
-internal import VaultBytes
+package import VaultBytes
+internal import VaultStore
 
 /// A branch of a vault, as far as a merge needs to know its past (section 8).
 package struct BranchPast: Sendable {

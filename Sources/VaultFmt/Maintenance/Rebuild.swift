@@ -57,6 +57,14 @@ enum Rebuild {
         return VaultKeys(vaultKey: vaultKey, epoch: store.header.epoch)
     }
 
+    /// A group whose key is wrapped for the owners of a store.
+    static func wrappedGroup(_ number: UInt64, _ name: String, _ key: borrowing Secret, _ store: Store) throws(VaultError) -> Keyring.Group {
+        switch store.slot.keys.owner {
+        case .some(let owner): return Wrapping.wrap(group: number, name, key, owner, store.vault, store.random)
+        case .none: throw VaultError(.notPermitted, "only an owner can do this")
+        }
+    }
+
     private static func locatorKey(_ keys: borrowing VaultKeys) throws(VaultError) -> SecretBox {
         switch keys.owner {
         case .some(let owner): return SecretBox(owner.locator.copy())

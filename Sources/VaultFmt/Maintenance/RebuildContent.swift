@@ -164,19 +164,16 @@ struct RebuildReader: Sendable {
 }
 
 extension PageSource {
-    /// The earlier values of an item, checked against its entry. The reference to the frame was checked.
+    /// The earlier values of an item, checked against its entry and the keyring, with the places of their records. The reference to the frame was
+    /// checked.
     func versions(_ ref: ObjectRef, of item: ItemCodec.Decoded, _ check: EntryCheck) throws(VaultError) -> Versions {
-        let body = try open(try FrameReader.read(ref, .versions, file), .versions, at: ref.offset)
-        let versions = try decoding { () throws(FormatError) in
-            let versions = try Versions(body.span, at: ref.offset)
-            for version in versions.versions {
-                for record in [version.record] + version.largeRecords.map(\.record) {
-                    try record.check(.record, from: bodyStart, before: ref.offset)
-                }
+        let frame = try FrameReader.read(ref, .versions, file)
+        let versions = try VersionsReader.read(frame, ref, item.entry, item.largeRecords, self, check)
+        for version in versions.versions {
+            for record in [version.record] + version.largeRecords.map(\.record) {
+                try decoding { () throws(FormatError) in try record.check(.record, from: bodyStart, before: ref.offset) }
             }
-            return versions
         }
-        try check.check(versions, of: item.entry, item.largeRecords, at: ref.offset)
         return versions
     }
 }

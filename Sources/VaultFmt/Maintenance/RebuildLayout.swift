@@ -17,13 +17,13 @@ struct RebuildLayout {
     static let changed = VaultError(.structureInvalid, "the index changed while it was read")
 
     /// One item's part of what is laid out.
-    private struct Measured: Sendable {
+    fileprivate struct Measured: Sendable {
         let records: [(offset: UInt64, length: UInt32, isResealed: Bool)]
         let versions: (id: UInt64, size: Int, places: [Int])?
     }
 
     /// What is known of all of them before their places are.
-    private struct Measures {
+    fileprivate struct Measures {
         var lengths: [UInt32] = []
         var nonces: [UInt64] = []
         /// Records whose nonce is to be read.

@@ -288,7 +288,7 @@ private struct StateVerifier: ~Copyable {
 
     mutating func check() throws(VaultError) {
         let commit = store.state.commit
-        try attempt { (_) throws(VaultError) in _ = try core.store.past.history(of: core.store.state) }
+        try attempt { (this) throws(VaultError) in _ = try this.store.past.history(of: this.store.state) }
         if store.keyring.keeping.revision > commit.clock || store.keyring.removedSlots.contains(where: { $0.revision > commit.clock }) {
             report.add("the keyring has a revision after the vault's clock", at: commit.keyring.offset)
         }

@@ -4,29 +4,39 @@ internal import VaultBytes
 public struct SalvageReport: Sendable {
     /// How many items are in the new vault.
     public internal(set) var recovered = 0
-    /// Items whose index entry was lost: their names and secrets are recovered; their short attributes and dates are those of an older state, or lost; and one
-    /// or another may have been removed before the damage.
+    /// How many earlier values are.
+    public internal(set) var recoveredEarlierValues = 0
+    /// Items whose index entry was lost. Their names and secrets are recovered, though no commit proves them: their records show that a holder of their
+    /// group's key made them. Their short attributes and dates are those of an older state, or lost; and one or another may have been removed before the
+    /// damage.
     public internal(set) var withoutIndex: [ItemKey] = []
     /// Items of which only an older secret authenticates.
     public internal(set) var older: [ItemKey] = []
     /// Items that could not be recovered, with the reason.
     public internal(set) var lost: [(key: ItemKey, reason: String)] = []
-    /// Items of which something was found that no owner's commit names, and that the holder of a scoped slot could have made: an item, or a newer state of
-    /// one. It was left out, or, asked for, taken.
+    /// Items that were recovered without some of their large attributes, or of their earlier values.
+    public internal(set) var partial: [ItemKey] = []
+    /// Items of which something was found that no owner's commit refers to, and that the holder of a scoped slot could have made: an item, or a newer state of
+    /// one. It was left out, or taken if that was asked for.
     public internal(set) var unproven: [ItemKey] = []
+    /// Slots of kinds or factors that this version does not know: nothing in the new vault takes their place.
+    public internal(set) var unknownSlots: [SlotInfo] = []
     /// What else was found.
     public internal(set) var notes: [String] = []
 
     /// Whether everything that was named is there, as it was last, and proven.
-    public var isComplete: Bool { lost.isEmpty && older.isEmpty && withoutIndex.isEmpty && unproven.isEmpty }
+    public var isComplete: Bool {
+        lost.isEmpty && older.isEmpty && withoutIndex.isEmpty && unproven.isEmpty && partial.isEmpty
+    }
 }
 
 extension Vault {
     /// Recovers what still authenticates of a damaged vault into a new file, with new factors; the damaged one is only read.
     ///
-    /// Needs a header whose slot opens. What an owner's commit names comes first. The rest counts where only an owner can have made it: all of it in a vault without
-    /// scoped slots, else the records of groups that no scoped slot opens. What a scoped slot's holder could have made is named in the report, and taken only
-    /// with `takesUnproven`. Throws what opening the header throws, `authenticationFailed` if no keyring is left, and what creating throws.
+    /// Needs a header, or its copy, whose slot opens. What a commit with an owner's proof reaches comes first. The rest counts if only an owner can have made
+    /// it: all of it in a vault without scoped slots, else the records of groups that no scoped slot opens. What a scoped slot's holder could have made is
+    /// named in the report, and taken only with `takesUnproven`. Throws what opening the header throws, `authenticationFailed` if no keyring is left, and what
+    /// creating throws.
     public static func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
         options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), device: consuming Device? = nil,
@@ -43,7 +53,7 @@ extension Vault {
     ) throws(VaultError) -> SalvageReport {
         var report = SalvageReport()
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
-        let source = try SalvageSource(file, factors.keys, limits, device, &report)
+        let source = try SalvageSource(file, factors, limits, device, &report)
         let items = try source.collect(&report)
         // Half a vault would look like a whole one: it gets its name when it is complete.
         let target = try place.fileSystem.resolve(newPath)
@@ -51,6 +61,7 @@ extension Vault {
         try Temporary.removeStale(beside: target, place.fileSystem)
         let unfinished = Temporary.name(beside: target, place.random)
         do throws(VaultError) {
+            options.keptVersions = max(options.keptVersions, source.keptVersions)
             let vault = try create(at: unfinished, factors: newFactors, options: options, place: place)
             try source.copy(items, takesUnproven: takesUnproven, into: vault, &report)
             try place.fileSystem.rename(unfinished, to: target, replacing: false)
@@ -67,33 +78,22 @@ extension Vault {
 struct SalvageSource: ~Copyable {
     private let file: any FileHandle
     private let store: SalvageStore
+    private let scan: SalvageScan
 
     init(
-        _ file: any FileHandle, _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ device: consuming Device?,
+        _ file: any FileHandle, _ factors: borrowing Factors, _ limits: ReaderLimits, _ device: consuming Device?,
         _ report: inout SalvageReport
     ) throws(VaultError) {
+        let (store, found) = try SalvageStore.open(file, factors, limits, device, &report)
+        report.unknownSlots = store.opaqueSlots
+        scan = try Self.opened(found, store)
+        self.store = store
         self.file = file
-        store = try SalvageStore(file, factors, limits, device, &report)
     }
 
-    /// One item, as an owner is proven to have made it, and as somebody else may have.
-    struct Candidate {
-        let proven: SalvageIndex.Found?
-        /// Nil if it says no more than the proven one.
-        let unproven: SalvageIndex.Found?
-    }
-
-    /// Puts all into a new vault, at once.
-    func copy(_ items: [Candidate], takesUnproven: Bool, into vault: consuming Vault, _ report: inout SalvageReport) throws(VaultError) {
-        try vault.transaction { (transaction) throws(VaultError) in
-            for item in items { try copy(item, takesUnproven: takesUnproven, into: transaction, &report) }
-        }
-    }
-
-    /// Everything that can be named, the newest state of each.
-    func collect(_ report: inout SalvageReport) throws(VaultError) -> [Candidate] {
-        var scan = try SalvageScan(file, store)
-        store.believe(scan.newest)
+    /// Opens records until nothing more is found with the best keyring.
+    private static func opened(_ found: SalvageScan, _ store: SalvageStore) throws(VaultError) -> SalvageScan {
+        var scan = found
         repeat {
             guard let keyring = scan.keyring else {
                 guard try scan.openRecords() else {
@@ -103,10 +103,26 @@ struct SalvageSource: ~Copyable {
             }
             store.use(keyring)
         } while try scan.openRecords()
-        if scan.damagedBytes > 0 { report.notes.append("\(scan.damagedBytes) bytes of the file are no object that authenticates") }
+        return scan
+    }
+
+    /// The damaged vault's setting.
+    var keptVersions: Int { store.view.keyring.keeping.count }
+
+    /// One item, as an owner is proven to have made it, and as somebody else may have.
+    struct Candidate {
+        let proven: SalvageIndex.Found?
+        /// Nil if it says no more than the proven one.
+        let unproven: SalvageIndex.Found?
+    }
+
+    /// Everything that can be named, the newest state of each.
+    func collect(_ report: inout SalvageReport) throws(VaultError) -> [Candidate] {
+        if scan.damagedBytes > 0 { report.notes.append("\(scan.damagedBytes) bytes of the file are not part of an object that authenticates") }
         if scan.bytesAfterNewest > 0 { report.notes.append("\(scan.bytesAfterNewest) bytes after the newest commit belong to none") }
         if scan.unopenedRecords > 0 { report.notes.append("\(scan.unopenedRecords) records are for other devices") }
-        if scan.newest == nil { report.notes.append("no commit of the vault is left: all states of it were looked through") }
+        if scan.unknownForms > 0 { report.notes.append("\(scan.unknownForms) records are of a form that this version does not know") }
+        if scan.newest == nil { report.notes.append("no commit of the vault is left: nothing that was found is proven") }
         let index = SalvageIndex(scan, store, withUnproven: false)
         if index.hasGaps {
             report.notes.append("parts of the index are lost: older pages and the records themselves were used instead")
@@ -128,7 +144,7 @@ struct SalvageSource: ~Copyable {
         let known = max(named?.recordRevision ?? 0, proven.record?.identity.revision ?? 0)
         var isNews = other.item?.revision ?? 0 > proven.item?.revision ?? 0
         if other.isUncertain, other.record?.identity.revision ?? 0 > known { isNews = true }
-        // Where the proven record is damaged, an older one may be left that anybody may have made.
+        // If the proven record is damaged, an older one may be left that anybody may have made.
         if !isNews, let named, let record = other.record, record.offset != proven.record?.offset { isNews = try !isReadable(named, record) }
         return Candidate(proven: proven, unproven: isNews ? other : nil)
     }
@@ -139,72 +155,19 @@ struct SalvageSource: ~Copyable {
             _ = try FrameReader.read(named.record, .record, file)
             return true
         } catch {
-            _ = try Self.tolerated(error)
+            _ = try SalvageCopy.tolerated(error)
             return false
         }
     }
 
-    /// Puts an item into the new vault, as it is proven, or asked for, as it is found.
-    func copy(
-        _ candidate: Candidate, takesUnproven: Bool, into transaction: Transaction, _ report: inout SalvageReport
-    ) throws(VaultError) {
-        if let unproven = candidate.unproven { report.unproven.append(unproven.key) }
-        let chosen = takesUnproven ? candidate.unproven ?? candidate.proven : candidate.proven
-        if let chosen { try copy(chosen, into: transaction, &report) }
-    }
-
-    /// Puts an item into the new vault: from the record that the index names, or from the newest that there is, where that is newer or the named one is damaged.
-    private func copy(_ found: SalvageIndex.Found, into transaction: Transaction, _ report: inout SalvageReport) throws(VaultError) {
-        var reason = "its record is damaged"
-        let named = found.item?.entry
-        let hasNewer = found.isUncertain && found.record.map { $0.identity.revision > named?.recordRevision ?? 0 } ?? false
-        if !hasNewer, let named {
-            do throws(VaultError) {
-                let frame = try FrameReader.read(named.record, .record, file)
-                try put(found, frame, named.identity, named.record.offset, into: transaction)
-                report.recovered += 1
-                if found.isUncertain { report.withoutIndex.append(found.key) }
-                return
-            } catch { reason = try Self.tolerated(error) }
+    /// Puts all into a new vault, at once.
+    func copy(_ items: [Candidate], takesUnproven: Bool, into vault: consuming Vault, _ report: inout SalvageReport) throws(VaultError) {
+        try vault.transaction { (transaction) throws(VaultError) in
+            for item in items {
+                if let unproven = item.unproven { report.unproven.append(unproven.key) }
+                guard let chosen = takesUnproven ? item.unproven ?? item.proven : item.proven else { continue }
+                try SalvageCopy(chosen, store, transaction).run(&report)
+            }
         }
-        guard let record = found.record else {
-            report.lost.append((found.key, reason))
-            return
-        }
-        do throws(VaultError) {
-            try put(found, try file.bytes(record.length, at: record.offset), record.identity, record.offset, into: transaction)
-        } catch {
-            report.lost.append((found.key, named == nil ? try Self.tolerated(error) : reason))
-            return
-        }
-        report.recovered += 1
-        if found.isUncertain { report.withoutIndex.append(found.key) } else { report.older.append(found.key) }
-    }
-
-    /// Why one item is lost; what concerns all of them is thrown.
-    private static func tolerated(_ error: VaultError) throws(VaultError) -> String {
-        guard [.authenticationFailed, .structureInvalid, .deviceBound, .notPermitted, .limitExceeded].contains(error.code) else {
-            throw error
-        }
-        return error.detail
-    }
-
-    private func put(
-        _ found: SalvageIndex.Found, _ frame: [UInt8], _ identity: Sealing.RecordIdentity, _ offset: UInt64, into transaction: Transaction
-    ) throws(VaultError) {
-        var body = try store.open(frame, identity, at: offset)
-        let parts = try RecordCodec.parts(body, at: offset)
-        guard parts.key == found.key else {
-            throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
-        }
-        var attributes = found.item?.attributes ?? Attributes()
-        for entry in parts.attributes { attributes[entry.name] = entry.value }
-        let accessibility = found.item?.accessibility ?? store.view.compartment(identity.compartment)?.accessibility ?? .whenUnlocked
-        body.keep(parts.secret)
-        // What was for one device is, in the new vault, for this one; without a device it is for any.
-        let isPossible = !accessibility.isThisDeviceOnly || transaction.hasDevice
-        try transaction.add(
-            found.key, secret: body, attributes: attributes, accessibility: isPossible ? accessibility : .whenUnlocked,
-            created: found.item?.created, modified: found.item?.modified)
     }
 }

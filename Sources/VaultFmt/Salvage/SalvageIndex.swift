@@ -7,10 +7,13 @@ struct SalvageIndex {
     struct Found {
         let key: ItemKey
         let item: Item?
-        /// The newest record of the item that authenticates.
-        let record: SalvageScan.Record?
+        /// The records of the item that authenticate by themselves.
+        let records: SalvageScan.Records?
         /// Whether its entry is not of the newest state, or lost.
         let isUncertain: Bool
+
+        /// The newest record of the item, but for earlier values.
+        var record: SalvageScan.Record? { records?.own }
     }
 
     /// Keys from `low` to before `high`, or to the end.
@@ -34,7 +37,8 @@ struct SalvageIndex {
 
     private let scan: SalvageScan
     private let store: SalvageStore
-    private let records: [Bytes16: SalvageScan.Record]
+    private let records: [Bytes16: SalvageScan.Records]
+    private let entries: EntryCheck
     private(set) var items: [ItemKey: Found] = [:]
     private(set) var lost: [(key: ItemKey, reason: String)] = []
     private(set) var hasGaps = false
@@ -47,6 +51,7 @@ struct SalvageIndex {
         self.scan = scan
         self.store = store
         records = withUnproven ? scan.records : scan.provenRecords
+        entries = EntryCheck(store.view, clock: scan.newest?.commit.clock ?? Format.Limit.number)
         let states = scan.commits.sorted { $0.commit.generation > $1.commit.generation }
         open = [Gap(low: [], high: nil)]
         for (index, state) in states.enumerated() where !open.isEmpty {
@@ -75,7 +80,8 @@ struct SalvageIndex {
         }
     }
 
-    /// `seen` is where the pages are that this walk went through: one that is named twice is gone through once, and what else it should cover stays open.
+    /// `seen` is where the pages are that this walk went through: one that is named twice is gone through once, and what else it should cover stays
+    /// open.
     private mutating func walk(
         _ ref: ObjectRef, _ level: UInt8, _ range: Gap, within gap: Gap, _ commit: Commit, isNewest: Bool, _ seen: inout Set<UInt64>
     ) {
@@ -111,9 +117,9 @@ struct SalvageIndex {
         let key: ItemKey
         do throws(VaultError) { key = try ItemKey(bytes) } catch { return }
         do throws(VaultError) {
-            let item = try ItemCodec.item(key, page, index, store.view)
+            let item = try ItemCodec.item(key, page, index, entries)
             if let known = items[key]?.item, known.revision >= item.revision { return }
-            items[key] = Found(key: key, item: item, record: records[item.id.bytes], isUncertain: isUncertain)
+            items[key] = Found(key: key, item: item, records: records[item.id.bytes], isUncertain: isUncertain)
         } catch { lost.append((key, error.detail)) }
     }
 
@@ -136,15 +142,16 @@ struct SalvageIndex {
             items[found.key] = nil
         }
         let named = Set(items.values.compactMap { $0.item?.id.bytes })
-        for (id, record) in records where !named.contains(id) && !removed.contains(id) {
+        for (id, found) in records where !named.contains(id) && !removed.contains(id) {
+            guard let record = found.own else { continue }
             do throws(VaultError) {
                 let key = try store.key(of: record)
-                // a record of one group must not name an item of another.
+                // a record of one group must not name an item of another.
                 guard store.view.compartment(record.identity.compartment)?.group.name.utf8.elementsEqual(key.group.utf8) ?? false else {
                     continue
                 }
                 guard items[key] == nil, isUnknown(key.bytes, record.identity.revision) else { continue }
-                items[key] = Found(key: key, item: nil, record: record, isUncertain: true)
+                items[key] = Found(key: key, item: nil, records: found, isUncertain: true)
             } catch { continue }
         }
     }

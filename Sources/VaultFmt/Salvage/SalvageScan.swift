@@ -1,6 +1,6 @@
 internal import VaultBytes
 
-/// Everything in a damaged file that authenticates, wherever it stands.
+/// Everything in a damaged file that authenticates, wherever it is.
 struct SalvageScan {
     /// A record, and what it was sealed as.
     struct Record {
@@ -9,35 +9,49 @@ struct SalvageScan {
         let length: Int
     }
 
+    /// What records of one item there are: its newest own, the newest of each large attribute, and those of earlier values.
+    struct Records {
+        /// The item's own record.
+        var own: Record?
+        /// Those of its large attributes, by the bytes of their names.
+        var attributes: [[UInt8]: Record] = [:]
+        /// All records that were its own until they were replaced, and are kept for owners.
+        var earlier: [Record] = []
+    }
+
     private let file: any FileHandle
     private let store: SalvageStore
     private(set) var commits: [CommittedState] = []
     private(set) var leaves: [ObjectRef] = []
-    /// The newest record of each item.
-    private(set) var records: [Bytes16: Record] = [:]
-    /// The newest of each item that only an owner can have made.
-    private(set) var provenRecords: [Bytes16: Record] = [:]
+    /// By item.
+    private(set) var records: [Bytes16: Records] = [:]
+    /// Those that only an owner can have made.
+    private(set) var provenRecords: [Bytes16: Records] = [:]
     private(set) var keyrings: [(offset: UInt64, keyring: Keyring)] = []
-    /// Records that no key opens which is there: of other devices, as a rule.
+    /// Records that no key at hand opens: of other devices, as a rule.
     private(set) var unopenedRecords = 0
+    /// Frames and records in forms that this version does not know.
+    private(set) var unknownForms = 0
     private var pending: [Range<UInt64>] = []
     private var failed: [Range<UInt64>] = []
     private var soundBytes: UInt64 = 0
     /// Where objects were found, or what looked like records.
     private var known: Set<UInt64> = []
     /// Where a region was looked through that had seemed to be a record.
-    private var looked: Set<UInt64> = []
+    private var searched: Set<UInt64> = []
+    private let start: UInt64
     private let size: UInt64
 
     init(_ file: any FileHandle, _ store: SalvageStore) throws(VaultError) {
         self.file = file
         self.store = store
-        size = try Reserve.contentEnd(of: file, size: try file.size(), after: UInt64(store.headerLength))
-        try look(UInt64(store.headerLength)..<size)
+        start = store.header.bodyStart
+        size = max(start, try Reserve.contentEnd(of: file, size: try file.size()))
+        try search(start..<size)
     }
 
-    /// The bytes after the header that are no object which authenticates.
-    var damagedBytes: UInt64 { size - UInt64(store.headerLength) - soundBytes }
+    /// The bytes after the header's copy that are not part of an object which authenticates.
+    var damagedBytes: UInt64 { size - start - soundBytes }
 
     /// The bytes of what was being written, or was damaged, after the newest state.
     var bytesAfterNewest: UInt64 { newest.map { size - min(size, $0.commit.end) } ?? 0 }
@@ -45,8 +59,11 @@ struct SalvageScan {
     /// The newest state that an owner made.
     var newest: CommittedState? { commits.max { $0.commit.generation < $1.commit.generation } }
 
-    /// Goes through a region: frames one after the other, and where one is damaged, on to the next that authenticates.
-    private mutating func look(_ region: Range<UInt64>) throws(VaultError) {
+    /// Whether an owner's commit states the header that was used.
+    var provesHeader: Bool { commits.contains { $0.commit.header == store.finder.headerHash } }
+
+    /// Goes through a region: frames one after the other, and after a damaged one, on to the next that authenticates.
+    private mutating func search(_ region: Range<UInt64>) throws(VaultError) {
         var position = region.lowerBound
         while position < region.upperBound, size - position >= UInt64(Format.frameHeadSize) {
             let head = try readHead(position)
@@ -66,7 +83,7 @@ struct SalvageScan {
     }
 
     private func isPadding(_ from: UInt64, _ to: UInt64) throws(VaultError) -> Bool {
-        guard to - from < UInt64(Format.commitAlignment) else { return false }
+        guard to - from < Format.commitAlignment else { return false }
         return try file.bytes(Int(to - from), at: from).allSatisfy { $0 == 0 }
     }
 
@@ -75,14 +92,29 @@ struct SalvageScan {
         var base = position + 1
         while base < size, size - base >= 4 {
             let bytes = try file.bytes(Int(min(size - base, 1 << 20)), at: base)
-            for index in 0..<bytes.count - 3 where bytes[index] == 0x76 {
-                let tag =
-                    UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16 | UInt32(bytes[index + 3]) << 24
-                if FrameType(rawValue: tag) != nil { return base + UInt64(index) }
-            }
+            if let index = Self.firstHead(bytes) { return base + UInt64(index) }
             base += UInt64(bytes.count - 3)
         }
         return size
+    }
+
+    /// Where a frame's type is in the bytes. Holes in a file are skipped a word at a time.
+    private static func firstHead(_ bytes: [UInt8]) -> Int? {
+        bytes.withUnsafeBytes { bytes in
+            var index = 0
+            while index + 4 <= bytes.count {
+                if index + 8 <= bytes.count, bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) == 0 {
+                    index += 8
+                    continue
+                }
+                if bytes[index] == 0x76 {
+                    let tag = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self))
+                    if FrameType(rawValue: tag) != nil { return index }
+                }
+                index += 1
+            }
+            return nil
+        }
     }
 
     /// Keeps what authenticates; false if it does not. Records have to wait until the keyring is known.
@@ -93,29 +125,42 @@ struct SalvageScan {
             pending.append(offset..<offset + UInt64(head.length))
             return true
         }
-        let frame = try file.bytes(head.length, at: offset)
         do throws(VaultError) {
-            switch head.type {
-            case .record: break
-            case .page:
-                let body = try store.pages.open(frame, .page, at: offset)
-                let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: offset) }
-                if layout.isLeaf { leaves.append(ObjectRef(offset: offset, length: head.length, hash: Bytes32(hashing: frame))) }
-            case .keyring:
-                let body = try store.pages.open(frame, .keyring, at: offset)
-                keyrings.append((offset, try decoding { () throws(FormatError) in try Keyring(body.span, at: offset) }))
-            case .history: _ = try store.pages.open(frame, .history, at: offset)
-            case .commit:
-                guard let state = try store.finder.read(at: offset)?.state else { return false }
-                try store.finder.codec.checkMACs(frame, at: offset)
-                commits.append(state)
-            }
+            guard try open(head, offset) else { return false }
         } catch {
             guard error.code != .io else { throw error }
             return false
         }
         known.insert(offset)
         soundBytes += UInt64(head.length)
+        return true
+    }
+
+    private mutating func open(_ head: FrameHead, _ offset: UInt64) throws(VaultError) -> Bool {
+        let frame = try file.bytes(head.length, at: offset)
+        switch head.type {
+        case .record: return false
+        case .chunk:
+            // It does not authenticate by anything that is known here.
+            unknownForms += 1
+            return false
+        case .page:
+            let body = try store.pages.open(frame, .page, at: offset)
+            let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: offset) }
+            if layout.isLeaf { leaves.append(ObjectRef(offset: offset, length: head.length, hash: Bytes32(hashing: frame))) }
+        case .versions: _ = try store.pages.open(frame, .versions, at: offset)
+        case .keyring:
+            let body = try store.pages.open(frame, .keyring, at: offset)
+            keyrings.append((offset, try decoding { () throws(FormatError) in try Keyring(body.span, at: offset) }))
+        case .history: _ = try store.pages.open(frame, .history, at: offset)
+        case .commit:
+            guard let (_, opened) = try store.finder.read(at: offset) else { return false }
+            try store.finder.codec.checkProof(opened, at: offset)
+            let commit = try decoding { () throws(FormatError) in
+                try Commit(opened.core.span, at: offset, from: store.header.bodyStart)
+            }
+            commits.append(CommittedState(commit: commit, chain: opened.chain))
+        }
         return true
     }
 
@@ -141,28 +186,47 @@ struct SalvageScan {
                 failed.append(region)
                 if [.deviceBound, .notPermitted].contains(error.code) {
                     unopenedRecords += 1
-                } else if looked.insert(region.lowerBound).inserted {
-                    try look(region.lowerBound + 1..<region.upperBound)
+                } else if searched.insert(region.lowerBound).inserted {
+                    try search(region.lowerBound + 1..<region.upperBound)
                 }
             }
         }
         return !pending.isEmpty || before != (commits.count, keyrings.count, leaves.count)
     }
 
-    private static func keep(_ record: Record, _ id: Bytes16, in records: inout [Bytes16: Record]) {
-        if let known = records[id], known.identity.revision >= record.identity.revision { return }
-        records[id] = record
-    }
-
     private mutating func open(_ region: Range<UInt64>) throws(VaultError) {
         let length = Int(region.upperBound - region.lowerBound)
         let frame = try file.bytes(length, at: region.lowerBound)
-        let identity = frame.withUnsafeBytes { store.sealing.claimedIdentity($0, locatorKey: store.slot.keys.locator) }
-        _ = try store.open(frame, identity, at: region.lowerBound)
+        let identity = store.claimedIdentity(frame)
+        let body = try store.open(frame, identity, at: region.lowerBound)
         soundBytes += UInt64(length)
-        let id = Bytes16(high: identity.item.0.bigEndian, low: identity.item.1.bigEndian)
         let record = Record(identity: identity, offset: region.lowerBound, length: length)
-        Self.keep(record, id, in: &records)
-        if !store.isForgeable(identity.compartment) { Self.keep(record, id, in: &provenRecords) }
+        let found: FoundRecord
+        do throws(VaultError) {
+            found = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: region.lowerBound) }
+        } catch {
+            if error.code == .unsupportedForm { unknownForms += 1 }
+            return
+        }
+        let isEarlier = store.isOwners(identity.compartment)
+        keep(record, found, isEarlier: isEarlier, in: &records)
+        if !store.isForgeable(identity.compartment) { keep(record, found, isEarlier: isEarlier, in: &provenRecords) }
+    }
+
+    private func keep(_ record: Record, _ found: FoundRecord, isEarlier: Bool, in all: inout [Bytes16: Records]) {
+        func isNewer(than known: Record?) -> Bool { record.identity.revision > known?.identity.revision ?? 0 }
+        let item = record.identity.item
+        switch found {
+        case .item:
+            if isEarlier {
+                all[item, default: Records()].earlier.append(record)
+            } else if isNewer(than: all[item]?.own) {
+                all[item, default: Records()].own = record
+            }
+        case .attribute(_, let name, _, _):
+            let name = Array(name.utf8)
+            guard !isEarlier, isNewer(than: all[item]?.attributes[name]) else { return }
+            all[item, default: Records()].attributes[name] = record
+        }
     }
 }

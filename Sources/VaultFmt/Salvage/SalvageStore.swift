@@ -3,55 +3,70 @@ internal import VaultBytes
 /// The keys and readers of a damaged vault: like a `Store`, but content with what there is.
 final class SalvageStore {
     private let file: any FileHandle
-    let headerLength: Int
-    let slot: OpenedSlot
+    let header: Header
     let sealing: Sealing
     let pages: PageSource
     let finder: StateFinder
+    private let slot: OpenedSlot
     private(set) var view = KeyringView(Keyring())
     private(set) var forgeable: Forgeable
-    private let headerHash: Bytes32
-    private let vault: Bytes16
     private let device: SecretBox?
     private let deviceID: Bytes16
-    private var keys: [UInt32: SecretBox] = [:]
+    private var keys: [UInt64: SecretBox] = [:]
 
-    init(
-        _ file: any FileHandle, _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ device: consuming Device?,
-        _ report: inout SalvageReport
+    private init(
+        _ file: any FileHandle, _ found: SalvageHeader, _ slot: consuming OpenedSlot, _ deviceID: Bytes16, _ device: SecretBox?
     ) throws(VaultError) {
-        self.file = file
-        let (header, bytes) = try Store.readHeader(file)
-        let notes = report.notes.count
-        slot = try Self.openSlot(header, bytes, factors, limits, &report)
         guard slot.keys.isOwner else { throw VaultError(.notPermitted, "salvaging needs a full slot") }
-        forgeable = report.notes.count > notes ? .everything : Forgeable(header, slot.keys)
-        headerHash = Bytes32(hashing: bytes)
-        headerLength = header.length
-        vault = header.id
-        sealing = Sealing(vault: header.id.words, random: .system)
-        pages = PageSource(file: file, sealing: sealing, indexKey: slot.keys.index.copy(), cacheBytes: 8 << 20)
-        let codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id)
-        finder = StateFinder(
-            file: file, codec: codec, vault: header.id, headerLength: UInt64(header.length), headerHash: headerHash)
-        if let device = consume device {
-            deviceID = device.id.bytes
-            self.device = SecretBox(device.secret.copy())
-        } else {
-            deviceID = .zero
-            self.device = nil
+        self.file = file
+        header = found.header
+        sealing = Sealing(vault: header.id, random: .system)
+        pages = PageSource(
+            file: file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(), cacheBytes: 8 << 20)
+        let codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id, isSigning: header.isSigned)
+        var hash = Bytes32.zero
+        do throws(VaultError) { hash = try HeaderSeal.checkHash(found.bytes) } catch {
+            // No commit states it then, and the header counts as unproven.
         }
+        finder = StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash)
+        forgeable = Forgeable(header, slot.keys)
+        self.device = device
+        self.deviceID = deviceID
+        self.slot = slot
     }
 
-    /// A header that does not authenticate is worth a note here, where everything else authenticates by itself.
-    private static func openSlot(
-        _ header: Header, _ bytes: [UInt8], _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ report: inout SalvageReport
-    ) throws(VaultError) -> OpenedSlot {
-        do throws(VaultError) { return try SlotOpener.open(header, bytes, factors, limits) } catch {
-            guard error.code == .authenticationFailed else { throw error }
+    /// Opens the first header that these factors fit and that a commit with a valid proof states; if there is none, the first that they fit.
+    static func open(
+        _ file: any FileHandle, _ factors: borrowing Factors, _ limits: ReaderLimits, _ device: consuming Device?,
+        _ report: inout SalvageReport
+    ) throws(VaultError) -> (store: SalvageStore, scan: SalvageScan) {
+        let (deviceID, secret) = parts(device)
+        var first: (found: SalvageHeader, store: SalvageStore, scan: SalvageScan)?
+        var failure: VaultError?
+        for found in try SalvageHeader.candidates(file) {
+            do throws(VaultError) {
+                let slot = try SlotOpener.open(
+                    found.header, found.bytes, factors.keys, limits, external: factors.provider, checkingHeader: found.isWhole)
+                let store = try SalvageStore(file, found, slot, deviceID, secret)
+                let scan = try SalvageScan(file, store)
+                if first == nil { first = (found, store, scan) }
+                guard scan.provesHeader else { continue }
+                if found.offset > 0 { report.notes.append("the header is damaged: its copy was used") }
+                return (store, scan)
+            } catch {
+                guard error.code != .io else { throw error }
+                if failure == nil { failure = error }
+            }
         }
-        report.notes.append("the header does not authenticate: its slots or extensions were damaged or altered")
-        return try SlotOpener.open(header, bytes, factors, limits, checkingHeader: false)
+        guard let first else { throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read") }
+        report.notes.append("no commit proves the header that was used: its slots or extensions may have been damaged or altered")
+        first.store.distrust()
+        return (first.store, first.scan)
+    }
+
+    private static func parts(_ device: consuming Device?) -> (Bytes16, SecretBox?) {
+        guard let device = consume device else { return (.zero, nil) }
+        return (device.id.bytes, SecretBox(device.secret.copy()))
     }
 
     func use(_ keyring: Keyring) {
@@ -60,14 +75,41 @@ final class SalvageStore {
         keys = [:]
     }
 
-    /// An owner's commit that names another header proves nothing about the slots in this one.
-    func believe(_ newest: CommittedState?) {
-        if let newest, newest.commit.header != headerHash { forgeable = .everything }
+    /// A header that no commit states proves nothing about its slots.
+    private func distrust() { forgeable = .everything }
+
+    /// The slots that this version does not know, with their names as far as those can be read: nothing in a new vault can take their place.
+    var opaqueSlots: [SlotInfo] {
+        header.slots.filter(\.isOpaque).map { slot in
+            do throws(VaultError) { return SlotInfo(slot, part: try ownerPart(slot)) } catch { return SlotInfo(slot) }
+        }
     }
 
-    /// Whether somebody else than an owner could have made a record of this compartment.
-    func isForgeable(_ compartment: UInt32) -> Bool {
+    private func ownerPart(_ slot: Slot) throws(VaultError) -> OwnerPart {
+        switch self.slot.keys.owner {
+        case .some(let owner): return try SlotSeal.openOwner(slot, vault: header.id, keys: owner).part
+        case .none: throw VaultError(.notPermitted, "salvaging needs a full slot")
+        }
+    }
+
+    // MARK: records
+
+    /// Whether anybody other than an owner could have made a record of this compartment.
+    func isForgeable(_ compartment: UInt64) -> Bool {
         view.compartment(compartment).map { forgeable.contains(group: $0.group.number) } ?? true
+    }
+
+    /// Whether it holds earlier values.
+    func isOwners(_ compartment: UInt64) -> Bool { view.compartment(compartment)?.isOwners ?? false }
+
+    /// What a record's locator says of it.
+    func claimedIdentity(_ frame: [UInt8]) -> Sealing.RecordIdentity {
+        frame.withUnsafeBytes { frame in
+            switch slot.keys.owner {
+            case .some(let owner): sealing.claimedIdentity(frame, locatorKey: owner.locator)
+            case .none: preconditionFailure("only owners salvage")
+            }
+        }
     }
 
     func open(_ frame: [UInt8], _ identity: Sealing.RecordIdentity, at offset: UInt64) throws(VaultError) -> Secret {
@@ -77,56 +119,83 @@ final class SalvageStore {
         }
     }
 
-    /// The key that a record, which authenticated, has in its body.
-    func key(of record: SalvageScan.Record) throws(VaultError) -> ItemKey {
-        let frame = try file.bytes(record.length, at: record.offset)
-        return try RecordCodec.parts(try open(frame, record.identity, at: record.offset), at: record.offset).key
+    /// The body of a record that was found by itself.
+    func open(_ record: SalvageScan.Record) throws(VaultError) -> Secret {
+        try open(try file.bytes(record.length, at: record.offset), record.identity, at: record.offset)
     }
 
-    private func key(_ number: UInt32, at offset: UInt64) throws(VaultError) -> SecretBox {
+    /// The body of a record that an index refers to.
+    func open(_ place: RecordPlace, of item: Bytes16) throws(VaultError) -> Secret {
+        try open(try FrameReader.read(place.ref, .record, file), place.identity(of: item), at: place.ref.offset)
+    }
+
+    /// The key that a record, which authenticated, has in its body.
+    func key(of record: SalvageScan.Record) throws(VaultError) -> ItemKey {
+        try open(record).withSpan { (body) throws(VaultError) in
+            switch try RecordCodec.found(body, at: record.offset) {
+            case .item(let key, _, _): key
+            case .attribute(let key, _, _, _): key
+            }
+        }
+    }
+
+    private func key(_ number: UInt64, at offset: UInt64) throws(VaultError) -> SecretBox {
         if let known = keys[number] { return known }
         guard let compartment = view.compartment(number) else {
             throw VaultError(.authenticationFailed, "a record's compartment is not known", at: offset)
         }
-        let groupKey = try Wrapping.groupKey(compartment.group, slot.keys, vault)
         let opened = SecretBox(
-            try Wrapping.compartmentKey(compartment.info, groupKey, vault: vault, device: device, deviceID: deviceID))
+            try Wrapping.compartmentKey(
+                compartment.info, try groupKey(compartment).secret, vault: header.id, device: device, deviceID: deviceID))
         keys[number] = opened
         return opened
     }
+
+    private func groupKey(_ compartment: KeyringView.Compartment) throws(VaultError) -> SecretBox {
+        guard compartment.isOwners else { return SecretBox(try Wrapping.groupKey(compartment.group, slot.keys, header.id)) }
+        switch slot.keys.owner {
+        case .some(let owner): return SecretBox(owner.earlier.copy())
+        case .none: throw VaultError(.notPermitted, "salvaging needs a full slot")
+        }
+    }
 }
 
-/// What the holders of scoped slots could have made themselves: pages and keyrings, and the records of the groups that they open. Where no scoped slot is, all
-/// that authenticates was made by an owner.
+/// What the holders of scoped slots could have made themselves: pages and keyrings, and the records of the groups that they open. If there is no scoped slot,
+/// an owner made all that authenticates.
 struct Forgeable {
     /// Whether pages and keyrings are.
     let hasIndex: Bool
     /// Nil: of all groups.
-    private let groups: Set<UInt32>?
+    private let groups: Set<UInt64>?
 
     static let everything = Forgeable(hasIndex: true, groups: nil)
 
-    private init(hasIndex: Bool, groups: Set<UInt32>?) {
+    private init(hasIndex: Bool, groups: Set<UInt64>?) {
         self.hasIndex = hasIndex
         self.groups = groups
     }
 
-    /// From a header that authenticates. A slot whose owner part does not open could grant anything.
+    /// From a header that authenticates. A slot whose owner part does not open, or of an unknown kind, could grant anything.
     init(_ header: Header, _ keys: borrowing VaultKeys) {
-        let scoped = header.slots.filter { $0.kind == .scoped }
-        var groups: Set<UInt32>? = []
-        for slot in scoped {
+        let others = header.slots.filter { $0.kind != .full }
+        var groups: Set<UInt64>? = []
+        for slot in others {
             do throws(VaultError) { groups?.formUnion(try Self.groups(of: slot, header, keys)) } catch { groups = nil }
         }
-        self.init(hasIndex: !scoped.isEmpty, groups: groups)
+        self.init(hasIndex: !others.isEmpty, groups: groups)
     }
 
-    func contains(group: UInt32) -> Bool { groups?.contains(group) ?? true }
+    func contains(group: UInt64) -> Bool {
+        // Nobody else holds the key of the owners' group, which follows from the vault key.
+        guard group != Keyring.ownersGroup else { return false }
+        return groups?.contains(group) ?? true
+    }
 
-    private static func groups(of slot: Slot, _ header: Header, _ keys: borrowing VaultKeys) throws(VaultError) -> [UInt32] {
+    private static func groups(of slot: Slot, _ header: Header, _ keys: borrowing VaultKeys) throws(VaultError) -> [UInt64] {
         switch keys.owner {
         case .some(let owner):
-            let part = try SlotSeal.openOwner(slot, vault: header.id, owner: owner)
+            guard slot.kind == .scoped else { throw VaultError(.structureInvalid, "a slot of an unknown kind") }
+            let part = try SlotSeal.openOwner(slot, vault: header.id, keys: owner)
             return try SlotOpener.grants(slot, header.id, wrappingKey: part.wrappingKey.secret).numbers
         case .none: throw VaultError(.notPermitted, "salvaging needs a full slot")
         }

@@ -164,7 +164,7 @@ struct Rekeying {
     /// What a slot grants from now on that granted these groups, by their old or new numbers; groups that are gone are left out.
     func grants(_ wanted: Set<UInt64>, _ keys: borrowing VaultKeys) throws(VaultError) -> Grants {
         let known = Set(keyring.groups.map(\.number))
-        let numbers = Set(wanted.map { numbers[$0] ?? $0 }).intersection(known).sorted()
+        let numbers = Set(wanted.map { self.numbers[$0] ?? $0 }).intersection(known).sorted()
         var out = Secret(count: numbers.count * Format.keySize)
         for (index, number) in numbers.enumerated() {
             let key = try groupKey(number)

@@ -65,6 +65,9 @@ final class VaultCore {
 
     var lastTick: UInt64 { clock }
 
+    /// Makes later revisions greater than those of a branch that is merged.
+    func advance(to clock: UInt64) { self.clock = max(self.clock, clock) }
+
     // MARK: reading
 
     func requireCurrent() throws(VaultError) {

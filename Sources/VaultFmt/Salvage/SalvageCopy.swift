@@ -1,0 +1,201 @@
+internal import VaultBytes
+
+/// Puts one item of a damaged vault into the new one.
+struct SalvageCopy {
+    private let found: SalvageIndex.Found
+    private let store: SalvageStore
+    private let transaction: Transaction
+
+    init(_ found: SalvageIndex.Found, _ store: SalvageStore, _ transaction: Transaction) {
+        self.found = found
+        self.store = store
+        self.transaction = transaction
+    }
+
+    /// A value of the item, opened.
+    private struct Value: ~Copyable {
+        let secret: Secret
+        var attributes: Attributes
+        /// Whether a large attribute is missing.
+        var isPartial = false
+    }
+
+    /// Why one item is lost; what concerns all of them is thrown.
+    static func tolerated(_ error: VaultError) throws(VaultError) -> String {
+        let some: [VaultError.Code] = [
+            .authenticationFailed, .structureInvalid, .unsupportedForm, .deviceBound, .notPermitted, .limitExceeded,
+        ]
+        guard some.contains(error.code) else { throw error }
+        return error.detail
+    }
+
+    /// From the record that the index refers to, or from the newest that there is if that is newer or the named one is damaged; else from an earlier value.
+    func run(_ report: inout SalvageReport) throws(VaultError) {
+        var reason = "its record is damaged"
+        var earlier = try earlierValues(&report)
+        let named = found.item.map { $0.entry }
+        let hasNewer = found.isUncertain && found.record.map { $0.identity.revision > named?.recordRevision ?? 0 } ?? false
+        if !hasNewer, let item = found.item {
+            do throws(VaultError) {
+                try add(try value(of: item), earlier, &report)
+                if found.isUncertain { report.withoutIndex.append(found.key) }
+                return
+            } catch { reason = try Self.tolerated(error) }
+        }
+        if let record = found.record {
+            do throws(VaultError) {
+                try add(try value(of: record), earlier, &report)
+                if found.isUncertain { report.withoutIndex.append(found.key) } else { report.older.append(found.key) }
+                return
+            } catch { if named == nil { reason = try Self.tolerated(error) } }
+        }
+        guard let last = earlier.popLast() else {
+            report.lost.append((found.key, reason))
+            return
+        }
+        let secret = try last.withSecret { (secret) throws(VaultError) in SecretBox(secret.copy()) }
+        try add(Value(secret: secret.secret.copy(), attributes: last.attributes), earlier, &report)
+        report.older.append(found.key)
+    }
+
+    private func add(
+        _ value: consuming Value, _ earlier: [NewEarlierValue], _ report: inout SalvageReport
+    ) throws(VaultError) {
+        let compartment = found.record.flatMap { store.view.compartment($0.identity.compartment) }
+        let accessibility = found.item?.accessibility ?? compartment?.accessibility ?? .whenUnlocked
+        // What was for one device is, in the new vault, for this one; without a device it is for any.
+        let isPossible = !accessibility.isThisDeviceOnly || transaction.hasDevice
+        try transaction.add(
+            found.key, secret: value.secret, attributes: value.attributes, accessibility: isPossible ? accessibility : .whenUnlocked,
+            created: found.item?.created, modified: found.item?.modified)
+        report.recovered += 1
+        report.recoveredEarlierValues += try transaction.addEarlierValues(earlier, to: found.key)
+        if value.isPartial, report.partial.last != found.key { report.partial.append(found.key) }
+    }
+
+    // MARK: the item's own value
+
+    private func value(of item: Item) throws(VaultError) -> Value {
+        let place = RecordPlace(ref: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
+        let body = try store.open(place, of: item.entry.id)
+        return try value(of: body, listed: item.attributes, at: item.entry.record.offset)
+    }
+
+    /// The value in a record that was found by itself, with the large attributes that were.
+    private func value(of record: SalvageScan.Record) throws(VaultError) -> Value {
+        var value = try value(of: try store.open(record), listed: found.item?.attributes ?? Attributes(), at: record.offset)
+        for (name, record) in found.records?.attributes ?? [:] {
+            do throws(VaultError) {
+                if let attribute = try large(record), Array(attribute.name.utf8) == name { value.attributes.put(attribute) }
+            } catch {
+                _ = try Self.tolerated(error)
+                value.isPartial = true
+            }
+        }
+        return value
+    }
+
+    /// `listed` are the attributes that an index states; of those in the item's record, the record's hold.
+    private func value(of body: consuming Secret, listed: Attributes, at offset: UInt64) throws(VaultError) -> Value {
+        let record = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: offset) }
+        guard case .item(let key, let secret, let attributes) = record, key == found.key else {
+            throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
+        }
+        body.keep(secret)
+        var value = Value(secret: body, attributes: Attributes(attributes))
+        try addListed(listed, of: found.item?.entry.id, to: &value)
+        return value
+    }
+
+    /// Adds the attributes that are in a page, or in records of their own.
+    private func addListed(_ listed: Attributes, of item: Bytes16?, to value: inout Value) throws(VaultError) {
+        for attribute in listed.all {
+            switch attribute.content {
+            case .bytes, .secret: value.attributes.put(attribute)
+            case .inItemRecord: if value.attributes.attribute(attribute.name) == nil { value.isPartial = true }
+            case .inOwnRecord(let own):
+                guard let item else { continue }
+                do throws(VaultError) {
+                    let body = try store.open(RecordPlace(own), of: item)
+                    let range = try body.withSpan { (bytes) throws(VaultError) in
+                        try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
+                    }
+                    value.attributes.put(Self.attribute(attribute.name, body.slice(range), attribute.flags))
+                } catch {
+                    _ = try Self.tolerated(error)
+                    value.isPartial = true
+                }
+            }
+        }
+    }
+
+    private func large(_ record: SalvageScan.Record) throws(VaultError) -> Attribute? {
+        let body = try store.open(record)
+        let content = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: record.offset) }
+        guard case .attribute(_, let name, let flags, let value) = content else { return nil }
+        return Self.attribute(name, body.slice(value), flags)
+    }
+
+    private static func attribute(_ name: String, _ value: consuming Secret, _ flags: Attribute.Flags) -> Attribute {
+        flags.contains(.sealed)
+            ? Attribute(name, secret: value, flags: flags) : Attribute(name, value.withUnsafeBytes { Array($0) }, flags: flags)
+    }
+
+    // MARK: earlier values
+
+    /// Those that the index refers to; if there is no entry, those whose records were found. Oldest first.
+    private func earlierValues(_ report: inout SalvageReport) throws(VaultError) -> [NewEarlierValue] {
+        guard let item = found.item else { return try looseValues() }
+        guard let frame = item.entry.versions?.frame else { return [] }
+        var isPartial = false
+        var out: [NewEarlierValue] = []
+        do throws(VaultError) {
+            let read = try FrameReader.read(frame, .versions, store.pages.file)
+            let check = EntryCheck(store.view, clock: Format.Limit.number)
+            let versions = try VersionsReader.read(read, frame, item, store.pages, check)
+            for version in versions.versions {
+                do throws(VaultError) { out.append(try earlier(version, of: item.entry.id, &isPartial)) } catch {
+                    _ = try Self.tolerated(error)
+                    isPartial = true
+                }
+            }
+        } catch {
+            _ = try Self.tolerated(error)
+            isPartial = true
+        }
+        if isPartial { report.partial.append(found.key) }
+        return out
+    }
+
+    private func earlier(
+        _ version: Versions.Version, of item: Bytes16, _ isPartial: inout Bool
+    ) throws(VaultError) -> NewEarlierValue {
+        var body = try store.open(RecordPlace(version), of: item)
+        let record = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: version.record.offset) }
+        guard case .item(_, let secret, let attributes) = record else {
+            throw VaultError(.structureInvalid, "an earlier value's record is an attribute's", at: version.record.offset)
+        }
+        body.keep(secret)
+        var value = Value(secret: body, attributes: Attributes(attributes))
+        try addListed(Attributes(inPage: version.attributes), of: item, to: &value)
+        if value.isPartial { isPartial = true }
+        let all = value.attributes
+        return NewEarlierValue(secret: value.secret.copy(), attributes: all, modified: version.modified, replaced: version.replaced)
+    }
+
+    /// Earlier values that nothing refers to any more: when they were replaced is known only by their records' revisions.
+    private func looseValues() throws(VaultError) -> [NewEarlierValue] {
+        var out: [NewEarlierValue] = []
+        for record in (found.records?.earlier ?? []).sorted(by: { $0.identity.revision < $1.identity.revision }) {
+            do throws(VaultError) {
+                var body = try store.open(record)
+                let content = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: record.offset) }
+                guard case .item(_, let secret, let attributes) = content else { continue }
+                body.keep(secret)
+                let date = Int64(record.identity.revision >> 16)
+                out.append(NewEarlierValue(secret: body, attributes: Attributes(attributes), modified: date, replaced: date))
+            } catch { _ = try Self.tolerated(error) }
+        }
+        return out
+    }
+}
