@@ -85,6 +85,8 @@ let package = Package(
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
         .testTarget(
+            name: "VaultStoreTests", dependencies: ["VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"], swiftSettings: strict),
+        .testTarget(
             name: "VaultLocalTests", dependencies: ["VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"],
             swiftSettings: strict),
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "CTestSupport"], swiftSettings: strict),
@@ -94,7 +96,8 @@ let package = Package(
 
         // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
         .target(
-            name: "Fuzzing", dependencies: ["VaultForge", "MemoryFiles", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"], path: "Tests/Fuzzing",
+            name: "Fuzzing", dependencies: ["VaultForge", "MemoryFiles", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"],
+            path: "Tests/Fuzzing",
             swiftSettings: settings),
         .target(
             name: "ImportFuzzing",
@@ -172,7 +175,10 @@ let package = Package(
         .executableTarget(
             name: "make-vectors", dependencies: ["VectorMaking", "VaultForge"], path: "Tests/Vectors/Maker", swiftSettings: settings),
         .executableTarget(
-            name: "vectors", dependencies: ["VectorMaking", "MemoryFiles", "Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium"],
+            name: "vectors",
+            dependencies: [
+                "VectorMaking", "MemoryFiles", "Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium",
+            ],
             path: "Tests/Vectors", exclude: ["Making", "Maker"],
             swiftSettings: settings),
 
@@ -184,8 +190,10 @@ let package = Package(
 // What `Tools/harness sanitizers` builds: the library and its tests, without the command and all that only it needs.
 if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
-        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultLocal", "VaultForge", "MemoryFiles",
-        "VectorMaking", "make-vectors", "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultFmtTests", "VaultLocalTests",
+        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultLocal", "VaultForge",
+        "MemoryFiles",
+        "VectorMaking", "make-vectors", "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultStoreTests",
+        "VaultFmtTests", "VaultLocalTests",
     ]
     package.targets.removeAll { !kept.contains($0.name) }
     package.products.removeAll { $0.name != "VaultFmt" }

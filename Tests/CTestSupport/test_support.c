@@ -54,10 +54,14 @@ int test_exit_status(int status) {
     return -1;
 }
 
-int test_lock(const char *path) {
+int test_lock(const char *path) { return test_lock_range(path, 0, 0); }
+
+int test_unlock(int fd) { return close(fd) == 0 ? 0 : -errno; }
+
+int test_lock_range(const char *path, off_t start, off_t length) {
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return -errno;
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return fd;
     int failure = errno;
     close(fd);

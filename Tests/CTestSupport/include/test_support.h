@@ -19,6 +19,10 @@ int test_spawn(pid_t *pid, const char *program, char *const arguments[], char *c
 int test_exit_status(int status);
 /* Takes a writer's lock on a whole file, as another process would hold it; returns the descriptor that holds it. */
 int test_lock(const char *path);
+/* As test_lock, of a part of the file: `length` bytes at `start`, or to the greatest offset if it is 0. */
+int test_lock_range(const char *path, off_t start, off_t length);
+/* Lets go of a lock by closing the descriptor that holds it. */
+int test_unlock(int fd);
 
 /* A program to be started: with its own standard descriptors, as another user unless that is 0, traced by who starts it or not. */
 struct test_program {

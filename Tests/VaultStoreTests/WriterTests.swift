@@ -1,0 +1,190 @@
+import CTestSupport
+import Foundation
+import Testing
+import VaultBytes
+import VaultStore
+
+/// Section 7.4.
+@Suite("A writer")
+struct WriterTests {
+    private func sample(_ path: String) throws -> (bytes: [UInt8], ends: [Int]) {
+        let store = try Lab.create(path)
+        var ends = [try contents(path).count]
+        for mark in 1...3 as ClosedRange<UInt64> {
+            try store.append(mark, records: 20)
+            ends.append(try contents(path).count)
+        }
+        return (try contents(path), ends)
+    }
+
+    private static let deadCommit = withUnsafeBytes(of: FrameHead.commit.littleEndian) { Array($0) } + [UInt8](repeating: 7, count: 504)
+
+    @Test("cuts off a torn tail, and keeps nothing of it (R-7.10)")
+    func torn() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let (bytes, _) = try sample(path)
+        for tail in [[1], [UInt8](repeating: 0x33, count: 5000), [UInt8](repeating: 0, count: 300_000) + [1]] {
+            try write(bytes + tail, path)
+            let store = try Lab.open(path)
+            try store.append(4)
+            #expect(store.tail == .clean)
+            #expect(try Array(contents(path)[..<bytes.count]) == bytes)
+            #expect(try folder.names == ["a.vault"])
+            #expect(Lab.mark(try Lab.open(path)) == 4)
+        }
+    }
+
+    @Test("keeps an incomplete generation in a file beside the vault, up to its commit's end, and cuts it off (R-7.10)")
+    func incomplete() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let (bytes, ends) = try sample(path)
+        var damaged = bytes
+        damaged[ends[2] + 40] ^= 1
+        for (tail, name) in [([], ""), ([1, 2, 3], "")] as [([UInt8], String)] {
+            try write(damaged + tail, path)
+            let store = try Lab.open(path)
+            try store.append(9)
+            #expect(store.state.commit.generation == 4 && Lab.mark(store) == 9)
+            #expect(try wholeContents(path + ".incomplete-4") == Array(damaged[ends[2]...]), "\(name)")
+            #expect(try folder.names == ["a.vault", "a.vault.incomplete-4"])
+        }
+        // Another one of the same number gets another name.
+        damaged[ends[2] + 41] ^= 1
+        try write(damaged, path)
+        try Lab.open(path).append(9)
+        #expect(try folder.names == ["a.vault", "a.vault.incomplete-4", "a.vault.incomplete-4-2"])
+    }
+
+    @Test("refuses a damaged tail, changes nothing, and names what repairs it (R-7.10)")
+    func damaged() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let (bytes, _) = try sample(path)
+        let file = bytes + [1, 2, 3] + [UInt8](repeating: 0, count: 509) + Self.deadCommit
+        try write(file, path)
+        let store = try Lab.open(path)
+        #expect(store.tail == .damaged(bytes: 1024))
+        let error = fails(.damagedTail, "vaultfmt repair") { try store.append(4) }
+        #expect(error?.offset == UInt64(bytes.count))
+        #expect(try wholeContents(path) == file)
+        #expect(try folder.names == ["a.vault"])
+        // The lock was let go of.
+        #expect(test_unlock(test_lock(path)) == 0)
+        #expect(Lab.mark(try Lab.open(path, writable: false)) == 3)
+    }
+
+    @Test("that repairs keeps a damaged tail in a file beside the vault, and then cuts it off")
+    func repair() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let (bytes, ends) = try sample(path)
+        var damaged = bytes
+        damaged[ends[3] - 100] ^= 1
+        try write(damaged, path)
+        let store = try Lab.open(path)
+        #expect(try store.repair(wait: 0) == path + ".damaged-4")
+        #expect(store.tail == .clean)
+        #expect(try wholeContents(path) == Array(bytes[..<ends[2]]))
+        #expect(try wholeContents(path + ".damaged-4") == Array(damaged[ends[2]...]))
+        let attributes = try FileManager.default.attributesOfItem(atPath: path + ".damaged-4")
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try store.repair(wait: 0) == nil)
+        try store.append(5)
+        #expect(try folder.names == ["a.vault", "a.vault.damaged-4"])
+        #expect(Lab.mark(try Lab.open(path)) == 5)
+    }
+
+    @Test("that repairs a file without a damaged tail treats it as before any change")
+    func repairOther() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let (bytes, ends) = try sample(path)
+        try write(bytes + [1, 2, 3], path)
+        #expect(try Lab.open(path).repair(wait: 0) == nil)
+        #expect(try wholeContents(path) == bytes)
+        var damaged = bytes
+        damaged[ends[2] + 40] ^= 1
+        try write(damaged, path)
+        #expect(try Lab.open(path).repair(wait: 0) == nil)
+        #expect(try folder.names == ["a.vault", "a.vault.incomplete-4"])
+        fails(.readOnly) { _ = try Lab.open(path, writable: false).repair(wait: 0) }
+    }
+
+    @Test("keeps no more beside the vault than the vault has itself, or 64 MiB")
+    func boundOfAside() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let (bytes, ends) = try sample(path)
+        try write(Array(bytes[..<ends[2]]) + Self.deadCommit, path)
+        try write([1], path, at: 80 << 20)
+        fails(.limitExceeded, "copy the file") { _ = try Lab.open(path).repair(wait: 0) }
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 80 << 20 + 1)
+        #expect(try folder.names == ["a.vault"])
+        #expect(truncate(path, 0) == 0)
+    }
+
+    @Test("locks the one byte at 2^48 (section 7.4)")
+    func lockByte() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let store = try Lab.create(path)
+        try store.beginWriting(wait: 0)
+        // Everything before it, and everything behind, is free.
+        for (start, length) in [(0, off_t(1) << 48), ((off_t(1) << 48) + 1, 0)] as [(off_t, off_t)] {
+            let other = test_lock_range(path, start, length)
+            #expect(other >= 0)
+            #expect(test_unlock(other) == 0)
+        }
+        #expect(test_lock_range(path, off_t(1) << 48, 1) < 0)
+        store.endWriting()
+        let other = test_lock_range(path, off_t(1) << 48, 1)
+        #expect(other >= 0)
+        fails(.busy) { try store.append(1) }
+        #expect(test_unlock(other) == 0)
+        try store.append(1)
+    }
+
+    @Test("is a commit at a multiple of 512, with zeros before it and at most 32,768 bytes without flag 1 (R-7.12)", arguments: 0...8)
+    func alignment(records: Int) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let store = try Lab.create(path)
+        let start = store.state.commit.end
+        try store.append(1, records: records * 37)
+        let commit = store.state.commit
+        #expect(commit.offset % 512 == 0 && commit.start == start)
+        #expect(commit.offset - start >= UInt64(records * 37 * 208 + 256) && commit.offset - start < UInt64(records * 37 * 208 + 256 + 512))
+        #expect(commit.wasSyncedFirst == (commit.offset - start > 32_768))
+        #expect(try Lab.open(path).state == store.state)
+        #expect(commit.predecessor == Commit.Predecessor(generation: 1, chain: try #require(commit.predecessor).chain))
+        #expect(commit.predecessorOffset(from: store.header.bodyStart) == start - 512)
+    }
+
+    @Test("of a generation that is not the next one, as a merge makes it, states its predecessor's (R-5.21)")
+    func generations() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let store = try Lab.create(path)
+        let first = store.anchor
+        try store.append(1, generation: 40)
+        let opened = try Lab.open(path)
+        #expect(opened.state.commit.generation == 40 && opened.state.commit.predecessor?.generation == 1)
+        #expect(try opened.verdict(on: first) == .descends)
+        try opened.append(2)
+        #expect(opened.state.commit.generation == 41)
+    }
+
+    @Test("does not go beyond generation 2^63 − 1 (R-11.2)")
+    func lastGeneration() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let store = try Lab.create(path)
+        try store.append(1, generation: Format.Limit.number)
+        let bytes = try contents(path)
+        fails(.limitExceeded, "no generations left") { try store.append(2) }
+        #expect(try contents(path) == bytes)
+        #expect(Lab.mark(try Lab.open(path)) == 1)
+    }
+}
