@@ -119,7 +119,7 @@ package struct Forge {
         self[id].editRecipe.append(edit)
     }
 
-    package mutating func onProof(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8]) throws -> Void) {
+    package mutating func onProof(_ id: ForgedObject.ID, _ edit: @escaping (inout [UInt8], [UInt8]) throws -> Void) {
         self[id].editProof.append(edit)
     }
 

@@ -36,7 +36,7 @@ private struct Assembly {
         var copy = bytes
         for edit in forge.editCopy { try edit(&copy) }
         file = bytes + copy
-        layout = ForgeLayout(bodyStart: 2 * UInt64(bytes.count))
+        layout = ForgeLayout(bodyStart: 2 * UInt64(bytes.count), headerHash: headerHash)
         start = UInt64(file.count)
         for object in forge.objects { if let origin = object.origin { byOrigin[origin] = object.id } }
     }
@@ -65,6 +65,7 @@ private struct Assembly {
         file += frame
         if object.origin != nil, object.type != .commit { growth[object.id] = Int64(frame.count - originalLength(object)) }
         if object.type == .commit {
+            if let core { layout.add(object.id, core: core) }
             if let core, let generation = number(core) {
                 predecessor = Commit.Predecessor(generation: generation, chain: Bindings.chain(forge.keys.vault, core))
             }
@@ -171,7 +172,7 @@ private struct Assembly {
         var out = Plain.mac(forge.keys.owner, "vaultfmt-1 commit owner", chain)
         let isSigned = object.isSigned ?? forge.header.needsSignature
         if isSigned { out += Plain.sign(Bindings.commit(chain), seed: forge.keys.signingSeed) } else { out.append(zeros: 64) }
-        for edit in object.editProof { try edit(&out) }
+        for edit in object.editProof { try edit(&out, chain) }
         return out
     }
 

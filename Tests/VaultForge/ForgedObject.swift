@@ -23,8 +23,8 @@ package struct ForgedObject {
 
     /// On the plaintext.
     package var editBody: [(inout [UInt8], ForgeLayout) throws -> Void] = []
-    /// Of a commit: on owner MAC and signature, 96 bytes.
-    package var editProof: [(inout [UInt8]) throws -> Void] = []
+    /// Of a commit: on owner MAC and signature, 96 bytes; with its chain value.
+    package var editProof: [(inout [UInt8], [UInt8]) throws -> Void] = []
     /// On how it is sealed.
     package var editRecipe: [(inout SealRecipe, ForgeLayout) throws -> Void] = []
     /// On the frame, before anything is hashed: references, digest and everything above are right for what comes out.
@@ -105,9 +105,23 @@ package struct ForgeLayout {
     package fileprivate(set) var offset: UInt64 = 0
     /// Where the first object is.
     package let bodyStart: UInt64
+    /// What the header states of itself.
+    package let headerHash: Bytes32
     private var refs: [ForgedObject.ID: ObjectRef] = [:]
+    private var cores: [ForgedObject.ID: [UInt8]] = [:]
 
-    init(bodyStart: UInt64) { self.bodyStart = bodyStart }
+    init(bodyStart: UInt64, headerHash: Bytes32) {
+        self.bodyStart = bodyStart
+        self.headerHash = headerHash
+    }
+
+    /// The core of a commit.
+    package func core(_ id: ForgedObject.ID) throws -> [UInt8] {
+        guard let core = cores[id] else { throw ForgeError("commit \(id) is not yet there") }
+        return core
+    }
+
+    mutating func add(_ id: ForgedObject.ID, core: [UInt8]) { cores[id] = core }
 
     package func ref(_ id: ForgedObject.ID) throws -> ObjectRef {
         guard let ref = refs[id] else { throw ForgeError("object \(id) is not yet there") }

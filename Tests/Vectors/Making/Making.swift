@@ -15,6 +15,13 @@ package enum VectorMaking {
         }
         var collection = Collection()
         try collection.addFeatures(bases)
+        try collection.addHeaders(bases)
+        try collection.addSlotLayouts(bases)
+        try collection.addSlotSeals(bases)
+        try collection.addSalamander(bases)
+        try collection.addFactors(bases)
+        try collection.addCosts(bases)
+        try collection.addCommits(bases)
         return collection.vectors
     }
 }

@@ -1,50 +1,59 @@
-import VaultBytes
-import VaultCrypto
-import VaultFmt
-import VaultForge
-import VaultStore
+internal import VaultBytes
+internal import VaultForge
 
-/// One ciphertext that two keys open: XChaCha20-Poly1305 does not commit to its key, and here is the proof.
+/// One ciphertext that two keys open: XChaCha20-Poly1305 does not commit to its key, and here is the proof.
 extension Collection {
     mutating func addSalamander(_ bases: Bases) throws {
-        let second = [UInt8](repeating: 0x22, count: 32)
+        folder = "slots"
+        let second = [0x22].times(32)
         let comment = "One slot whose payload opens under two keys, and commits to one of them"
         let single = try salamander(bases.empty, second, isPair: false)
-        try vault("salamander-committed", "R-3.7", .success, single, comment + ": with that one.")
+        try vault("salamander-committed", "R-3.13", .success, single, comment + ": with that one.")
         try vault(
-            "salamander-other", "R-3.7", .noSlotOpens, single, comment + ": with the other one, which must not get as far.",
+            "salamander-other", "R-3.13", .noSlotOpens, single, comment + ": with the other one, which must not get that far.",
             request: .raw(second))
         let pair = try salamander(bases.empty, second, isPair: true)
         try vault(
-            "salamander-pair-first", "R-3.7", .success, pair,
+            "salamander-pair-first", "R-3.13", .success, pair,
             "Two slots, one payload: each opens it with its own key, to another vault key; the first one's is right.")
         try vault(
-            "salamander-pair-second", "R-3.3, R-3.7", .authenticationFailed, pair,
-            "The same with the second one's: the header's MACs tell.", request: .raw(second))
+            "salamander-pair-second", "R-3.3, R-3.13", .authenticationFailed, pair,
+            "The same with the second one's: the header's MAC shows it.", request: .raw(second))
     }
 
     private func salamander(_ base: Base, _ second: [UInt8], isPair: Bool) throws -> Base {
         var forge = try base.forge()
-        var slots = [
-            Slot(id: Bytes16(high: 1, low: 1), kind: .full, factors: 8, cost: nil, salt: .zero),
-            Slot(id: Bytes16(high: 1, low: isPair ? 2 : 1), kind: .full, factors: 8, cost: nil, salt: .zero),
-        ]
-        let firstKey = try SlotSeal.key(slots[0], forge.keys.vault, .forged(rawKey: Base.key))
-        let secondKey = try SlotSeal.key(slots[1], forge.keys.vault, .forged(rawKey: second))
-        slots[0].commitment = Bytes32(words: firstKey.commitment())
-        slots[1].commitment = isPair ? Bytes32(words: secondKey.commitment()) : slots[0].commitment
-        let nonce = [UInt8](repeating: 0x5A, count: 24)
+        let vault = forge.keys.vault
+        let size = OwnerPart.size(providerData: 0)
+        var slots = [1, isPair ? 2 : 1].map { low in
+            Slot(id: Bytes16(high: 1, low: low), kind: .full, factors: .rawKey, SlotParameters(stretch: nil), ownerPart: size)
+        }
+        let firstKey = try ForgeFactors.rawKey(Base.key).slotKey(slots[0], vault)
+        let secondKey = try ForgeFactors.rawKey(second).slotKey(slots[1], vault)
+        slots[0].commitment = Bytes32(ForgeFactors.commitment(firstKey)) ?? .zero
+        slots[1].commitment = isPair ? Bytes32(ForgeFactors.commitment(secondKey)) ?? .zero : slots[0].commitment
+        let nonce = [0x5A].times(24)
         let sides = [
-            Salamander.Side(key: firstKey.wrappingKey().plain, nonce: nonce, bound: Bound.slot(forge.keys.vault, slots[0])),
-            Salamander.Side(key: secondKey.wrappingKey().plain, nonce: nonce, bound: Bound.slot(forge.keys.vault, slots[1])),
+            Salamander.Side(key: ForgeFactors.wrappingKey(firstKey), nonce: nonce, bound: Bindings.slot(vault, slots[0])),
+            Salamander.Side(key: ForgeFactors.wrappingKey(secondKey), nonce: nonce, bound: Bindings.slot(vault, slots[1])),
         ]
         let sealed = try Salamander.sealed(sides[0], sides[1])
-        forge.keys = ForgeKeys(vault: forge.keys.vault, vaultKey: sides[0].decrypt(sealed), epoch: forge.header.epoch)
+        // The one key opens the vault that is made here; what the base had is sealed again under it.
+        let old = forge.keys
+        forge.keys = ForgeKeys(vault: vault, vaultKey: sides[0].decrypt(sealed), epoch: forge.header.epoch)
+        (forge.keys.groups, forge.keys.compartments) = (old.groups, old.compartments)
         forge.header.slots = []
+        let part = OwnerPart(name: "", revision: 1, device: .zero)
         for index in 0..<(isPair ? 2 : 1) {
-            var slot = try forge.slot(slots[index], .forged(rawKey: index == 0 ? Base.key : second), nonce: nonce)
-            slot.payload = nonce + sealed
-            forge.header.slots.append(slot)
+            let factors = ForgeFactors.rawKey(index == 0 ? Base.key : second)
+            forge.header.slots.append(
+                try forge.keys.slot(slots[index], factors, part: part, nonce: nonce) { recipe in
+                    recipe.slot.payload = nonce + sealed
+                    var made = recipe.slot
+                    made.payload = nonce + sealed
+                    recipe.ownerBound = Bindings.slotOwner(vault, made)
+                })
+            forge.header.slots[index].payload = nonce + sealed
         }
         return Base(file: try forge.assemble())
     }
