@@ -32,6 +32,7 @@ struct AttributeTable {
         case .certificate: certificate
         case .key: key
         case .identity: identity
+        case .reserved: AttributeTable(common)
         }
     }
 

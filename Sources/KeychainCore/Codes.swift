@@ -7,7 +7,7 @@ extension ItemClass {
         self = found
     }
 
-    /// The value of this class's `kSecClass…` constant.
+    /// The value of this class's `kSecClass…` constant; for a class that Apple does not have, which no request names, its name.
     package var code: String {
         switch self {
         case .genericPassword: "genp"
@@ -15,6 +15,7 @@ extension ItemClass {
         case .certificate: "cert"
         case .key: "keys"
         case .identity: "idnt"
+        case .reserved: name
         }
     }
 }

@@ -34,6 +34,7 @@ extension ItemChanges {
                 keyClass: try number(SecKey.keyClass), keyType: try number(SecKey.keyType),
                 applicationLabel: bytes(SecKey.applicationLabel), applicationTag: bytes(SecKey.applicationTag),
                 sizeInBits: try number(SecKey.keySizeInBits), effectiveSize: try number(SecKey.effectiveKeySize))
+        case .reserved: throw KeychainFailure(.noSuchClass, "items of the class \(itemClass.name) cannot be made")
         }
     }
 
@@ -96,6 +97,7 @@ struct KeyValues {
                 SecKey.applicationTag: .bytes(tag), SecKey.keySizeInBits: .number(Int64(size)),
                 SecKey.effectiveKeySize: .number(Int64(effectiveSize)),
             ]
+        case .reserved: [:]
         }
     }
 

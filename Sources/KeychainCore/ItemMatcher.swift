@@ -51,7 +51,7 @@ struct ItemMatcher {
                 guard isSame(known, value) else { return false }
                 continue
             }
-            guard item.largeAttributes > 0, let hidden = ItemAttributes.value(row, try whole(item), key, types), isSame(hidden, value)
+            guard item.unreadAttributes > 0, let hidden = ItemAttributes.value(row, try whole(item), key, types), isSame(hidden, value)
             else {
                 return false
             }

@@ -40,15 +40,16 @@ package enum ItemStore {
             return FoundItem(request.returns.contains(.attributes) ? try whole(item, vault) : item, in: vault, secret: nil)
         }
         return try vaultCall { () throws(VaultError) in
-            guard let opened = try vault.get(item.key) else { return nil }
+            let wantsAll = request.returns.contains(.attributes)
+            guard let opened = wantsAll ? try vault.whole(item.key) : try vault.get(item.key) else { return nil }
             return FoundItem(opened.item, in: vault, secret: opened.secret.withUnsafeBytes { Data($0) })
         }
     }
 
     /// The item with all its attributes, or with those that can be had without its secret's key.
     private static func whole(_ item: Item, _ vault: Vault) throws(KeychainFailure) -> Item {
-        guard item.largeAttributes > 0 else { return item }
-        do throws(VaultError) { return try vault.get(item.key)?.item ?? item } catch {
+        guard item.unreadAttributes > 0 else { return item }
+        do throws(VaultError) { return try vault.whole(item.key)?.item ?? item } catch {
             guard [.locked, .notPermitted, .deviceBound].contains(error.code) else { throw KeychainFailure(error) }
             return item
         }
@@ -86,7 +87,7 @@ package enum ItemStore {
         let (vault, item) = try writing { (vault) throws(VaultError) in
             try vault.transaction { (transaction) throws(VaultError) in
                 try add(new, key, to: transaction)
-                return (vault, try transaction.get(key)?.item)
+                return (vault, try transaction.whole(key)?.item)
             }
         }
         guard let item else { throw .itemNotFound }
@@ -200,7 +201,7 @@ package enum ItemStore {
         var keys: [ItemKey] = []
         while keys.count < request.limit ?? .max, let item = try vaultCall({ () throws(VaultError) in try cursor.next() }) {
             let isMatch = try matcher.accepts(item) { (item) throws(KeychainFailure) in
-                try vaultCall { () throws(VaultError) in try transaction.get(item.key)?.item ?? item }
+                try vaultCall { () throws(VaultError) in try transaction.whole(item.key)?.item ?? item }
             }
             if isMatch { keys.append(item.key) }
         }

@@ -53,10 +53,10 @@ extension KeychainFailure.Code {
         self =
             switch code {
             case .notAVault, .headerInvalid, .structureInvalid, .tampered, .rolledBack, .forked, .ancestryUnprovable, .foreignOwner,
-                .memoryDamaged,
+                .memoryDamaged, .damagedTail,
                 .unsupportedCritical:
                 .invalidKeychain
-            case .unsupportedVersion: .wrongVersion
+            case .unsupportedVersion, .unsupportedForm: .wrongVersion
             case .kdfLimit, .busy, .cannotReplace, .noKernelKeyring, .otherProcess: .notAvailable
             case .noSlotOpens, .notPermitted, .keyFileInvalid, .passphraseInvalid: .authFailed
             case .authenticationFailed: .decode
@@ -67,7 +67,7 @@ extension KeychainFailure.Code {
             case .noSuchFile: .noSuchKeychain
             case .io, .outcomeUnknown: .io
             case .noSpace: .diskFull
-            case .readOnly: .readOnly
+            case .readOnly, .readOnlyExtension: .readOnly
             case .locked: .interactionNotAllowed
             case .outOfMemory: .allocate
             // What only administering a vault throws, and these APIs do not.

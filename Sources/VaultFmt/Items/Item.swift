@@ -9,28 +9,27 @@ public struct Item: Sendable {
     package let referrer: UInt64
     /// The records of its large attributes.
     package let largeRecords: [AttributeRecord]
-    /// How many attributes are in its record, and whether those are here.
-    private let inRecord: Int
-    private let isOpened: Bool
+    /// Whether its record has attributes besides the secret.
+    let hasAttributesInRecord: Bool
     private let compartment: KeyringView.Compartment
     private let content: ItemContent
 
     init(_ decoded: ItemCodec.Decoded, _ compartment: KeyringView.Compartment, _ content: ItemContent, referrer: UInt64) {
         entry = decoded.entry
         largeRecords = decoded.largeRecords
-        inRecord = decoded.inRecord
-        isOpened = false
+        hasAttributesInRecord = decoded.inRecord > 0
+        unreadAttributes = decoded.inRecord + decoded.largeRecords.count
         self.referrer = referrer
         self.compartment = compartment
         self.content = content
     }
 
-    /// The same with the attributes of its record.
+    /// The same with more of its attributes read.
     init(_ item: Item, _ attributes: Attributes) {
         entry = item.entry
         largeRecords = item.largeRecords
-        inRecord = item.inRecord
-        isOpened = true
+        hasAttributesInRecord = item.hasAttributesInRecord
+        unreadAttributes = attributes.unread
         referrer = item.referrer
         compartment = item.compartment
         content = .apart(item.key, .decoded(attributes))
@@ -43,7 +42,7 @@ public struct Item: Sendable {
     /// Its attributes. From a listing, only those of at most 256 bytes that are not sealed have a value; from an opened item, those of at most 4096.
     public var attributes: Attributes { content.attributes }
     /// How many of its attributes have no value here.
-    public var unreadAttributes: Int { (isOpened ? 0 : inRecord) + largeRecords.count }
+    public let unreadAttributes: Int
     /// How many earlier values it has.
     public var earlierValues: Int { entry.versions?.count ?? 0 }
     /// When its secret can be read.
@@ -61,9 +60,6 @@ public struct Item: Sendable {
 
     /// Whether its key is a part of some bytes.
     func hasKey(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool { content.hasKey(bytes, range) }
-
-    /// Whether its record has attributes besides the secret.
-    var hasAttributesInRecord: Bool { inRecord > 0 }
 }
 
 /// An item with its secret.
@@ -80,4 +76,14 @@ public struct OpenedItem: ~Copyable {
 
     /// Gives the secret away.
     public consuming func takeSecret() -> Secret { secret }
+
+    /// The same with the values that `read` returns for attributes that were not read.
+    consuming func whole(_ read: (Attribute) throws(VaultError) -> Secret) throws(VaultError) -> OpenedItem {
+        guard item.unreadAttributes > 0 else { return self }
+        var attributes = item.attributes
+        for attribute in attributes.all where !attribute.isRead {
+            attributes.put(Attribute(attribute.name, secret: try read(attribute), flags: attribute.flags))
+        }
+        return OpenedItem(item: Item(item, attributes), secret: takeSecret())
+    }
 }

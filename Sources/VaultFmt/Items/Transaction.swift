@@ -58,6 +58,14 @@ public final class Transaction {
         return try open(item)
     }
 
+    /// The item with its secret and all of its attributes, large ones too; nil if there is none.
+    package func whole(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
+        guard let item = try item(key) else { return nil }
+        return try open(item).whole { (attribute) throws(VaultError) in
+            try self.attribute(attribute.name, of: key) ?? Secret(count: 0)
+        }
+    }
+
     /// The value of an attribute, of any size; nil if the item has none of this name. Throws `noSuchItem`.
     public func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
         let item = try existing(key)

@@ -25,6 +25,16 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.open(item) }
     }
 
+    /// The item with this key, its secret and all of its attributes, large ones too; nil if there is none. Throws as `get` does.
+    package func whole(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
+        try withCore { (core) throws(VaultError) -> OpenedItem? in
+            guard let item = try core.find(key) else { return nil }
+            return try core.open(item).whole { (attribute) throws(VaultError) in
+                try core.open(large: attribute, of: item.entry.id, before: item.referrer)
+            }
+        }
+    }
+
     /// All matching items of the current state, in the order of their keys, read a page at a time. No secret is decrypted.
     public func items(matching query: Query = Query()) throws(VaultError) -> ItemCursor {
         try withCore { (core) throws(VaultError) in ItemCursor(core, query) }
