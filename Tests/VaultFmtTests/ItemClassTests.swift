@@ -107,7 +107,7 @@ struct ItemClassTests {
         for key in try Self.neighbours().joined() {
             let bytes = key.bytes
             var variants: [[UInt8]] = [Array(bytes.dropLast()), bytes + [0], bytes.dropLast() + [2]]
-            for first in [0, 6, 0x7E] as [UInt8] { variants.append([first] + bytes.dropFirst()) }
+            for first in [0, 64, 0x7E] as [UInt8] { variants.append([first] + bytes.dropFirst()) }
             for bad in variants { fails(.structureInvalid) { _ = try ItemKey(bad) } }
         }
         fails(.structureInvalid) { _ = try ItemKey([]) }

@@ -72,7 +72,7 @@ struct ItemTests {
         #expect(try vault.item(ann)?.entry.record == record, "a change in the page alone leaves the record")
         try vault.update(ann, attributes: AttributeChanges(set: ["c": large]))
         #expect(try vault.dump()[ann]?.attributes == Contents.attributes(["a": "1", "b": "2", "c": large]))
-        #expect(try vault.item(ann)?.largeAttributes == 1)
+        #expect(try vault.item(ann)?.unreadAttributes == 1)
         try vault.update(ann, attributes: AttributeChanges(remove: ["c", "a"]))
         #expect(try vault.dump()[ann]?.attributes == Contents.attributes(["b": "2"]))
         try vault.update(ann, accessibility: .afterFirstUnlock)

@@ -22,10 +22,10 @@ struct LockTests {
         let path = folder.file("a.vault")
         let (vault, keys) = try filled(path, device: Device.random(), all: true)
         let slots = try vault.slots().count
-        let (anchor, fingerprint) = (vault.anchor, vault.fingerprint)
+        let (anchor, owners) = (vault.anchor, vault.owners)
         vault.lock()
         vault.lock()
-        #expect(vault.isLocked && vault.anchor == anchor && vault.fingerprint == fingerprint && vault.access == .owner)
+        #expect(vault.isLocked && vault.anchor == anchor && vault.owners == owners && vault.access == .owner)
         #expect(try vault.allItems().map(\.key) == keys.values.sorted())
         for (accessibility, key) in keys {
             #expect(try vault.item(key)?.accessibility == accessibility)
@@ -90,7 +90,7 @@ struct LockTests {
         vault.lock()
         _ = try rotation.run()
         try vault.unlock(try Fast.rawKey(7))
-        #expect(vault.fingerprint == other.fingerprint)
+        #expect(vault.owners == other.owners)
         #expect(try vault.dump().count == keys.count)
     }
 

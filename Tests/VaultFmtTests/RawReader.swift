@@ -8,30 +8,78 @@ import VaultStore
 /// with every key.
 struct RawReader {
     private let index: [UInt8]
-    private let locator: [UInt8]
+    /// Owners have it.
+    private let locator: [UInt8]?
     private let vault: Bytes16
     private let handle: Vault
 
     init(_ handle: Vault) throws {
         self.handle = handle
         (index, locator, vault) = try handle.withCore { (core) throws(VaultError) in
-            (core.store.slot.keys.index.array, core.store.slot.keys.locator.array, core.store.vault)
+            let locator: [UInt8]? =
+                switch core.store.slot.keys.owner {
+                case .some(let owner): owner.locator.array
+                case .none: nil
+                }
+            return (core.store.slot.keys.index.array, locator, core.store.vault)
         }
     }
 
-    /// The secrets, as text, of all records in these bytes that open.
+    /// The secrets and large attributes, as text, of all records in these bytes that open.
     func secrets(in bytes: [UInt8]) throws -> Set<String> {
         let all = try frames(bytes)
         var held = try keptKeys()
-        for frame in all where frame.type == .keyring {
-            if let body = open(bytes, frame, .keyring) { held += try keys(of: Keyring(body.span, at: 0)) }
+        var identities: [Int: Set<Identity>] = [:]
+        for frame in all {
+            if frame.type == .keyring, let body = open(bytes, frame, .keyring) { held += try keys(of: Keyring(body.span, at: 0)) }
+            for (offset, identity) in try named(bytes, frame) { identities[offset, default: []].insert(identity) }
         }
         var found: Set<String> = []
         for frame in all where frame.type == .record {
             let bytes = Array(bytes[frame.range])
-            for key in held { if let secret = secret(bytes, key) { found.insert(secret) } }
+            var claimed = identities[frame.range.lowerBound] ?? []
+            if let identity = claim(bytes) { claimed.insert(identity) }
+            for identity in claimed {
+                for key in held { if let secret = secret(bytes, identity, key) { found.insert(secret) } }
+            }
         }
         return found
+    }
+
+    /// What a record is bound to.
+    private struct Identity: Hashable {
+        let item: Bytes16
+        let revision: UInt64
+        let compartment: UInt64
+
+        var sealed: Sealing.RecordIdentity { Sealing.RecordIdentity(item: item, revision: revision, compartment: compartment) }
+    }
+
+    /// The records that a page or a versions frame refers to.
+    private func named(_ bytes: [UInt8], _ frame: FrameInFile) throws -> [(offset: Int, identity: Identity)] {
+        var all: [(offset: Int, identity: Identity)] = []
+        func add(_ item: Bytes16, _ record: ObjectRef, _ revision: UInt64, _ compartment: UInt64, _ attributes: [PageAttribute]) {
+            all.append((Int(record.offset), Identity(item: item, revision: revision, compartment: compartment)))
+            for own in attributes.compactMap(\.record) {
+                all.append((Int(own.record.offset), Identity(item: item, revision: own.revision, compartment: own.compartment)))
+            }
+        }
+        if frame.type == .page, let body = open(bytes, frame, .page) {
+            let layout = try PageLayout(body.span, at: 0)
+            guard layout.isLeaf else { return [] }
+            for entry in layout.entries {
+                let tag = layout.prefix.isEmpty ? entry.rest : layout.prefix
+                guard body[tag.lowerBound] != Format.tombstoneTag else { continue }
+                var cursor = Cursor(over: entry.value, of: Cursor(body.span, at: 0, else: .structureInvalid))
+                let item = try ItemEntry(body.span, &cursor)
+                add(item.id, item.record, item.recordRevision, item.compartment, try PageAttributes.decode(body.span, &cursor))
+            }
+        }
+        if frame.type == .versions, let body = open(bytes, frame, .versions) {
+            let versions = try Versions(body.span, at: 0)
+            for one in versions.versions { add(versions.item, one.record, one.recordRevision, one.compartment, one.attributes) }
+        }
+        return all
     }
 
     /// The keys that the handle has in memory: all that a locked one can use.
@@ -54,9 +102,9 @@ struct RawReader {
     }
 
     private func open(_ bytes: [UInt8], _ frame: FrameInFile, _ kind: Sealing.Placed) -> [UInt8]? {
-        let sealing = Sealing(vault: vault.words, random: .system)
+        let sealing = Sealing(vault: vault, random: .system)
         let part = Array(bytes[frame.range])
-        var out = [UInt8](repeating: 0, count: part.count - 48)
+        var out = [UInt8](repeating: 0, count: part.count - Format.sealOverhead)
         do {
             try out.withUnsafeMutableBytes { out in
                 try part.withUnsafeBytes {
@@ -68,15 +116,26 @@ struct RawReader {
         } catch { return nil }
     }
 
-    private func secret(_ frame: [UInt8], _ key: SecretBox) -> String? {
-        let sealing = Sealing(vault: vault.words, random: .system)
-        let identity = frame.withUnsafeBytes { sealing.claimedIdentity($0, locatorKey: Secret(bytes: locator)) }
+    /// What a record's locator says.
+    private func claim(_ frame: [UInt8]) -> Identity? {
+        guard let locator else { return nil }
+        let sealing = Sealing(vault: vault, random: .system)
+        let claimed = frame.withUnsafeBytes { sealing.claimedIdentity($0, locatorKey: Secret(bytes: locator)) }
+        return Identity(item: claimed.item, revision: claimed.revision, compartment: claimed.compartment)
+    }
+
+    private func secret(_ frame: [UInt8], _ identity: Identity, _ key: SecretBox) -> String? {
+        let sealing = Sealing(vault: vault, random: .system)
         do {
             let body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-                try RecordCodec.open(frame, identity, key: key.secret, sealing, at: 0)
+                try RecordCodec.open(frame, identity.sealed, key: key.secret, sealing, at: 0)
             }
-            let parts = try RecordCodec.parts(body, at: 0)
-            return String(decoding: body.array[parts.secret], as: UTF8.self)
+            let range =
+                switch try body.withSpan({ (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: 0) }) {
+                case .item(_, let secret, _): secret
+                case .attribute(_, _, _, let value): value
+                }
+            return String(decoding: body.array[range], as: UTF8.self)
         } catch { return nil }
     }
 }

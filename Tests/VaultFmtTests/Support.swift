@@ -49,7 +49,11 @@ extension Vault {
         var cursor = try items()
         while let item = try cursor.next() {
             let opened = try open(item)
-            all[item.key] = Contents(opened)
+            var contents = Contents(opened)
+            for attribute in item.attributes.all where contents.attributes[Array(attribute.name.utf8)] == nil {
+                contents.attributes[Array(attribute.name.utf8)] = try self.attribute(attribute.name, of: item)?.array
+            }
+            all[item.key] = contents
         }
         return all
     }
@@ -57,7 +61,11 @@ extension Vault {
     /// One item with everything; nil if there is none.
     func contents(of key: ItemKey) throws(VaultError) -> Contents? {
         guard let opened = try get(key) else { return nil }
-        return Contents(opened)
+        var contents = Contents(opened)
+        for attribute in opened.item.attributes.all where !attribute.isRead {
+            contents.attributes[Array(attribute.name.utf8)] = try self.attribute(attribute.name, of: opened.item)?.array
+        }
+        return contents
     }
 
     /// Adds or replaces an item with a text as its secret.
@@ -110,7 +118,7 @@ func wholeContents(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf
 func contents(_ path: String) throws -> [UInt8] {
     let bytes = try wholeContents(path)
     guard let last = bytes.lastIndex(where: { $0 != 0 }) else { return bytes }
-    return Array(bytes[..<min(bytes.count, (last + 64) / 64 * 64)])
+    return Array(bytes[..<min(bytes.count, (last + 512) / 512 * 512)])
 }
 
 /// Writes a file's bytes into the same inode, or a new file.
@@ -135,12 +143,12 @@ struct FrameInFile {
 
 /// All frames of a sound vault file, in order.
 func frames(_ bytes: [UInt8]) throws -> [FrameInFile] {
-    let header = try Header.regionLength(Array(bytes[..<16]).span)
+    let header = try Header.length(Array(bytes[..<16]).span)
     var all: [FrameInFile] = []
-    var position = header
+    var position = 2 * header
     while position < bytes.count {
         if bytes[position] == 0 {
-            position = (position / 64 + 1) * 64
+            position = (position / 512 + 1) * 512
             continue
         }
         let head = try FrameHead(Array(bytes[position..<position + 8]).span, at: UInt64(position))

@@ -123,7 +123,7 @@ struct TransactionTests {
         let vault = try Fast.create(path)
         let keys = try keys(4)
         for key in keys[..<2] { try vault.put(key, "kept") }
-        let tooLong = String(repeating: "n", count: 2 << 20)
+        let tooLong = String(repeating: "n", count: (16 << 20) + 1)
         try vault.transaction { (transaction) throws(VaultError) in
             fails(.duplicateItem) { try transaction.add(keys[0], secret: Secret(text: "x")) }
             fails(.duplicateItem) { try transaction.move(keys[0], to: keys[1]) }

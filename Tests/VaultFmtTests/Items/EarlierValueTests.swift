@@ -1,0 +1,419 @@
+import Testing
+import VaultBytes
+
+@testable import VaultFmt
+
+@Suite("Earlier values")
+struct EarlierValueTests {
+    private let key: ItemKey
+    private let other: ItemKey
+
+    init() throws {
+        key = try .genericPassword(service: "mail", account: "ann", group: "team")
+        other = try .genericPassword(service: "mail", account: "bob", group: "team")
+    }
+
+    /// The secrets of an item's earlier values, the oldest first.
+    private func secrets(_ vault: Vault, _ key: ItemKey) throws -> [String] {
+        try vault.earlierValues(of: key).map { String(decoding: try vault.secret(of: $0).array, as: UTF8.self) }
+    }
+
+    private func expectSound(_ path: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let report = try Fast.open(path).verify()
+        #expect(report.isSound, "\(report.problems)", sourceLocation: sourceLocation)
+    }
+
+    @Test("are kept when a secret is replaced, sealed for owners only, with what the item was then (R-6.10)")
+    func keeping() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let clock = SettableClock()
+        clock.set(1_000_000)
+        let vault = try Fast.create(path, fileSystem: clock)
+        try vault.add(key, secret: Secret(text: "one"), attributes: ["label": "L", "notes": "n"], modified: 5)
+        let first = try #require(try vault.item(key))
+        clock.set(2_000_000)
+        try vault.set(key, secret: Secret(text: "two"), attributes: setting(["label": "M"]))
+        clock.set(3_000_000)
+        try vault.put(key, "three")
+
+        let again = try Fast.open(path, fileSystem: clock)
+        let item = try #require(try again.item(key))
+        #expect(item.earlierValues == 2)
+        let values = try again.earlierValues(of: item)
+        #expect(try secrets(again, key) == ["one", "two"])
+        #expect(values.map(\.revision)[0] == first.revision && values[1].revision > first.revision)
+        #expect(values.map(\.modified) == [5, 2_000_000] && values.map(\.replaced) == [2_000_000, 3_000_000])
+        #expect(values.map(\.attributes.label) == ["L", "M"])
+        let opened = try again.open(values[0])
+        #expect(opened.key == key && opened.attributes.string("notes") == "n")
+        for value in values {
+            #expect(try again.group(ofCompartment: value.version.compartment) == Keyring.ownersGroup)
+            #expect(value.version.recordRevision != value.revision)
+        }
+        #expect(try newestCommit(path).versions == 2)
+        try expectSound(path)
+    }
+
+    @Test("are made of a secret or sealed value that is replaced or removed, and of nothing else")
+    func whatMakesOne() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        let long = [UInt8](repeating: 65, count: 1000)
+        try vault.add(key, secret: Secret(text: "s"), attributes: ["label": "L", "notes": "n", "otp": "o"])
+        func count() throws -> Int { try #require(try vault.item(key)).earlierValues }
+        try vault.update(key, attributes: setting(["label": "M", "new": "x"]))
+        try vault.update(key, attributes: AttributeChanges(set: Attributes(["page": long])))
+        try vault.update(key, attributes: AttributeChanges(remove: ["page"]))
+        try vault.update(key, accessibility: .afterFirstUnlock)
+        try vault.put(key, "s")
+        try vault.set(key, secret: Secret(text: "s"), attributes: setting(["notes": "n"]))
+        try vault.update(key, attributes: setting(["otp": "o"]))
+        try vault.update(key, attributes: AttributeChanges(set: Attributes([Attribute("pin", [1], flags: .sealed)])))
+        #expect(try count() == 0, "nothing that is sealed was replaced")
+        try vault.update(key, attributes: setting(["notes": "m"]))
+        #expect(try count() == 1)
+        try vault.update(key, attributes: AttributeChanges(remove: ["otp"]))
+        #expect(try count() == 2)
+        try vault.set(key, secret: Secret(text: "s"), attributes: AttributeChanges(set: ["label": "N"], replaceAll: true))
+        #expect(try count() == 3, "the other sealed ones went")
+        let values = try vault.earlierValues(of: key)
+        #expect(try vault.attribute("notes", of: values[0])?.array == Array("n".utf8))
+        #expect(try vault.attribute("otp", of: values[1])?.array == Array("o".utf8))
+        #expect(try vault.attribute("pin", of: values[2])?.array == [1])
+        #expect(try secrets(vault, key) == ["s", "s", "s"])
+        try expectSound(path)
+    }
+
+    @Test("come back after a compaction, a rotation, another name and another group")
+    func surviving() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "one")
+        try vault.put(key, "two")
+        try vault.compact()
+        #expect(try secrets(Fast.open(path), key) == ["one"])
+        let renamed = try ItemKey.genericPassword(service: "post", account: "ann", group: "team")
+        try vault.move(key, to: renamed)
+        #expect(try secrets(vault, renamed) == ["one"])
+        var rotation = try vault.rotation()
+        _ = try rotation.keep(try Fast.rawKey())
+        _ = try rotation.run()
+        #expect(try secrets(vault, renamed) == ["one"])
+        let moved = try ItemKey.genericPassword(service: "post", account: "ann", group: "others")
+        try vault.move(renamed, to: moved)
+        try vault.update(moved, accessibility: .always)
+        try vault.compact()
+        let again = try Fast.open(path)
+        let value = try #require(try again.earlierValues(of: moved).first)
+        let opened = try again.open(value)
+        #expect(opened.key == key, "under the name of the time (R-5.3)")
+        try again.restore(value, of: moved)
+        #expect(try again.text(moved) == "one")
+        #expect(try again.item(moved)?.accessibility == .always)
+        #expect(try secrets(again, moved) == ["one", "two"])
+        try expectSound(path)
+    }
+
+    @Test("are as many as the vault keeps; the oldest go first, and compaction drops what exceeds a lower setting (section 6.4)")
+    func setting() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        #expect(vault.keptVersions == 10)
+        for number in 0...12 { try vault.put(key, "\(number)") }
+        #expect(try secrets(vault, key) == (2..<12).map { "\($0)" })
+        try vault.keepVersions(3)
+        #expect(try vault.earlierValues(of: key).count == 10, "nothing is lost by the setting itself")
+        let keeping = try vault.reading { (core) throws(VaultError) in core.store.keyring.keeping }
+        #expect(keeping.count == 3 && keeping.revision > 0)
+        try vault.put(key, "13")
+        #expect(try secrets(vault, key) == ["10", "11", "12"])
+        try vault.keepVersions(2)
+        try vault.compact()
+        #expect(try secrets(vault, key) == ["11", "12"])
+        try vault.keepVersions(50)
+        for number in 0..<60 { try vault.put(key, "more \(number)") }
+        #expect(try vault.earlierValues(of: key).count == 50)
+        fails(.limitExceeded, "51") { try vault.keepVersions(51) }
+        fails(.limitExceeded, "-1") { try vault.keepVersions(-1) }
+        try expectSound(path)
+    }
+
+    @Test("are not kept where the vault keeps none: nothing of them is in the file once it is compacted, and nothing more is read or written")
+    func none() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let counting = FaultyFileSystem()
+        let vault = try Fast.create(path, fileSystem: counting)
+        try vault.keepVersions(0)
+        try vault.put(key, "old")
+        let record = try #require(try vault.item(key)).entry.record.length
+        let before = try contents(path).count
+        counting.reset()
+        try vault.put(key, "new")
+        #expect(counting.counts.read == 0, "the old record is not opened")
+        let commit = try newestCommit(path)
+        let appended = try frames(contents(path)).filter { $0.range.lowerBound >= before }
+        #expect(appended.map(\.type) == [.record, .page, .commit] && appended[0].range.count == record)
+        #expect(commit.versions == 0)
+        #expect(try vault.earlierValues(of: key).isEmpty)
+        try vault.compact()
+        #expect(try RawReader(try Fast.open(path)).secrets(in: contents(path)) == ["new"])
+        let groups = try vault.reading { (core) throws(VaultError) in core.store.keyring.compartments.map(\.group) }
+        #expect(!groups.contains(Keyring.ownersGroup))
+        try expectSound(path)
+    }
+
+    @Test("are refused to scoped slots and to a locked vault, which read no byte of them either (R-6.13)")
+    func refused() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.add(key, secret: Secret(text: "before the grant"), accessibility: .always)
+        try vault.set(key, secret: Secret(text: "second"))
+        _ = try vault.addSlot(try Fast.rawKey(9), name: "reader", grantedGroups: ["team"])
+        try vault.set(key, secret: Secret(text: "third"))
+        try vault.set(key, secret: Secret(text: "now"))
+        let value = try #require(try vault.earlierValues(of: key).first)
+        try vault.compact()
+
+        let scoped = try Vault.open(path, factors: try Fast.rawKey(9))
+        #expect(try scoped.item(key)?.earlierValues == 3, "how many there are is in the index")
+        #expect(try scoped.text(key) == "now")
+        fails(.notPermitted, "earlier values") { _ = try scoped.earlierValues(of: key) }
+        fails(.notPermitted, "earlier values") { _ = try scoped.open(value) }
+        #expect(try RawReader(scoped).secrets(in: contents(path)) == ["now"])
+
+        let locked = try Fast.open(path)
+        let known = try #require(try locked.earlierValues(of: key).first)
+        locked.lock()
+        #expect(try locked.text(key) == "now", "always accessible")
+        fails(.locked) { _ = try locked.earlierValues(of: key) }
+        fails(.locked) { _ = try locked.open(known) }
+        #expect(try RawReader(locked).secrets(in: contents(path)) == ["now"])
+        try locked.unlock(try Fast.rawKey())
+        #expect(try secrets(locked, key) == ["before the grant", "second", "third"])
+    }
+
+    @Test("go with their item: none is counted, live or, after a compaction, in the file (R-6.12)")
+    func removing() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(other, "stays")
+        try vault.put(other, "stays too")
+        for secret in ["one", "two", "three"] { try vault.put(key, secret) }
+        #expect(try newestCommit(path).versions == 3)
+        try vault.remove(key)
+        #expect(try newestCommit(path).versions == 1)
+        try expectSound(path)
+        try vault.compact()
+        #expect(try RawReader(try Fast.open(path)).secrets(in: contents(path)) == ["stays", "stays too"])
+        try expectSound(path)
+    }
+
+    @Test("are restored with their attributes; what the item was becomes one, and nothing is lost")
+    func restoring() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.add(key, secret: Secret(text: "one"), attributes: ["label": "L", "notes": "n"])
+        try vault.set(key, secret: Secret(text: "two"), attributes: AttributeChanges(set: ["url": "u"], replaceAll: true))
+        let id = try #require(try vault.item(key)).id
+        let value = try #require(try vault.earlierValues(of: key).first)
+        try vault.restore(value, of: key)
+        let again = try Fast.open(path)
+        #expect(try again.dump()[key]?.attributes == Contents.attributes(["label": "L", "notes": "n"]))
+        #expect(try again.text(key) == "one")
+        #expect(try again.item(key)?.id == id)
+        #expect(try secrets(again, key) == ["one", "two"])
+        #expect(try again.earlierValues(of: key).last?.attributes.string("url") == "u")
+        fails(.noSuchItem) { try again.restore(value, of: other) }
+        try again.put(other, "x")
+        fails(.noSuchItem, "no such earlier value") { try again.restore(value, of: other) }
+        try again.forgetEarlierValues(of: key)
+        fails(.noSuchItem, "no such earlier value") { try again.restore(value, of: key) }
+        try expectSound(path)
+    }
+
+    @Test("are forgotten, one or all of them")
+    func forgetting() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        for number in 0..<4 { try vault.put(key, "\(number)") }
+        let revision = try #require(try vault.item(key)).revision
+        let values = try vault.earlierValues(of: key)
+        #expect(try vault.forgetEarlierValues(of: key, [values[1]]) == 1)
+        #expect(try secrets(vault, key) == ["0", "2"])
+        #expect(try vault.forgetEarlierValues(of: key, []) == 0)
+        fails(.noSuchItem, "no such earlier value") { _ = try vault.forgetEarlierValues(of: key, [values[1]]) }
+        fails(.noSuchItem) { _ = try vault.forgetEarlierValues(of: other) }
+        try expectSound(path)
+        #expect(try vault.forgetEarlierValues(of: key) == 2)
+        #expect(try vault.forgetEarlierValues(of: key) == 0)
+        #expect(try vault.item(key)?.earlierValues == 0 && vault.item(key)?.revision == revision)
+        #expect(try newestCommit(path).versions == 0)
+        try expectSound(path)
+        try vault.compact()
+        #expect(try RawReader(try Fast.open(path)).secrets(in: contents(path)) == ["3"])
+    }
+
+    @Test("of an import come in under new revisions, oldest first and before the item's own, as many as the vault keeps")
+    func importing() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.keepVersions(3)
+        let history = try (0..<5).map { number in
+            NewEarlierValue(
+                secret: Secret(text: "\(number)"), attributes: ["label": "L\(number)", "notes": "n"], modified: Int64(number),
+                replaced: Int64(number) + 1)
+        }
+        try vault.transaction { (transaction) throws(VaultError) in
+            try transaction.add(key, secret: Secret(text: "now"), created: 0, modified: 5)
+            let added = try transaction.addEarlierValues(history, to: key)
+            #expect(added == 3)
+        }
+        let again = try Fast.open(path)
+        let item = try #require(try again.item(key))
+        let values = try again.earlierValues(of: key)
+        #expect(try secrets(again, key) == ["2", "3", "4"])
+        #expect(values.map(\.modified) == [2, 3, 4] && values.map(\.replaced) == [3, 4, 5])
+        #expect(values.map(\.attributes.label) == ["L2", "L3", "L4"])
+        #expect(values.map(\.revision) == values.map(\.revision).sorted() && values[2].revision < item.revision)
+        #expect(item.modified == 5)
+        try expectSound(path)
+        try again.transaction { (transaction) throws(VaultError) in
+            let added = try transaction.addEarlierValues(Array(history.prefix(1)), to: key)
+            #expect(added == 1)
+            fails(.noSuchItem) { _ = try transaction.addEarlierValues(history, to: other) }
+            fails(.invalidArgument, "date") {
+                let far = NewEarlierValue(secret: Secret(text: ""), modified: 0, replaced: .max)
+                _ = try transaction.addEarlierValues([far], to: key)
+            }
+        }
+        #expect(try secrets(again, key) == ["3", "4", "0"])
+        try again.keepVersions(0)
+        try again.transaction { (transaction) throws(VaultError) in
+            let added = try transaction.addEarlierValues(history, to: key)
+            #expect(added == 0)
+        }
+        try expectSound(path)
+    }
+
+    @Test("of an item that is bound to this device are bound to it too, and another device opens none (R-6.10)")
+    func binding() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path, device: .random())
+        try vault.put(key, "one")
+        try vault.put(key, "two")
+        try vault.update(key, accessibility: .whenUnlockedThisDeviceOnly)
+        try vault.put(key, "three")
+        #expect(try secrets(vault, key) == ["one", "two"])
+        let elsewhere = try Fast.open(path, device: .random())
+        let values = try elsewhere.earlierValues(of: key)
+        #expect(values.count == 2)
+        for value in values { fails(.deviceBound) { _ = try elsewhere.open(value) } }
+        #expect(try RawReader(elsewhere).secrets(in: contents(path)) == [])
+        try vault.update(key, accessibility: .whenUnlocked)
+        try vault.put(key, "four")
+        #expect(try secrets(vault, key) == ["one", "two", "three"])
+        for value in values { fails(.deviceBound) { _ = try Fast.open(path).open(value) } }
+        let report = try vault.verify()
+        #expect(report.isSound, "\(report.problems)")
+    }
+
+    @Test("of another device stay under its key where they cannot be resealed, and are its to read")
+    func otherDevice() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let device = Device.random()
+        let vault = try Fast.create(path, device: try Device(fileContents: device.fileContents()))
+        try vault.add(key, secret: Secret(text: "theirs"), attributes: ["label": "L"], accessibility: .alwaysThisDeviceOnly)
+        let compartment = try #require(try vault.item(key)).entry.compartment
+        let elsewhere = try Fast.open(path, device: .random())
+        try elsewhere.set(key, secret: Secret(text: "ours"))
+        let value = try #require(try elsewhere.earlierValues(of: key).first)
+        #expect(value.version.compartment == compartment, "it could not be opened here")
+        fails(.deviceBound) { _ = try elsewhere.open(value) }
+        #expect(try elsewhere.text(key) == "ours")
+        try vault.refresh()
+        #expect(try secrets(vault, key) == ["theirs"])
+        fails(.deviceBound) { _ = try vault.text(key) }
+        try elsewhere.compact()
+        try vault.refresh()
+        #expect(try secrets(vault, key) == ["theirs"])
+        // Once the device writes, what it alone can open is sealed for owners.
+        try vault.update(key, attributes: setting(["label": "M"]))
+        try vault.set(key, secret: Secret(text: "new"), accessibility: .whenUnlocked)
+        let values = try vault.earlierValues(of: key)
+        #expect(try vault.secret(of: values[0]).array == Array("theirs".utf8))
+        #expect(try vault.group(ofCompartment: values[0].version.compartment) == Keyring.ownersGroup)
+        fails(.deviceBound) { _ = try vault.open(values[1]) }
+        #expect(try elsewhere.earlierValues(of: key).count == 1, "an older state")
+        try elsewhere.refresh()
+        #expect(try elsewhere.secret(of: try elsewhere.earlierValues(of: key)[1]).array == Array("ours".utf8))
+    }
+
+    @Test("that are damaged cost nothing but themselves: the item is read, listed and removed, and they are forgotten")
+    func damaged() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        for secret in ["one", "two", "three"] { try vault.put(key, secret) }
+        let item = try #require(try vault.item(key))
+        let values = try vault.earlierValues(of: key)
+        let frame = try #require(item.entry.versions).frame
+        let sound = try contents(path)
+        func flip(_ offset: UInt64) throws -> Vault {
+            var bytes = sound
+            bytes[Int(offset)] ^= 1
+            try write(bytes, path)
+            return try Fast.open(path)
+        }
+        // One value's record.
+        var damaged = try flip(values[0].version.record.offset + 100)
+        #expect(try damaged.earlierValues(of: key).count == 2)
+        fails(.authenticationFailed) { _ = try damaged.open(values[0]) }
+        #expect(try damaged.secret(of: values[1]).array == Array("two".utf8))
+        // The frame that has them all.
+        damaged = try flip(frame.offset + 100)
+        #expect(try damaged.text(key) == "three" && damaged.allItems().count == 1)
+        fails(.authenticationFailed) { _ = try damaged.earlierValues(of: key) }
+        fails(.authenticationFailed) { try damaged.put(key, "four") }
+        try damaged.update(key, attributes: AttributeChanges(set: ["label": "L"]))
+        #expect(try damaged.forgetEarlierValues(of: key) == 2)
+        try damaged.put(key, "four")
+        #expect(try secrets(damaged, key) == ["three"])
+        damaged = try flip(frame.offset + 100)
+        #expect(try damaged.remove(key))
+        #expect(try damaged.allItems().isEmpty)
+    }
+
+    @Test("are seen by a transaction that makes them, several in one")
+    func oneTransaction() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.transaction { (transaction) throws(VaultError) in
+            try transaction.add(key, secret: Secret(text: "0"))
+            for number in 1..<5 { try transaction.set(key, secret: Secret(text: "\(number)")) }
+            let values = try transaction.earlierValues(of: key)
+            let opened = try transaction.open(values[1])
+            #expect(values.count == 4 && opened.secret.array == Array("1".utf8))
+            try transaction.restore(values[0], of: key)
+            try transaction.move(key, to: other)
+            let forgotten = try transaction.forgetEarlierValues(of: other, [values[2]])
+            #expect(forgotten == 1)
+        }
+        #expect(try vault.text(other) == "0")
+        #expect(try secrets(vault, other) == ["0", "1", "3", "4"])
+        #expect(try newestCommit(path).versions == 4)
+        try expectSound(path)
+    }
+}
