@@ -106,8 +106,12 @@ public final class Transaction {
     }
 
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
-        guard ref.offset < appender.start else { return try appender.frame(ref) }
-        return try core.frame(ref, type, before: referrer)
+        guard ref.offset >= appender.start else { return try core.frame(ref, type, before: referrer) }
+        // A page of the file can claim anything, also what is being appended.
+        try decoding { () throws(FormatError) in try ref.check(type, from: core.store.header.bodyStart, before: referrer) }
+        let frame = try appender.frame(ref)
+        try FrameReader.check(frame, ref, type)
+        return frame
     }
 
     func existing(_ key: ItemKey) throws(VaultError) -> Item {

@@ -153,6 +153,10 @@ struct RebuildReader: Sendable {
 
     private func item(_ page: Page, _ index: Int) throws(VaultError) -> LiveItem {
         let decoded = try ItemCodec.decode(page, index)
+        let key = page.key(index)
+        let group = try decoding { () throws(FormatError) in try ItemKey.check(key.span) }
+        var check = check
+        _ = try check.check(decoded, key.span, group, at: page.offset)
         try page.check(decoded.entry.record, .record)
         for record in decoded.largeRecords { try page.check(record.record, .record) }
         guard let ref = decoded.entry.versions?.frame, kept > 0 else { return LiveItem(decoded, nil) }

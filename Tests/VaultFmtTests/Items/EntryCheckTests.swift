@@ -243,8 +243,9 @@ struct EntryCheckTests {
             var entry = try state.entry(key)
             entry.recordRevision = state.clock
             let record = try frames.record(body, entry.identity)
+            let clock = state.clock
             try state.alter(key) { (entry, _) throws(VaultError) in
-                entry.recordRevision = state.clock
+                entry.recordRevision = clock
                 entry.record = record
             }
         }

@@ -39,7 +39,7 @@ struct LargeAttributeTests {
         let opened = try again.open(item)
         #expect(opened.item.attributes.attribute("file")?.isRead == (size <= 4096))
         #expect(try again.attribute("file", of: item)?.array == value)
-        #expect(try again.attribute("other", of: item) == nil)
+        #expect(try again.attribute("other", of: item)?.array == nil)
         try again.transaction { (transaction) throws(VaultError) in
             let inside = try transaction.attribute("file", of: key)
             #expect(inside?.array == value)
@@ -188,7 +188,7 @@ struct LargeAttributeTests {
         fails(.invalidArgument, "was not read") {
             try vault.add(try password("other"), secret: Secret(text: ""), attributes: attributes)
         }
-        let opened = try #require(try vault.get(key)).item.attributes
+        let opened = try #require(try vault.get(key)?.item.attributes)
         fails(.invalidArgument, "\"file\" was not read") {
             try vault.add(try password("other"), secret: Secret(text: ""), attributes: opened)
         }
@@ -206,6 +206,8 @@ struct LargeAttributeTests {
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
         try vault.add(key, secret: Secret(text: "0"), attributes: Attributes(["a": bytes(5000), "b": bytes(6000)]))
+        // The newest generation would be incomplete with damage in it.
+        try vault.put(try password("other"), "x")
         let record = try #require(try vault.item(key)).largeRecords[0].record
         var damaged = try contents(path)
         damaged[Int(record.offset) + 100] ^= 1

@@ -88,8 +88,10 @@ struct ReservedClassTests {
         fails(.invalidArgument) { _ = try reserved(40, (0..<16).map { "\($0)" }) }
         for number in [0, 5, 64, 0x7E] as [UInt8] { fails(.invalidArgument) { _ = try reserved(number, ["x"]) } }
         let good = try reserved(40, ["a", "b"]).bytes
-        let seventeen = [40] + (0..<17).flatMap { _ in [65, 0, 0] as [UInt8] } + [0]
-        var bad: [[UInt8]] = [seventeen, [40], [40, 0], [40, 1], Array(good.dropLast()), good + [0], good.dropLast() + [2], [64] + good.dropFirst()]
+        let seventeen: [UInt8] = [40] + [[UInt8]](repeating: [65, 0, 0], count: 17).joined() + [0]
+        var bad: [[UInt8]] = [seventeen, [40], [40, 0], [40, 1], Array(good.dropLast()), good + [0]]
+        bad.append(good.dropLast() + [2])
+        bad.append([64] + good.dropFirst())
         bad.append([40, 0xFF, 0, 0, 1])
         bad.append([40, 65, 0, 0, 0xC3, 0, 0, 1])
         bad.append([40, 65, 0, 1, 0, 0, 1])
