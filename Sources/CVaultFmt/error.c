@@ -48,6 +48,12 @@ void vaultfmt_wipe(void *memory, size_t size) {
 
 const char *vaultfmt_error_text(void) { return last.text; }
 
+vaultfmt_status vaultfmt_fail(vaultfmt_status status, const char *text) {
+    vaultfmt_internal_clear_error();
+    if (text != NULL) vaultfmt_internal_set_error(text, strlen(text), 0, 0);
+    return status;
+}
+
 int32_t vaultfmt_error_offset(uint64_t *offset) {
     if (offset != NULL) *offset = last.offset;
     return last.has_offset;
@@ -60,6 +66,7 @@ const char *vaultfmt_status_name(vaultfmt_status status) {
         "duplicate-item", "no-such-file", "file-exists", "io", "no-space", "busy", "read-only", "locked", "not-permitted", "outcome-unknown",
         "cannot-replace", "last-slot", "no-such-slot", "key-file-invalid", "passphrase-invalid", "weak-kdf", "invalid-argument",
         "out-of-memory", "no-kernel-keyring", "other-process", "ancestry-unprovable", "foreign-owner", "memory-damaged",
+        "unsupported-form", "damaged-tail", "read-only-extension",
     };
     if (status < 0 || (size_t)status >= sizeof names / sizeof names[0]) return "unknown";
     return names[status];

@@ -58,6 +58,13 @@ struct Arena {
         return vaultfmt_bytes(data: place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, size: bytes.count)
     }
 
+    /// Without a copy in ordinary memory.
+    mutating func put(_ bytes: UnsafeRawBufferPointer) -> vaultfmt_bytes {
+        let place = take(bytes.count)
+        if let place, let start = bytes.baseAddress { place.copyMemory(from: start, byteCount: bytes.count) }
+        return vaultfmt_bytes(data: place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, size: bytes.count)
+    }
+
     mutating func put(_ text: String) -> vaultfmt_bytes { put(Array(text.utf8)) }
 
     /// An array in one piece, for values whose size stays what it is. Never NULL.

@@ -54,10 +54,16 @@ enum Input {
     static func factors(_ pointer: UnsafePointer<vaultfmt_factors>?) throws(VaultError) -> Factors {
         let given = try given(pointer, sized: \.struct_size, "factors")
         if let rawKey = try secret(given.raw_key) {
-            guard given.passphrase.data == nil, given.key_file.data == nil else {
-                throw VaultError(.invalidArgument, "a raw key stands alone, without passphrase and key file")
+            guard given.passphrase.data == nil, given.key_file.data == nil, given.external == nil else {
+                throw VaultError(.invalidArgument, "a raw key is the only factor of its slot")
             }
             return try Factors(rawKey: rawKey)
+        }
+        if let external = given.external {
+            guard given.key_file.data == nil else {
+                throw VaultError(.invalidArgument, "an external key is combined with a passphrase, not with a key file")
+            }
+            return try Factors(external: try CallersProvider(external), passphrase: try secret(given.passphrase))
         }
         var keyFile: KeyFile?
         if let contents = try secret(given.key_file) { keyFile = try KeyFile(contents: contents) }
@@ -72,10 +78,16 @@ enum Input {
     // MARK: slots
 
     static func slotID(_ id: UnsafePointer<UInt8>?) throws(VaultError) -> SlotID {
-        let digits = Array("0123456789abcdef")
-        let bytes = UnsafeBufferPointer(start: try given(id, "id"), count: 16)
-        let text = String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-        guard let id = SlotID(hex: text) else { throw VaultError(.invalidArgument, "a slot's id has 16 bytes") }
+        try slotID(Array(UnsafeBufferPointer(start: try given(id, "id"), count: 16)))
+    }
+
+    static func slotID(_ bytes: [UInt8]) throws(VaultError) -> SlotID {
+        guard let id = SlotID(hex: hex(bytes)) else { throw VaultError(.invalidArgument, "a slot's id has 16 bytes") }
         return id
+    }
+
+    static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef")
+        return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
     }
 }

@@ -34,7 +34,16 @@ extension Input {
             .key(
                 keyClass: key.key_class, keyType: key.key_type, applicationLabel: try array(key.application_label),
                 applicationTag: try array(key.application_tag), sizeInBits: key.size_in_bits, effectiveSize: key.effective_size)
+        case .reserved(let number): .reserved(itemClass: number, texts: try texts(key.texts, key.text_count, "texts"))
         }
+    }
+
+    static func texts(
+        _ start: UnsafePointer<vaultfmt_bytes>?, _ count: Int, _ name: StaticString
+    ) throws(VaultError) -> [String] {
+        var texts: [String] = []
+        for bytes in try elements(start, count, name) { texts.append(try text(bytes, name) ?? "") }
+        return texts
     }
 
     /// A field of another class would be lost without a word.
@@ -61,6 +70,7 @@ extension Input {
             (isKey, key.application_tag.data != nil, "application_tag"),
             (isKey, key.size_in_bits != 0, "size_in_bits"),
             (isKey, key.effective_size != 0, "effective_size"),
+            (!itemClass.isDefined, key.text_count != 0, "texts"),
         ]
         if let foreign = fields.first(where: { $0.isGiven && !$0.isOwn }) {
             throw VaultError(.invalidArgument, "an item of class \(itemClass.name) has no \(foreign.name)")

@@ -11,6 +11,12 @@ extension Input {
         options.limits = limits(given)
         options.device = try device(given.device)
         if let text = given.anchor { options.anchor = try anchor(text) }
+        if given.owners.data != nil || given.owners.size != 0 {
+            guard let owners = OwnersPublicKey(bytes: try array(given.owners)) else {
+                throw VaultError(.invalidArgument, "an owners' public key has 32 bytes, not \(given.owners.size)")
+            }
+            options.owners = owners
+        }
         return options
     }
 
@@ -29,14 +35,16 @@ extension Input {
     }
 
     static func anchor(_ text: UnsafePointer<CChar>?) throws(VaultError) -> Anchor {
-        guard let anchor = Anchor(try string(text, "anchor")) else { throw VaultError(.invalidArgument, "this is no anchor") }
+        guard let anchor = Anchor(try string(text, "anchor")) else {
+            throw VaultError(.invalidArgument, "this is not an anchor: VAULT:GENERATION:CHAIN:OWNERS")
+        }
         return anchor
     }
 
     static func createOptions(_ pointer: UnsafePointer<vaultfmt_create_options>?) throws(VaultError) -> CreateOptions {
         var options = CreateOptions()
         guard let given = try optional(pointer, sized: \.struct_size, "options") else { return options }
-        try requireZero(given.reserved)
+        options.keptVersions = Int(given.kept_versions)
         options.cost = KDFCost(memoryKiB: given.kdf_memory, passes: given.kdf_passes, lanes: given.kdf_lanes)
         options.allowWeak = try flag(given.allow_weak_kdf, "allow_weak_kdf")
         options.lockWait = try wait(given.lock_wait)
@@ -77,19 +85,78 @@ extension Input {
         details.created = given.created == .min ? nil : given.created
         details.modified = given.modified == .min ? nil : given.modified
         details.attributes.replaceAll = try flag(given.replaces_attributes, "replaces_attributes")
+        let changes = try attributeChanges(given.attributes, given.attribute_count)
+        (details.attributes.set, details.attributes.remove) = (changes.set, changes.remove)
+        return details
+    }
+
+    private static func attributeChanges(
+        _ start: UnsafePointer<vaultfmt_attribute>?, _ count: Int
+    ) throws(VaultError) -> AttributeChanges {
+        var changes = AttributeChanges()
         var names: Set<[UInt8]> = []
-        for attribute in try elements(given.attributes, given.attribute_count, "attributes") {
-            guard let name = try text(attribute.name, "an attribute's name") else {
-                throw VaultError(.invalidArgument, "an attribute has no name")
-            }
+        for given in try elements(start, count, "attributes") {
+            let name = try attributeName(given.name)
             guard names.insert(Array(name.utf8)).inserted else { throw VaultError(.invalidArgument, "an attribute is named twice") }
-            if attribute.value.data == nil, attribute.value.size == 0 {
-                details.attributes.remove.append(name)
+            let flags = try flags(given)
+            if let attribute = try attribute(name, given.value, flags) {
+                changes.set.put(attribute)
             } else {
-                details.attributes.set[name] = try array(attribute.value)
+                changes.remove.append(name)
             }
         }
-        return details
+        return changes
+    }
+
+    static func attributeName(_ name: vaultfmt_bytes) throws(VaultError) -> String {
+        guard let name = try text(name, "an attribute's name") else {
+            throw VaultError(.invalidArgument, "an attribute has no name")
+        }
+        return name
+    }
+
+    /// Those that are stated; nil if none are.
+    private static func flags(_ given: vaultfmt_attribute) throws(VaultError) -> Attribute.Flags? {
+        let states = try flag(given.states_flags, "states_flags")
+        guard let flags = UInt8(exactly: given.flags), states || flags == 0 else {
+            throw VaultError(.invalidArgument, "an attribute's flags need states_flags, and are less than 256")
+        }
+        return states ? Attribute.Flags(rawValue: flags) : nil
+    }
+
+    /// Nil without a value. A value that is sealed, or may turn out to be, stays in wiped memory.
+    private static func attribute(
+        _ name: String, _ value: vaultfmt_bytes, _ flags: Attribute.Flags?
+    ) throws(VaultError) -> Attribute? {
+        if let flags, !flags.contains(.sealed) { return value.data == nil ? nil : Attribute(name, try array(value), flags: flags) }
+        guard let secret = try secret(value) else { return nil }
+        return Attribute(name, keeping: secret, flags: flags)
+    }
+
+    // MARK: earlier values
+
+    static func earlierID(_ pointer: UnsafePointer<vaultfmt_earlier_id>?) throws(VaultError) -> EarlierValueID {
+        earlierID(try given(pointer, "id").pointee)
+    }
+
+    static func earlierID(_ id: vaultfmt_earlier_id) -> EarlierValueID {
+        let bytes = withUnsafeBytes(of: id.device) { Array($0) }
+        return EarlierValueID(revision: id.revision, device: DeviceID(hex: hex(bytes)))
+    }
+
+    static func newEarlierValue(
+        _ pointer: UnsafePointer<vaultfmt_new_earlier_value>?
+    ) throws(VaultError) -> NewEarlierValue {
+        let given = try given(pointer, sized: \.struct_size, "values")
+        try requireZero(given.reserved)
+        guard let secret = try secret(given.secret) else {
+            throw VaultError(.invalidArgument, "the secret is NULL; an empty one has a pointer")
+        }
+        let attributes = try attributeChanges(given.attributes, given.attribute_count)
+        guard attributes.remove.isEmpty else {
+            throw VaultError(.invalidArgument, "an attribute of an earlier value has no value")
+        }
+        return NewEarlierValue(secret: secret, attributes: attributes.set, modified: given.modified, replaced: given.replaced)
     }
 
     static func query(_ pointer: UnsafePointer<vaultfmt_query>?) throws(VaultError) -> Query {

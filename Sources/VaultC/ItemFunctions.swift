@@ -49,6 +49,30 @@ public func vaultfmt_get(
     }
 }
 
+@c @implementation
+public func vaultfmt_get_attribute(
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ name: vaultfmt_bytes,
+    _ value: UnsafeMutablePointer<UnsafePointer<vaultfmt_value>?>?
+) -> vaultfmt_status {
+    value?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(value, "value")
+        let handle = try Handle.vault(vault)
+        let key = try Input.key(key)
+        let name = try Input.attributeName(name)
+        let found: Secret?
+        if let transaction = try handle.transaction {
+            found = try transaction.perform { (transaction) throws(VaultError) in try transaction.attribute(name, of: key) }
+        } else {
+            found = try handle.vault.attribute(name, of: key)
+        }
+        if let found { out.pointee = try Output.value(found) }
+    }
+}
+
+@c @implementation
+public func vaultfmt_value_free(_ value: UnsafePointer<vaultfmt_value>?) { Block.free(value) }
+
 private var noSuchItem: VaultError { VaultError(.noSuchItem, "no such item") }
 
 // MARK: changing

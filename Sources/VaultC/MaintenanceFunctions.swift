@@ -19,6 +19,17 @@ public func vaultfmt_compact(
 }
 
 @c @implementation
+public func vaultfmt_repair(
+    _ vault: OpaquePointer?, _ kept: UnsafeMutablePointer<UnsafePointer<vaultfmt_value>?>?
+) -> vaultfmt_status {
+    kept?.pointee = nil
+    return status { () throws(VaultError) in
+        let out = try given(kept, "kept")
+        if let path = try Handle.vault(vault).vault.repair() { out.pointee = try Output.value(path) }
+    }
+}
+
+@c @implementation
 public func vaultfmt_verify(
     _ vault: OpaquePointer?, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_report>?>?
 ) -> vaultfmt_status {
@@ -45,6 +56,7 @@ private func structure(_ report: VerifyReport, _ arena: inout Arena) -> vaultfmt
     }
     out.problems = arena.put(problems)
     out.listed_problems = problems.count
+    out.earlier_values = report.earlierValues
     return out
 }
 
@@ -66,7 +78,8 @@ public func vaultfmt_inspect(
 private func structure(_ inspection: Inspection, _ arena: inout Arena) -> vaultfmt_inspection {
     var out = vaultfmt_inspection()
     out.format_version = UInt32(clamping: inspection.version)
-    (out.tail, out.tail_size) = Output.tail(inspection.tail)
+    let tail = Output.tail(inspection.tail)
+    (out.tail, out.tail_size) = (tail.kind, tail.size)
     Output.fill(&out.vault_id, inspection.id.bytes.bytes)
     out.header_bytes = UInt64(inspection.headerBytes)
     out.file_bytes = inspection.fileBytes
@@ -76,7 +89,8 @@ private func structure(_ inspection: Inspection, _ arena: inout Arena) -> vaultf
     for found in inspection.extensions {
         extensions.append(
             vaultfmt_extension(
-                name: arena.put(found.name), size: UInt64(found.bytes), is_critical: found.isCritical ? 1 : 0, reserved: 0))
+                name: arena.put(found.name), size: UInt64(found.bytes), is_critical: found.isCritical ? 1 : 0,
+                is_read_only: found.isReadOnly ? 1 : 0))
     }
     out.extensions = arena.put(extensions)
     out.extension_count = extensions.count

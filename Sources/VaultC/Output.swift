@@ -28,8 +28,9 @@ enum Output {
     ) -> vaultfmt_item {
         var out = vaultfmt_item()
         fill(&out.id, item.id.bytes.bytes)
-        out.key = key(item.key, &arena)
-        out.encoded_key = arena.put(item.key.bytes)
+        let key = item.key
+        out.key = self.key(key, &arena)
+        out.encoded_key = arena.put(key.bytes)
         out.accessibility = UInt32(item.accessibility.rawValue)
         if let device = item.device {
             out.is_device_bound = 1
@@ -39,15 +40,73 @@ enum Output {
         out.modified = item.modified
         out.revision = item.revision
         let attributes = item.attributes
-        var list: [vaultfmt_attribute] = []
-        attributes.forEach { name, value in list.append(vaultfmt_attribute(name: arena.put(name), value: arena.put(value))) }
-        out.attributes = arena.put(list)
-        out.attribute_count = list.count
-        out.sealed_attribute_count = secret == nil ? item.largeAttributes : 0
+        (out.attributes, out.attribute_count) = self.attributes(attributes, &arena)
+        out.unread_attribute_count = attributes.unread
         out.secret = secret ?? vaultfmt_bytes()
         out.secret_status = refusal
+        out.earlier_value_count = UInt32(clamping: item.earlierValues)
         return out
     }
+
+    /// All of them; those that were not read have a value of NULL.
+    private static func attributes(
+        _ attributes: Attributes, _ arena: inout Arena
+    ) -> (UnsafePointer<vaultfmt_attribute>?, count: Int) {
+        var list: [vaultfmt_attribute] = []
+        for attribute in attributes.all {
+            let name = arena.put(attribute.name)
+            let value = attribute.withUnsafeBytes { arena.put($0) } ?? vaultfmt_bytes()
+            list.append(
+                vaultfmt_attribute(name: name, value: value, flags: UInt32(attribute.flags.rawValue), states_flags: 1))
+        }
+        return (arena.put(list), list.count)
+    }
+
+    /// A value on its own.
+    static func value(_ secret: consuming Secret) throws(VaultError) -> UnsafePointer<vaultfmt_value> {
+        let lent = secret.withUnsafeBytes { bytes($0) }
+        return try Block.make(holding: secret) { _ in vaultfmt_value(bytes: lent) }
+    }
+
+    static func value(_ text: String) throws(VaultError) -> UnsafePointer<vaultfmt_value> {
+        try Block.make { arena in vaultfmt_value(bytes: arena.put(text)) }
+    }
+
+    // MARK: earlier values
+
+    static func earlierValues(_ values: [EarlierValue]) throws(VaultError) -> UnsafePointer<vaultfmt_earlier_values> {
+        try Block.make { arena in
+            var list: [vaultfmt_earlier_value] = []
+            for value in values { list.append(structure(value, value.attributes, nil, &arena)) }
+            return vaultfmt_earlier_values(values: arena.putPointers(list), count: list.count)
+        }
+    }
+
+    /// An earlier value with its secret.
+    static func earlierValue(
+        _ opened: consuming OpenedEarlierValue
+    ) throws(VaultError) -> UnsafePointer<vaultfmt_earlier_value> {
+        let (value, attributes) = (opened.value, opened.attributes)
+        let secret = opened.takeSecret()
+        let lent = secret.withUnsafeBytes { bytes($0) }
+        return try Block.make(holding: secret) { arena in structure(value, attributes, lent, &arena) }
+    }
+
+    private static func structure(
+        _ value: EarlierValue, _ attributes: Attributes, _ secret: vaultfmt_bytes?, _ arena: inout Arena
+    ) -> vaultfmt_earlier_value {
+        var out = vaultfmt_earlier_value()
+        out.id.revision = value.revision
+        if let device = value.device { fill(&out.id.device, device.bytes.bytes) }
+        out.replaced = value.replaced
+        out.modified = value.modified
+        (out.attributes, out.attribute_count) = self.attributes(attributes, &arena)
+        out.unread_attribute_count = attributes.unread
+        out.secret = secret ?? vaultfmt_bytes()
+        return out
+    }
+
+    // MARK: keys
 
     private static func key(_ key: ItemKey, _ arena: inout Arena) -> vaultfmt_key {
         var out = vaultfmt_key()
@@ -77,28 +136,58 @@ enum Output {
             out.application_tag = arena.put(tag)
             out.size_in_bits = size
             out.effective_size = effectiveSize
+        case .reserved(_, let texts): (out.texts, out.text_count) = self.texts(texts, &arena)
         }
         return out
     }
 
+    private static func texts(_ texts: [String], _ arena: inout Arena) -> (UnsafePointer<vaultfmt_bytes>?, count: Int) {
+        var list: [vaultfmt_bytes] = []
+        for text in texts { list.append(arena.put(text)) }
+        return (arena.put(list), list.count)
+    }
+
+    // MARK: slots
+
     static func slot(_ slot: SlotInfo, _ arena: inout Arena) -> vaultfmt_slot {
         var out = vaultfmt_slot()
         fill(&out.id, slot.id.bytes.bytes)
+        switch slot.kind {
+        case .full: out.kind = UInt32(VAULTFMT_SLOT_FULL)
+        case .scoped: out.kind = UInt32(VAULTFMT_SLOT_SCOPED)
+        case .unknown(let number): out.kind = UInt32(number)
+        }
         out.factors = UInt32(slot.factors.rawValue)
+        out.is_known = slot.isKnown ? 1 : 0
         out.is_full = slot.isFull ? 1 : 0
         out.opened_this = slot.openedThis ? 1 : 0
         out.is_weak = slot.isWeak ? 1 : 0
         out.kdf_memory = slot.cost?.memoryKiB ?? 0
         out.kdf_passes = slot.cost?.passes ?? 0
         out.kdf_lanes = slot.cost?.lanes ?? 0
+        if let provider = slot.provider { out.provider = arena.put(provider) }
         if let name = slot.name { out.name = arena.put(name) }
-        if let groups = slot.groups {
-            var list: [vaultfmt_bytes] = []
-            for group in groups { list.append(arena.put(group)) }
-            out.groups = arena.put(list)
-            out.group_count = list.count
-        }
+        if let groups = slot.groups { (out.groups, out.group_count) = texts(groups, &arena) }
+        out.revision = slot.revision ?? 0
+        if let device = slot.device { fill(&out.device, device.bytes.bytes) }
         return out
+    }
+
+    /// What a change of slots did.
+    static func report(
+        _ id: SlotID?, dropped: [SlotInfo], kept: [ItemKey]
+    ) throws(VaultError) -> UnsafePointer<vaultfmt_slot_report> {
+        try Block.make { arena in
+            var out = vaultfmt_slot_report()
+            if let id { fill(&out.id, id.bytes.bytes) }
+            out.dropped = slots(dropped, &arena)
+            out.dropped_count = dropped.count
+            var keys: [vaultfmt_key] = []
+            for key in kept { keys.append(self.key(key, &arena)) }
+            out.kept = arena.putPointers(keys)
+            out.kept_count = keys.count
+            return out
+        }
     }
 
     static func slots(_ slots: [SlotInfo], _ arena: inout Arena) -> UnsafePointer<UnsafePointer<vaultfmt_slot>?>? {
@@ -107,14 +196,14 @@ enum Output {
         return arena.putPointers(list)
     }
 
-    /// The kind of a tail, and its size.
-    static func tail(_ tail: TailState) -> (kind: UInt32, size: UInt64) {
+    /// The kind of a tail, its size, and the generation that is incomplete.
+    static func tail(_ tail: TailState) -> (kind: UInt32, size: UInt64, generation: UInt64) {
         switch tail {
-        case .clean: (UInt32(VAULTFMT_TAIL_CLEAN), 0)
-        case .writeInProgress: (UInt32(VAULTFMT_TAIL_WRITE_IN_PROGRESS), 0)
-        case .damaged(let bytes): (UInt32(VAULTFMT_TAIL_DAMAGED), bytes)
-        case .damagedCommit(let bytes): (UInt32(VAULTFMT_TAIL_DAMAGED_COMMIT), bytes)
-        case .incomplete: (UInt32(VAULTFMT_TAIL_INCOMPLETE), 0)
+        case .clean: (UInt32(VAULTFMT_TAIL_CLEAN), 0, 0)
+        case .writeInProgress: (UInt32(VAULTFMT_TAIL_WRITE_IN_PROGRESS), 0, 0)
+        case .torn(let bytes): (UInt32(VAULTFMT_TAIL_TORN), bytes, 0)
+        case .incomplete(let generation): (UInt32(VAULTFMT_TAIL_INCOMPLETE), 0, generation)
+        case .damaged(let bytes): (UInt32(VAULTFMT_TAIL_DAMAGED), bytes, 0)
         }
     }
 

@@ -21,24 +21,36 @@ public func vaultfmt_get_slots(
 public func vaultfmt_slots_free(_ slots: UnsafePointer<vaultfmt_slots>?) { Block.free(slots) }
 
 @c @implementation
+public func vaultfmt_slot_report_free(_ report: UnsafePointer<vaultfmt_slot_report>?) { Block.free(report) }
+
+extension UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?> {
+    /// Tells the caller what a change did.
+    fileprivate func put(_ change: SlotChange) throws(VaultError) {
+        pointee = try Output.report(change.id, dropped: change.dropped, kept: change.keptForDevices)
+    }
+}
+
+@c @implementation
 public func vaultfmt_slot_add(
     _ vault: OpaquePointer?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_slot_options>?,
-    _ id: UnsafeMutablePointer<UInt8>?
+    _ id: UnsafeMutablePointer<UInt8>?, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
     id?.update(repeating: 0, count: 16)
+    report?.pointee = nil
     return status { () throws(VaultError) in
         let out = try given(id, "id")
         let vault = try Handle.vault(vault).vault
         let factors = try Input.factors(factors)
-        let added: SlotID
+        let change: SlotChange
         if let options = try optional(options, sized: \.struct_size, "options") {
-            added = try vault.addSlot(
+            change = try vault.addSlot(
                 factors, cost: cost(options), name: try Input.text(options.name, "name") ?? "", grantedGroups: try groups(options),
                 createsGroups: true, allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
         } else {
-            added = try vault.addSlot(factors)
+            change = try vault.addSlot(factors)
         }
-        for (index, byte) in added.bytes.bytes.enumerated() { out[index] = byte }
+        for (index, byte) in change.id.bytes.bytes.enumerated() { out[index] = byte }
+        try report?.put(change)
     }
 }
 
@@ -47,40 +59,47 @@ private func cost(_ options: vaultfmt_slot_options) -> KDFCost {
 }
 
 private func groups(_ options: vaultfmt_slot_options) throws(VaultError) -> [String]? {
-    let given = try Input.elements(options.groups, options.group_count, "groups")
     guard try flag(options.is_scoped, "is_scoped") else {
-        guard given.isEmpty else { throw VaultError(.invalidArgument, "a slot that is not scoped has no groups") }
+        guard options.group_count == 0 else { throw VaultError(.invalidArgument, "a slot that is not scoped has no groups") }
         return nil
     }
-    var names: [String] = []
-    for group in given { names.append(try Input.text(group, "a group") ?? "") }
-    return names
+    return try Input.texts(options.groups, options.group_count, "groups")
 }
 
 @c @implementation
-public func vaultfmt_slot_remove(_ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?) -> vaultfmt_status {
-    status { () throws(VaultError) in try Handle.vault(vault).vault.removeSlot(try Input.slotID(id)) }
+public func vaultfmt_slot_remove(
+    _ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
+) -> vaultfmt_status {
+    report?.pointee = nil
+    return status { () throws(VaultError) in
+        let change = try Handle.vault(vault).vault.removeSlot(try Input.slotID(id))
+        try report?.put(change)
+    }
 }
 
 @c @implementation
 public func vaultfmt_slot_change(
     _ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ factors: UnsafePointer<vaultfmt_factors>?,
-    _ options: UnsafePointer<vaultfmt_slot_options>?
+    _ options: UnsafePointer<vaultfmt_slot_options>?, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    report?.pointee = nil
+    return status { () throws(VaultError) in
         let vault = try Handle.vault(vault).vault
         var slot: SlotID?
         if id != nil { slot = try Input.slotID(id) }
         let factors = try Input.factors(factors)
-        guard let options = try optional(options, sized: \.struct_size, "options") else {
-            return try vault.changeFactors(of: slot, to: factors)
+        let change: SlotChange
+        if let options = try optional(options, sized: \.struct_size, "options") {
+            guard options.is_scoped == 0, options.group_count == 0, options.name.data == nil else {
+                throw VaultError(.invalidArgument, "a slot keeps its name and its groups when its factors are changed")
+            }
+            let keepsCost = options.kdf_memory == 0 && options.kdf_passes == 0 && options.kdf_lanes == 0
+            change = try vault.changeFactors(
+                of: slot, to: factors, cost: keepsCost ? nil : cost(options), allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
+        } else {
+            change = try vault.changeFactors(of: slot, to: factors)
         }
-        guard options.is_scoped == 0, options.group_count == 0, options.name.data == nil else {
-            throw VaultError(.invalidArgument, "a slot keeps its name and its groups when its factors are changed")
-        }
-        let keepsCost = options.kdf_memory == 0 && options.kdf_passes == 0 && options.kdf_lanes == 0
-        try vault.changeFactors(
-            of: slot, to: factors, cost: keepsCost ? nil : cost(options), allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
+        try report?.put(change)
     }
 }
 
@@ -92,15 +111,34 @@ public func vaultfmt_slot_rename(_ vault: OpaquePointer?, _ id: UnsafePointer<UI
 }
 
 @c @implementation
-public func vaultfmt_rotate(
-    _ vault: OpaquePointer?, _ kept: UnsafePointer<vaultfmt_factors>?, _ count: Int, _ copied: UnsafeMutablePointer<UInt64>?
+public func vaultfmt_slot_grant(
+    _ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ groups: UnsafePointer<vaultfmt_bytes>?, _ count: Int,
+    _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
-    copied?.pointee = 0
+    report?.pointee = nil
+    return status { () throws(VaultError) in
+        let vault = try Handle.vault(vault).vault
+        let names = try Input.texts(groups, count, "groups")
+        let change = try vault.setGrants(of: try Input.slotID(id), to: names, createsGroups: true)
+        try report?.put(change)
+    }
+}
+
+@c @implementation
+public func vaultfmt_rotate(
+    _ vault: OpaquePointer?, _ kept: UnsafePointer<vaultfmt_factors>?, _ count: Int, _ again: UnsafePointer<vaultfmt_made_again>?,
+    _ again_count: Int, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
+) -> vaultfmt_status {
+    report?.pointee = nil
     return status { () throws(VaultError) in
         var rotation = try Handle.vault(vault).vault.rotation()
         let all = try Input.elements(kept, count, "kept")
         for index in all.indices { _ = try rotation.keep(try Input.factors(all.baseAddress.map { $0 + index })) }
-        let report = try rotation.run()
-        copied?.pointee = UInt64(report.copiedDeviceBound.count)
+        for slot in try Input.elements(again, again_count, "again") {
+            let id = try Input.slotID(withUnsafeBytes(of: slot.id) { Array($0) })
+            try rotation.keep(id, madeAgainBy: try CallersProvider(slot.provider))
+        }
+        let done = try rotation.run()
+        report?.pointee = try Output.report(nil, dropped: done.dropped, kept: done.copiedDeviceBound)
     }
 }

@@ -126,9 +126,10 @@ public func vaultfmt_get_info(_ vault: OpaquePointer?, _ info: UnsafeMutablePoin
         new.is_owner = state.isOwner ? 1 : 0
         new.generation = state.anchor.generation
         Output.fill(&new.vault_id, vault.id.bytes.bytes)
-        Output.fill(&new.fingerprint, Array(state.fingerprint.utf8))
+        Output.fill(&new.owners, state.anchor.owners.bytes)
         Output.fill(&new.anchor, Array(state.anchor.description.utf8))
-        (new.tail, new.tail_size) = Output.tail(state.tail)
+        new.kept_versions = UInt32(clamping: state.keptVersions)
+        (new.tail, new.tail_size, new.tail_generation) = Output.tail(state.tail)
         out.pointee = new
     }
 }
@@ -148,6 +149,7 @@ public func vaultfmt_check_anchor(
             case .older: VAULTFMT_OLDER
             case .forked: VAULTFMT_OTHER_PAST
             case .unprovable: VAULTFMT_UNPROVABLE
+            case .foreign: VAULTFMT_FOREIGN
             }
         out.pointee = Int32(number)
     }
@@ -171,5 +173,7 @@ public func vaultfmt_get_statistics(
         out.pointee.live_bytes = found.liveBytes
         out.pointee.dead_bytes = found.deadBytes
         out.pointee.tree_height = UInt32(clamping: found.treeHeight)
+        out.pointee.kept_versions = UInt32(clamping: found.keptVersions)
+        out.pointee.earlier_values = found.earlierValues
     }
 }

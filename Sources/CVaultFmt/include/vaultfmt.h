@@ -27,8 +27,7 @@
  *              with an older header works with a newer library. Structures that the library returns may get more members at their end.
  *   Times      Milliseconds since 1970-01-01T00:00:00Z.
  *
- * Secrets are held in locked, guarded memory that is wiped. Names and other attributes pass through ordinary memory, and so do the values
- * of attributes named "sealed:..." while they are read and written.
+ * Secrets and sealed attributes are held in locked, guarded memory that is wiped. Names and other attributes pass through ordinary memory.
  */
 #ifndef VAULTFMT_H
 #define VAULTFMT_H
@@ -55,9 +54,9 @@ enum {
     VAULTFMT_NO_SLOT_OPENS = 6,         /* no slot opens with these factors */
     VAULTFMT_AUTHENTICATION_FAILED = 7, /* something sealed does not authenticate: damaged or altered */
     VAULTFMT_STRUCTURE_INVALID = 8,     /* authentic, but malformed */
-    VAULTFMT_LIMIT_EXCEEDED = 9,        /* a length, count or depth is over its limit (section 8) */
+    VAULTFMT_LIMIT_EXCEEDED = 9,        /* the operation would exceed a limit of the format (section 11); nothing of it was written */
     VAULTFMT_DEVICE_BOUND = 10,         /* the secret is bound to another device */
-    VAULTFMT_TAMPERED = 11,             /* the newest commit belongs to another header */
+    VAULTFMT_TAMPERED = 11,             /* the newest commit was not made by an owner, or belongs to another header */
     VAULTFMT_ROLLED_BACK = 12,          /* older than a state that is remembered */
     VAULTFMT_FORKED = 13,               /* has another past than the state that is remembered */
     VAULTFMT_NO_SUCH_ITEM = 14,
@@ -82,8 +81,11 @@ enum {
     VAULTFMT_NO_KERNEL_KEYRING = 33,    /* the system has no kernel keyring, or does not lend it */
     VAULTFMT_OTHER_PROCESS = 34,        /* the handle was opened before a fork, by the parent process: open the vault again */
     VAULTFMT_ANCESTRY_UNPROVABLE = 35,  /* no longer proves that it continues the state that is remembered */
-    VAULTFMT_FOREIGN_OWNER = 36,        /* under another key than the one that is remembered */
-    VAULTFMT_MEMORY_DAMAGED = 37        /* what this machine remembers of the vault is damaged */
+    VAULTFMT_FOREIGN_OWNER = 36,        /* belongs to other owners than the ones that are remembered or asked for */
+    VAULTFMT_MEMORY_DAMAGED = 37,       /* what this machine remembers of the vault is damaged */
+    VAULTFMT_UNSUPPORTED_FORM = 38,     /* the value is stored in a form that this version does not know */
+    VAULTFMT_DAMAGED_TAIL = 39,         /* a damaged commit follows the newest state: vaultfmt_repair comes before any change */
+    VAULTFMT_READ_ONLY_EXTENSION = 40   /* the vault has an extension that only programs which know it may write to */
 };
 
 /* A status as a word, "no-such-item"; "unknown" for a number that is none. Static. Any thread. */
@@ -123,25 +125,86 @@ static inline vaultfmt_bytes vaultfmt_text(const char *text) {
 /* Overwrites memory of the caller's, in a way that a compiler keeps. Any thread. */
 void vaultfmt_wipe(void *memory, size_t size);
 
+/* Bytes that a function returns: a secret, a value, a path. */
+typedef struct vaultfmt_value {
+    vaultfmt_bytes bytes; /* never NULL */
+} vaultfmt_value;
+
+/* Wipes and frees a value. One thread. */
+void vaultfmt_value_free(const vaultfmt_value *value);
+
 /* ---- Factors: what opens a slot ---- */
 
-/* A passphrase, the content of a key file, both together, or a raw key alone. Members are those of the caller's memory. */
+typedef struct vaultfmt_provider vaultfmt_provider; /* see "External keys" */
+
+/* A passphrase, the content of a key file, both together; a provider's key, alone or with a passphrase; or a raw key alone. The memory is the
+   caller's. */
 typedef struct vaultfmt_factors {
     uint32_t struct_size;
     vaultfmt_bytes passphrase; /* UTF-8, 1 to 65,536 bytes; normalised to NFC by the library, not trimmed */
     vaultfmt_bytes key_file;   /* the file's content, 1 byte to 64 MiB */
     vaultfmt_bytes raw_key;    /* exactly 32 bytes with the strength of random ones: nothing stretches them */
+    const vaultfmt_provider *external; /* finds the external key; NULL for none */
 } vaultfmt_factors;
 
-#define VAULTFMT_FACTORS_INIT {(uint32_t)sizeof(vaultfmt_factors), {NULL, 0}, {NULL, 0}, {NULL, 0}}
+#define VAULTFMT_FACTORS_INIT {(uint32_t)sizeof(vaultfmt_factors), {NULL, 0}, {NULL, 0}, {NULL, 0}, NULL}
 
 #define VAULTFMT_KEY_FILE_SIZE 89
 /* Makes the content of a new key file, 89 bytes of ASCII (section 3.1): to be kept in a file that only its owner can read, and wiped. Any thread. */
 vaultfmt_status vaultfmt_key_file_generate(uint8_t out[VAULTFMT_KEY_FILE_SIZE]);
 
 #define VAULTFMT_DEVICE_SIZE 48
-/* Makes a new device, id and secret: what items of this device only need beside the vault's own keys. To be kept like a key file. Any thread. */
+/* Makes a new device, id and secret: what items of this device only need besides the vault's own keys. Keep it like a key file. Any thread. */
 vaultfmt_status vaultfmt_device_generate(uint8_t out[VAULTFMT_DEVICE_SIZE]);
+
+/* ---- External keys ----
+ *
+ * A provider makes 32 secret bytes for a slot, and parameters from which somebody with the right token, device or identity finds the same bytes again
+ * (section 3.1). Its functions return VAULTFMT_OK, or a status with which the call ends that they were called in; vaultfmt_fail gives it a text. They run
+ * on the thread of that call and must not use the vault that it is for: that is VAULTFMT_INVALID_ARGUMENT, and other writers wait meanwhile. The structure
+ * and its name are needed until the call returns. The vault keeps neither. The file never chooses a provider: only the caller does (R-3.17).
+ */
+
+#define VAULTFMT_EXTERNAL_KEY_SIZE 32
+
+typedef struct vaultfmt_wrapped vaultfmt_wrapped;       /* takes what a provider makes for a slot; the library's, during the function only */
+typedef struct vaultfmt_candidates vaultfmt_candidates; /* takes the keys that a provider finds; likewise */
+
+/* A slot as its provider sees it. */
+typedef struct vaultfmt_external_slot {
+    uint8_t id[16];
+    vaultfmt_bytes parameters; /* what the provider stored, or what somebody who can write to the file put in its place */
+} vaultfmt_external_slot;
+
+struct vaultfmt_provider {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    const char *name;  /* as slots have it: ASCII 33 to 126, 1 to 64 bytes; names without a dot are reserved for the specification */
+    void *context;     /* passed to each function */
+    /* Makes a key for a new slot, and gives it to vaultfmt_wrapped_set. NULL if it cannot. */
+    vaultfmt_status (*wrap)(void *context, vaultfmt_wrapped *wrapped);
+    /* Makes another key for the slot whose owners' data these are, without anybody's token or identity: rotation needs that. Setting nothing, or
+       NULL for the function, means that it cannot: the rotation drops the slot. */
+    vaultfmt_status (*rewrap)(void *context, vaultfmt_bytes owners_data, vaultfmt_wrapped *wrapped);
+    /* Finds the keys of slots, all of the vault's that name this provider, and gives them to vaultfmt_candidates_add; none for a slot that it cannot open.
+       NULL if it can open none. */
+    vaultfmt_status (*unwrap)(void *context, const vaultfmt_external_slot *slots, size_t count, vaultfmt_candidates *candidates);
+};
+
+#define VAULTFMT_PROVIDER_INIT {(uint32_t)sizeof(vaultfmt_provider), 0, NULL, NULL, NULL, NULL, NULL}
+
+/* Sets what a provider has made, in its wrap or rewrap; the last call counts. All of it is copied.
+   Parameters, which anybody can read, and owners' data have at most 16,384 bytes each: VAULTFMT_LIMIT_EXCEEDED; the key has exactly 32:
+   VAULTFMT_INVALID_ARGUMENT. The function's thread. */
+vaultfmt_status vaultfmt_wrapped_set(
+    vaultfmt_wrapped *wrapped, vaultfmt_bytes parameters, vaultfmt_bytes owners_data, vaultfmt_bytes key);
+
+/* Adds a candidate for the slot at an index of those that unwrap was given; copied. Of one slot, 16 count, and further ones are ignored.
+   VAULTFMT_INVALID_ARGUMENT for another index, or a key that has not exactly 32 bytes. The function's thread. */
+vaultfmt_status vaultfmt_candidates_add(vaultfmt_candidates *candidates, size_t slot, vaultfmt_bytes key);
+
+/* For a provider's function to return: sets the text that the failing call will have, one line of UTF-8, and returns the status. Any thread. */
+vaultfmt_status vaultfmt_fail(vaultfmt_status status, const char *text);
 
 /* ---- Creating, opening, closing ---- */
 
@@ -159,10 +222,12 @@ typedef struct vaultfmt_open_options {
     uint64_t most_kdf_work;           /* memory in KiB times passes, over all slots that are tried */
     vaultfmt_bytes device;            /* this device, of vaultfmt_device_generate; without it, items of a device only are listed, not opened */
     const char *anchor;               /* a state that the vault must have come from, of vaultfmt_info; NULL for none */
+    vaultfmt_bytes owners;            /* the owners' public key that it must have, 32 bytes of vaultfmt_info: VAULTFMT_FOREIGN_OWNER otherwise, before
+                                         anything of it is served; for programs that remember nothing */
 } vaultfmt_open_options;
 
 #define VAULTFMT_OPEN_OPTIONS_INIT \
-    {(uint32_t)sizeof(vaultfmt_open_options), 0, 10000, 2u << 20, 16, 16, 0, 16u << 20, {NULL, 0}, NULL}
+    {(uint32_t)sizeof(vaultfmt_open_options), 0, 10000, 2u << 20, 16, 16, 0, 16u << 20, {NULL, 0}, NULL, {NULL, 0}}
 
 typedef struct vaultfmt_create_options {
     uint32_t struct_size;
@@ -170,24 +235,25 @@ typedef struct vaultfmt_create_options {
     uint32_t kdf_passes;
     uint32_t kdf_lanes;
     uint32_t allow_weak_kdf;          /* 1 for a cost below 19 MiB or 2 passes, which is VAULTFMT_WEAK_KDF otherwise */
-    uint32_t reserved;                /* 0 */
+    uint32_t kept_versions;           /* how many earlier values an item keeps, 0 to 50 */
     int64_t lock_wait;                /* as when opening */
     vaultfmt_bytes slot_name;         /* of the first slot, at most 63 bytes */
     vaultfmt_bytes device;            /* as when opening */
 } vaultfmt_create_options;
 
-/* 256 MiB, 3 passes, 4 lanes. */
+/* 256 MiB, 3 passes, 1 lane; 10 earlier values. */
 #define VAULTFMT_CREATE_OPTIONS_INIT \
-    {(uint32_t)sizeof(vaultfmt_create_options), 256u << 10, 3, 4, 0, 0, 10000, {NULL, 0}, {NULL, 0}}
+    {(uint32_t)sizeof(vaultfmt_create_options), 256u << 10, 3, 1, 0, 10, 10000, {NULL, 0}, {NULL, 0}}
 
 /* Creates a vault with one full slot, and opens it for changing. Never overwrites: VAULTFMT_FILE_EXISTS. Without options, the defaults.
-   Also VAULTFMT_WEAK_KDF, _KDF_LIMIT, _PASSPHRASE_INVALID, _KEY_FILE_INVALID, _NO_SPACE, _IO. Any thread. */
+   Also VAULTFMT_WEAK_KDF, _KDF_LIMIT, _PASSPHRASE_INVALID, _KEY_FILE_INVALID, _NO_SPACE, _IO, and what a provider returns. Any thread. */
 vaultfmt_status vaultfmt_create(
     const char *path, const vaultfmt_factors *factors, const vaultfmt_create_options *options, vaultfmt_vault **vault);
 
 /* Opens a vault with the factors of one of its slots. Without options, the defaults: for reading. Nothing is remembered: see "This machine".
    VAULTFMT_NO_SUCH_FILE, _NOT_A_VAULT, _UNSUPPORTED_VERSION, _UNSUPPORTED_CRITICAL, _HEADER_INVALID, _KDF_LIMIT, _NO_SLOT_OPENS,
-   _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _TAMPERED, _IO; with an anchor, _ROLLED_BACK and _FORKED. Any thread. */
+   _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _TAMPERED, _IO; with an owners' key or an anchor, _FOREIGN_OWNER; with an anchor, _ROLLED_BACK, _FORKED
+   and _ANCESTRY_UNPROVABLE; and what a provider returns. Any thread. */
 vaultfmt_status vaultfmt_open(
     const char *path, const vaultfmt_factors *factors, const vaultfmt_open_options *options, vaultfmt_vault **vault);
 
@@ -236,7 +302,7 @@ vaultfmt_status vaultfmt_end_keeping(const char *path);
  *   VAULTFMT_ROLLED_BACK          an older state
  *   VAULTFMT_FORKED               it was continued from another state
  *   VAULTFMT_ANCESTRY_UNPROVABLE  it no longer proves that it continues the remembered state
- *   VAULTFMT_FOREIGN_OWNER        it is under another key: rotated on another machine, or somebody else's
+ *   VAULTFMT_FOREIGN_OWNER        it belongs to other owners, and no hand-over leads there: somebody else's (a rotation on another machine hands over)
  *   VAULTFMT_MEMORY_DAMAGED       what is remembered is damaged
  *
  * until it is accepted, by vaultfmt_local_accept or `vaultfmt anchor --accept`. The machine's device is used where the options name none.
@@ -280,25 +346,28 @@ vaultfmt_status vaultfmt_local_accept(
 enum {
     VAULTFMT_TAIL_CLEAN = 0,
     VAULTFMT_TAIL_WRITE_IN_PROGRESS = 1, /* another process is writing */
-    VAULTFMT_TAIL_DAMAGED = 2,           /* tail_size bytes after the newest commit belong to none */
-    VAULTFMT_TAIL_INCOMPLETE = 3,        /* the newest commit is incomplete: the one before is read */
-    VAULTFMT_TAIL_DAMAGED_COMMIT = 4     /* tail_size bytes after the newest commit hold another that does not open; the next writer keeps them aside */
+    VAULTFMT_TAIL_TORN = 2,              /* tail_size bytes after the newest commit belong to none; the next writer cuts them off */
+    VAULTFMT_TAIL_INCOMPLETE = 3,        /* generation tail_generation is incomplete: the one before is read; the next writer keeps it aside */
+    VAULTFMT_TAIL_DAMAGED = 4            /* tail_size bytes after the newest commit hold one that does not open; writers refuse until vaultfmt_repair */
 };
 
-#define VAULTFMT_ANCHOR_SIZE 128
+#define VAULTFMT_ANCHOR_SIZE 192
+#define VAULTFMT_OWNERS_SIZE 32
 
 typedef struct vaultfmt_info {
     uint32_t struct_size;               /* set by the caller */
     uint32_t is_writable;
     uint32_t is_locked;
     uint32_t is_owner;                  /* 0: a scoped slot opened it, which reads the index and some access groups */
-    uint64_t generation;                /* how many commits there were */
+    uint64_t generation;                /* of the state: greater than that of every state before it */
     uint8_t vault_id[16];
-    char fingerprint[40];               /* tells the key that opened the vault from others, and nothing else of it: 32 hexadecimal digits */
-    char anchor[VAULTFMT_ANCHOR_SIZE];  /* the state, to be remembered: who does notices if the file is put back (section 7.2) */
+    uint8_t owners[VAULTFMT_OWNERS_SIZE]; /* the owners' public key: the same for all slots, another after a rotation; reveals nothing */
+    char anchor[VAULTFMT_ANCHOR_SIZE];  /* the state, to be remembered: whoever does notices if the file is put back (section 7.2). Its text stays as it is:
+                                           VAULT:GENERATION:CHAIN:OWNERS, the generation decimal, the others 32, 64 and 64 hexadecimal digits */
     uint32_t tail;                      /* VAULTFMT_TAIL_... */
-    uint32_t reserved;
+    uint32_t kept_versions;             /* how many earlier values an item keeps */
     uint64_t tail_size;
+    uint64_t tail_generation;
 } vaultfmt_info;
 
 /* What is known of a vault without reading its index. `info->struct_size` must be set; the rest is zeroed first. Any thread. */
@@ -309,10 +378,11 @@ enum {
     VAULTFMT_DESCENDS = 1,   /* it came from that state */
     VAULTFMT_OLDER = 2,      /* it is older than that state: the file was put back */
     VAULTFMT_OTHER_PAST = 3, /* it was continued from another state */
-    VAULTFMT_UNPROVABLE = 4  /* the file no longer holds what would tell */
+    VAULTFMT_UNPROVABLE = 4, /* the file no longer holds what would tell */
+    VAULTFMT_FOREIGN = 5     /* it belongs to other owners, and no hand-over leads there */
 };
 
-/* How the state stands to an anchor that was remembered. VAULTFMT_INVALID_ARGUMENT for one of another vault. Any thread. */
+/* How the state compares with an anchor that was remembered. VAULTFMT_INVALID_ARGUMENT for one of another vault. Any thread. */
 vaultfmt_status vaultfmt_check_anchor(vaultfmt_vault *vault, const char *anchor, int32_t *verdict);
 
 typedef struct vaultfmt_statistics {
@@ -324,7 +394,8 @@ typedef struct vaultfmt_statistics {
     uint64_t live_bytes;
     uint64_t dead_bytes;        /* what compaction would free */
     uint32_t tree_height;
-    uint32_t reserved;
+    uint32_t kept_versions;     /* how many earlier values an item keeps */
+    uint64_t earlier_values;
 } vaultfmt_statistics;
 
 /* Counts; reads the whole index and no secret. Any thread. */
@@ -338,6 +409,7 @@ enum {
     VAULTFMT_CERTIFICATE = 3,
     VAULTFMT_KEY = 4,
     VAULTFMT_IDENTITY = 5
+    /* 6 to 63 are left to later versions of the format: such items are listed, read, moved and removed, and not made */
 };
 
 /* When a secret can be read: which keys a locked vault keeps, and whether the device is needed that wrote it. */
@@ -354,7 +426,7 @@ enum {
 /* What an item is found by: its class and that class's fields (section 6.1). Fields of other classes must be left zero, and a field of its
    own that is not given is empty or 0. Zero all of it first. Texts and bytes have at most 4096 bytes each, 8192 in all. */
 typedef struct vaultfmt_key {
-    uint32_t item_class;                 /* VAULTFMT_GENERIC_PASSWORD to _IDENTITY */
+    uint32_t item_class;                 /* VAULTFMT_GENERIC_PASSWORD to _IDENTITY, or 6 to 63 */
     uint32_t synchronizable;             /* 0 or 1 */
     vaultfmt_bytes group;                /* the access group */
     vaultfmt_bytes service;              /* generic password */
@@ -374,6 +446,8 @@ typedef struct vaultfmt_key {
     vaultfmt_bytes application_tag;
     uint32_t size_in_bits;
     uint32_t effective_size;
+    const vaultfmt_bytes *texts;         /* classes 6 to 63: their fields but for the group, at most 15 */
+    size_t text_count;
 } vaultfmt_key;
 
 /* The key of a generic password. The strings are not copied. */
@@ -398,12 +472,30 @@ static inline vaultfmt_key vaultfmt_internet_password(const char *server, const 
     return key;
 }
 
-/* A name of 1 to 255 bytes and a value of any bytes: 64 of them, and 1 MiB of values, at most. Values over 256 bytes, and those whose name
-   starts with "sealed:", are sealed with the secret; the others are there when items are listed. */
+enum {
+    VAULTFMT_ATTRIBUTE_SEALED = 1,    /* as secret as the item's secret: not in the index, and its earlier values are kept */
+    VAULTFMT_ATTRIBUTE_CONCEALED = 2, /* to be shown only when asked for */
+    VAULTFMT_ATTRIBUTE_BINARY = 4     /* not text */
+};
+
+/* A name of 1 to 255 bytes and a value of at most 16 MiB; an item has at most 64. Listing reads values of at most 256 bytes that are not sealed,
+   vaultfmt_get those of at most 4096, and vaultfmt_get_attribute any. */
 typedef struct vaultfmt_attribute {
     vaultfmt_bytes name;
-    vaultfmt_bytes value;
+    vaultfmt_bytes value;  /* NULL in what the library returns: not read; in what it is given: to be removed */
+    uint32_t flags;        /* VAULTFMT_ATTRIBUTE_... */
+    uint32_t states_flags; /* 1 for `flags` as they are here; 0 for those that the item's attribute of this name has, or for a new one the usual ones: `notes`,
+                              `otp` and names that start with "sealed:" are sealed, `conflict` is sealed and binary. 1 in what the library returns */
 } vaultfmt_attribute;
+
+/* An attribute with a text, and the flags that it has or usually has. The strings are not copied; NULL for a value removes it. */
+static inline vaultfmt_attribute vaultfmt_text_attribute(const char *name, const char *value) {
+    vaultfmt_attribute attribute;
+    memset(&attribute, 0, sizeof attribute);
+    attribute.name = vaultfmt_text(name);
+    attribute.value = vaultfmt_text(value);
+    return attribute;
+}
 
 /* An item. Freed with vaultfmt_item_free, and all it points to with it. */
 typedef struct vaultfmt_item {
@@ -412,15 +504,16 @@ typedef struct vaultfmt_item {
     vaultfmt_bytes encoded_key;           /* the key as it stands in the index: its order is the order of items */
     uint32_t accessibility;               /* VAULTFMT_WHEN_UNLOCKED to _ALWAYS_THIS_DEVICE_ONLY */
     uint32_t is_device_bound;
-    uint8_t device[16];                   /* the device that it is for, if for one only; else zero */
+    uint8_t device[16];                   /* the device that it is for, if it is for one only; else zero */
     int64_t created;
     int64_t modified;
     uint64_t revision;                    /* a hybrid logical clock: which of two states of the item is newer */
-    const vaultfmt_attribute *attributes; /* ascending by the bytes of their names */
+    const vaultfmt_attribute *attributes; /* all of them, ascending by the bytes of their names */
     size_t attribute_count;
-    size_t sealed_attribute_count;        /* how many more there are, which are read with the secret only */
+    size_t unread_attribute_count;        /* how many of them have a value that was not read */
     vaultfmt_bytes secret;                /* NULL if it was not asked for, or refused */
     vaultfmt_status secret_status;        /* why it was refused: VAULTFMT_DEVICE_BOUND, _NOT_PERMITTED or _LOCKED; else VAULTFMT_OK */
+    uint32_t earlier_value_count;
 } vaultfmt_item;
 
 /* Wipes and frees an item. One thread. */
@@ -430,13 +523,18 @@ void vaultfmt_item_free(const vaultfmt_item *item);
    _STRUCTURE_INVALID, _IO. Any thread. */
 vaultfmt_status vaultfmt_find(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_item **item);
 
-/* The item with this key, with its secret and all attributes. As vaultfmt_find, and VAULTFMT_LOCKED, _NOT_PERMITTED (a scoped slot without the
-   item's group), _DEVICE_BOUND. Any thread. */
+/* The item with this key, with its secret and its attributes of at most 4096 bytes. As vaultfmt_find, and VAULTFMT_LOCKED, _NOT_PERMITTED (a scoped
+   slot without the item's group), _DEVICE_BOUND, _UNSUPPORTED_FORM. Any thread. */
 vaultfmt_status vaultfmt_get(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_item **item);
+
+/* The value of one attribute, of any size, to be freed with vaultfmt_value_free; VAULTFMT_OK and NULL if the item has none of this name. As vaultfmt_get
+   otherwise. Any thread. */
+vaultfmt_status vaultfmt_get_attribute(
+    vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes name, const vaultfmt_value **value);
 
 #define VAULTFMT_UNSET INT64_MIN
 
-/* What is stored beside the secret. */
+/* What is stored besides the secret. */
 typedef struct vaultfmt_details {
     uint32_t struct_size;
     uint32_t accessibility;               /* 0 for the one that the item has, or VAULTFMT_WHEN_UNLOCKED for a new one */
@@ -451,11 +549,12 @@ typedef struct vaultfmt_details {
 #define VAULTFMT_DETAILS_INIT {(uint32_t)sizeof(vaultfmt_details), 0, NULL, 0, 0, 0, VAULTFMT_UNSET, VAULTFMT_UNSET}
 
 /* Adds an item. VAULTFMT_DUPLICATE_ITEM if there is one with this key; VAULTFMT_LIMIT_EXCEEDED, _DEVICE_BOUND where a device is needed and none
-   was given; and what a commit can return: _READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY, _NO_SPACE, _IO, _OUTCOME_UNKNOWN. Durable on
-   return, but within a transaction. `details` may be NULL. A secret has at most 16 MiB. Any thread. */
+   was given; and what a commit can return: _READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY, _NO_SPACE, _IO, _OUTCOME_UNKNOWN, _DAMAGED_TAIL,
+   _READ_ONLY_EXTENSION. Durable on return, except within a transaction. `details` may be NULL. A secret has at most 16 MiB. Any thread. */
 vaultfmt_status vaultfmt_add(vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes secret, const vaultfmt_details *details);
 
-/* Adds an item, or replaces its secret and the attributes that are named. As vaultfmt_add otherwise. Any thread. */
+/* Adds an item, or replaces its secret and the attributes that are named. What a secret or a sealed attribute was becomes an earlier value, if the
+   vault keeps any. As vaultfmt_add otherwise. Any thread. */
 vaultfmt_status vaultfmt_set(vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes secret, const vaultfmt_details *details);
 
 /* Changes attributes or accessibility and not the secret; `created` and `modified` must be VAULTFMT_UNSET. VAULTFMT_NO_SUCH_ITEM; as
@@ -466,14 +565,93 @@ vaultfmt_status vaultfmt_update(vaultfmt_vault *vault, const vaultfmt_key *key, 
    new key; as vaultfmt_add otherwise. Any thread. */
 vaultfmt_status vaultfmt_move(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_key *new_key);
 
-/* Removes an item; VAULTFMT_NO_SUCH_ITEM if there is none. Its ciphertext stays in the file until vaultfmt_compact, and in copies of it. Any thread. */
+/* Removes an item with its earlier values; VAULTFMT_NO_SUCH_ITEM if there is none. Its ciphertext stays in the file until vaultfmt_compact, and in
+   copies of it. Any thread. */
 vaultfmt_status vaultfmt_remove(vaultfmt_vault *vault, const vaultfmt_key *key);
+
+/* ---- Earlier values ----
+ *
+ * When an item's secret or a sealed attribute is replaced, the vault keeps what it was, up to a number of values that is the vault's own setting; the
+ * oldest go first. Only owners read them: a scoped slot is VAULTFMT_NOT_PERMITTED, a locked vault VAULTFMT_LOCKED.
+ */
+
+/* Which of an item's earlier values is meant. */
+typedef struct vaultfmt_earlier_id {
+    uint64_t revision;   /* that the item had when this was its value */
+    uint8_t device[16];  /* that made it, or zeros */
+} vaultfmt_earlier_id;
+
+typedef struct vaultfmt_earlier_value {
+    vaultfmt_earlier_id id;
+    int64_t replaced;                     /* when it ceased to be the item's value */
+    int64_t modified;                     /* when it was changed last */
+    const vaultfmt_attribute *attributes; /* the item's at the time, read as those of a vaultfmt_item */
+    size_t attribute_count;
+    size_t unread_attribute_count;
+    vaultfmt_bytes secret;                /* NULL in a list */
+} vaultfmt_earlier_value;
+
+/* Wipes and frees an earlier value. One thread. */
+void vaultfmt_earlier_value_free(const vaultfmt_earlier_value *value);
+
+typedef struct vaultfmt_earlier_values {
+    const vaultfmt_earlier_value *const *values; /* the oldest first */
+    size_t count;
+} vaultfmt_earlier_values;
+
+/* Frees a list of earlier values. One thread. */
+void vaultfmt_earlier_values_free(const vaultfmt_earlier_values *values);
+
+/* The earlier values of an item, without secrets. VAULTFMT_NO_SUCH_ITEM; as vaultfmt_get otherwise. Any thread. */
+vaultfmt_status vaultfmt_get_earlier_values(
+    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_values **values);
+
+/* One of them, with its secret and its attributes of at most 4096 bytes. VAULTFMT_NO_SUCH_ITEM also if there is no such value. Any thread. */
+vaultfmt_status vaultfmt_get_earlier_value(
+    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id, const vaultfmt_earlier_value **value);
+
+/* An attribute that the item had then, as vaultfmt_get_attribute. Any thread. */
+vaultfmt_status vaultfmt_get_earlier_attribute(
+    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id, vaultfmt_bytes name, const vaultfmt_value **value);
+
+/* Makes an item what it was: secret and attributes; key and accessibility stay. What it is now becomes an earlier value, and the restored one stays among
+   them. VAULTFMT_NO_SUCH_ITEM, and what a commit can return. Any thread. */
+vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
+
+/* Forgets earlier values of an item: `count` of them, or all where `ids` is NULL and `count` is 0. Their ciphertext stays in the file until
+   vaultfmt_compact, and in copies of it. Gives how many there were, unless `forgotten` is NULL. VAULTFMT_NO_SUCH_ITEM, then none is forgotten, and what
+   a commit can return. Any thread. */
+vaultfmt_status vaultfmt_forget(
+    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *ids, size_t count, size_t *forgotten);
+
+/* An earlier value that an import brings along. */
+typedef struct vaultfmt_new_earlier_value {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    vaultfmt_bytes secret;
+    const vaultfmt_attribute *attributes; /* each with a value */
+    size_t attribute_count;
+    int64_t modified;
+    int64_t replaced;
+} vaultfmt_new_earlier_value;
+
+#define VAULTFMT_NEW_EARLIER_VALUE_INIT {(uint32_t)sizeof(vaultfmt_new_earlier_value), 0, {NULL, 0}, NULL, 0, 0, 0}
+
+/* Adds earlier values to an item, the oldest first; they come after those that it has. Gives how many were added, unless `added` is NULL: as many as the
+   vault keeps, the last ones. VAULTFMT_NO_SUCH_ITEM; as vaultfmt_add otherwise. Any thread. */
+vaultfmt_status vaultfmt_add_earlier_values(
+    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_new_earlier_value *values, size_t count, size_t *added);
+
+/* Sets how many earlier values an item keeps, 0 to 50: VAULTFMT_LIMIT_EXCEEDED beyond that. Those that are too many go when their item changes, or
+   with vaultfmt_compact. What a commit can return. Any thread. */
+vaultfmt_status vaultfmt_keep_versions(vaultfmt_vault *vault, uint32_t count);
 
 /* ---- Transactions ----
  *
  * Changes that become durable together, in one commit, or not at all. A transaction belongs to the handle that it was begun on, and its thread is the one
  * that began it. Until it ends,
- *   - vaultfmt_find, _get, _add, _set, _update, _move and _remove by that thread on that handle are part of it, and see what it did;
+ *   - vaultfmt_find, _get, _get_attribute, _add, _set, _update, _move, _remove and the functions of "Earlier values" by that thread on that handle are
+ *     part of it, and see what it did;
  *   - its other calls, and all of its calls on another handle of the same open vault (vaultfmt_share), are VAULTFMT_INVALID_ARGUMENT;
  *   - calls of other threads, on any handle of the same open vault, wait for at most lock_wait and are VAULTFMT_BUSY then;
  *   - other openings, in this or another process, cannot write.
@@ -545,22 +723,33 @@ enum {
     VAULTFMT_FACTOR_PASSPHRASE = 1,
     VAULTFMT_FACTOR_GENERATED_KEY_FILE = 2,
     VAULTFMT_FACTOR_OTHER_KEY_FILE = 4,
-    VAULTFMT_FACTOR_RAW_KEY = 8
+    VAULTFMT_FACTOR_RAW_KEY = 8,
+    VAULTFMT_FACTOR_EXTERNAL_KEY = 16
+};
+
+enum {
+    VAULTFMT_SLOT_FULL = 0x01,
+    VAULTFMT_SLOT_SCOPED = 0x82
 };
 
 typedef struct vaultfmt_slot {
-    uint8_t id[16];
-    uint32_t factors;             /* VAULTFMT_FACTOR_..., all of which it takes */
-    uint32_t is_full;             /* 0: it is scoped to access groups */
+    uint8_t id[16];               /* stays when name or grants change, and is new when the factors do */
+    uint32_t kind;                /* VAULTFMT_SLOT_..., or another number: a kind that this version does not know */
+    uint32_t factors;             /* VAULTFMT_FACTOR_..., all of which it takes; it may have bits that this version does not know */
+    uint32_t is_known;            /* 0: this version does not know its kind or its factors, and keeps it as it is; of its strength nothing is known */
+    uint32_t is_full;             /* 1: it opens everything */
     uint32_t opened_this;         /* 1: it is the one that opened the vault */
     uint32_t is_weak;             /* 1: its key derivation is below the floor */
-    uint32_t kdf_memory;          /* in KiB; 0 where there is no key derivation */
+    uint32_t kdf_memory;          /* in KiB; 0 where there is no key derivation, or the slot is not known */
     uint32_t kdf_passes;
     uint32_t kdf_lanes;
     uint32_t reserved;
-    vaultfmt_bytes name;          /* NULL for who is not an owner */
-    const vaultfmt_bytes *groups; /* that a scoped slot opens; NULL for a full one, and for who is not an owner */
+    vaultfmt_bytes provider;      /* who makes its external key; NULL where it has none */
+    vaultfmt_bytes name;          /* NULL for anyone but an owner */
+    const vaultfmt_bytes *groups; /* that a scoped slot opens; NULL for any other, and for anyone but an owner */
     size_t group_count;
+    uint64_t revision;            /* when it was made, or its name or grants changed; 0 for anyone but an owner */
+    uint8_t device[16];           /* that did so; zeros if none was given, and for anyone but an owner */
 } vaultfmt_slot;
 
 typedef struct vaultfmt_slots {
@@ -587,36 +776,70 @@ typedef struct vaultfmt_slot_options {
     size_t group_count;
 } vaultfmt_slot_options;
 
-#define VAULTFMT_SLOT_OPTIONS_INIT {(uint32_t)sizeof(vaultfmt_slot_options), 256u << 10, 3, 4, 0, 0, {NULL, 0}, NULL, 0}
+#define VAULTFMT_SLOT_OPTIONS_INIT {(uint32_t)sizeof(vaultfmt_slot_options), 256u << 10, 3, 1, 0, 0, {NULL, 0}, NULL, 0}
 
-/* Adds a slot, 16 at most, and gives its id. A scoped slot reads the vault as it is from now on: the file is rewritten under new keys. A group that
-   the vault does not have is made. VAULTFMT_INVALID_ARGUMENT for factors that open a slot already, _NOT_PERMITTED for who is not an owner, _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT, _CANNOT_REPLACE; and what
-   a commit can return. Any thread. */
+/* What a change of slots did. */
+typedef struct vaultfmt_slot_report {
+    uint8_t id[16];                      /* of the slot that was added, changed or removed; zeros for a rotation */
+    const vaultfmt_slot *const *dropped; /* slots that had to go with it: nobody here can give them the new keys */
+    size_t dropped_count;
+    const vaultfmt_key *const *kept;     /* items of other devices, whose secrets could not be resealed: they open with their old keys */
+    size_t kept_count;
+} vaultfmt_slot_report;
+
+/* Frees what a change of slots did. One thread. */
+void vaultfmt_slot_report_free(const vaultfmt_slot_report *report);
+
+/* Adds a slot, at most 64, and gives its id. A scoped slot reads the vault as it is from now on, and nothing of what it was: index and groups get new keys,
+   and the file is rewritten. A group that the vault does not have is made. `report` may be NULL here and in the next functions. VAULTFMT_INVALID_ARGUMENT
+   for factors that open a slot already, _NOT_PERMITTED for anyone but an owner, _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT (also if readers would no longer
+   try all slots with these kinds of factors), _CANNOT_REPLACE; what a provider returns, and what a commit can return. Any thread. */
 vaultfmt_status vaultfmt_slot_add(
-    vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_slot_options *options, uint8_t id[16]);
+    vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_slot_options *options, uint8_t id[16],
+    const vaultfmt_slot_report **report);
 
-/* Removes a slot. Removing a scoped one also replaces the keys that it held. VAULTFMT_LAST_SLOT, _NO_SUCH_SLOT; as vaultfmt_slot_add otherwise.
-   Who copied the vault key from a full slot keeps it: only vaultfmt_rotate revokes that. Any thread. */
-vaultfmt_status vaultfmt_slot_remove(vaultfmt_vault *vault, const uint8_t id[16]);
+/* Removes a slot. Removing any but a full one also replaces the keys that it held. VAULTFMT_LAST_SLOT, _NO_SUCH_SLOT; as vaultfmt_slot_add otherwise.
+   Anyone who copied the vault key from a full slot keeps it: only vaultfmt_rotate revokes that. Any thread. */
+vaultfmt_status vaultfmt_slot_remove(vaultfmt_vault *vault, const uint8_t id[16], const vaultfmt_slot_report **report);
 
 /* Gives a slot other factors: the one with this id, or with NULL the one that opened the vault. Name, groups and place in the list stay, the id
-   does not; options other than the cost must not be given. Re-encrypts nothing but the slot. As vaultfmt_slot_add otherwise. Any thread. */
+   does not; options other than the cost must not be given. For a full slot nothing else is encrypted again; a scoped one is replaced as if it were removed
+   and added. VAULTFMT_INVALID_ARGUMENT also for a slot that this version does not know. As vaultfmt_slot_add otherwise. Any thread. */
 vaultfmt_status vaultfmt_slot_change(
-    vaultfmt_vault *vault, const uint8_t *id, const vaultfmt_factors *factors, const vaultfmt_slot_options *options);
+    vaultfmt_vault *vault, const uint8_t *id, const vaultfmt_factors *factors, const vaultfmt_slot_options *options,
+    const vaultfmt_slot_report **report);
 
 /* Gives a slot another name. As vaultfmt_slot_remove otherwise. Any thread. */
 vaultfmt_status vaultfmt_slot_rename(vaultfmt_vault *vault, const uint8_t id[16], vaultfmt_bytes name);
 
-/* Re-encrypts everything under new keys. The slots that these factors open are kept, one of them a full one; the others are dropped. Gives
-   how many items were copied as they are, since their device is not this one; the pointer may be NULL. VAULTFMT_NO_SLOT_OPENS, _LAST_SLOT; as
-   vaultfmt_slot_add otherwise. Any thread. */
-vaultfmt_status vaultfmt_rotate(vaultfmt_vault *vault, const vaultfmt_factors *kept, size_t count, uint64_t *copied);
+/* Replaces the groups that a scoped slot opens; a group that the vault does not have is made. Groups that it gains or loses get new keys, and the file is
+   rewritten. VAULTFMT_INVALID_ARGUMENT for a slot that is not scoped; as vaultfmt_slot_remove otherwise. Any thread. */
+vaultfmt_status vaultfmt_slot_grant(
+    vaultfmt_vault *vault, const uint8_t id[16], const vaultfmt_bytes *groups, size_t count, const vaultfmt_slot_report **report);
+
+/* A slot of an external key alone, which a rotation keeps without anybody's identity: the provider's rewrap makes it again. */
+typedef struct vaultfmt_made_again {
+    uint8_t id[16];
+    const vaultfmt_provider *provider;
+} vaultfmt_made_again;
+
+/* Encrypts everything again under new keys. The slots that the `kept` factors open are kept, one of them a full one, and those that a provider makes
+   again; the others are dropped. Slots of external keys are made again by rewrap. VAULTFMT_NO_SLOT_OPENS, _LAST_SLOT, _NO_SUCH_SLOT; _INVALID_ARGUMENT
+   for one to be made again that takes other factors, or another provider's key; as vaultfmt_slot_add otherwise. Any thread. */
+vaultfmt_status vaultfmt_rotate(
+    vaultfmt_vault *vault, const vaultfmt_factors *kept, size_t count, const vaultfmt_made_again *again, size_t again_count,
+    const vaultfmt_slot_report **report);
 
 /* ---- Maintenance ---- */
 
 /* Rewrites the file without what is dead. Gives its length before and after; both pointers may be NULL. VAULTFMT_CANNOT_REPLACE, and what a commit can
    return. Any thread. */
 vaultfmt_status vaultfmt_compact(vaultfmt_vault *vault, uint64_t *before, uint64_t *after);
+
+/* Copies a damaged tail (VAULTFMT_TAIL_DAMAGED) to a file next to the vault, FILE.damaged-GENERATION, and cuts it off: then the vault can be changed again.
+   Gives the path of that file, to be freed with vaultfmt_value_free; NULL if the tail was not damaged. VAULTFMT_LIMIT_EXCEEDED for a tail that is longer
+   than the vault and than 64 MiB, and what a commit can return. Any thread. */
+vaultfmt_status vaultfmt_repair(vaultfmt_vault *vault, const vaultfmt_value **kept);
 
 typedef struct vaultfmt_problem {
     vaultfmt_bytes what;
@@ -634,6 +857,7 @@ typedef struct vaultfmt_report {
     uint64_t problem_count;
     const vaultfmt_problem *problems;   /* the first 1000 of them */
     size_t listed_problems;
+    uint64_t earlier_values;            /* in the newest state */
 } vaultfmt_report;
 
 /* Authenticates every byte of every object. Damage is in the report, to be freed with vaultfmt_report_free, and is not a failure of this call.
@@ -646,7 +870,7 @@ void vaultfmt_report_free(const vaultfmt_report *report);
 /* ---- What a file shows without a key ---- */
 
 typedef struct vaultfmt_objects {
-    vaultfmt_bytes type; /* record, page, keyring, history or commit */
+    vaultfmt_bytes type; /* record, page, versions frame, keyring, history or commit */
     uint64_t count;
     uint64_t bytes;
 } vaultfmt_objects;
@@ -654,8 +878,8 @@ typedef struct vaultfmt_objects {
 typedef struct vaultfmt_extension {
     vaultfmt_bytes name;
     uint64_t size;
-    uint32_t is_critical;
-    uint32_t reserved;
+    uint32_t is_critical;  /* 1: a reader must know it */
+    uint32_t is_read_only; /* 1: a writer must know it */
 } vaultfmt_extension;
 
 typedef struct vaultfmt_inspection {

@@ -66,6 +66,11 @@ public struct Attribute: Sendable, Equatable {
         self.init(name, .secret(SecretBox(value)), flags: flags)
     }
 
+    /// The same, and without flags as `init(_:_:flags:)`: for callers that do not know yet whether it will be sealed.
+    package init(_ name: String, keeping value: consuming Secret, flags: Flags?) {
+        self.init(name, .secret(SecretBox(value)), flags: flags)
+    }
+
     /// Whether the value is here. A listing reads values of at most 256 bytes that are not sealed, opening an item those of at most 4096 bytes;
     /// `Vault.attribute(_:of:)` reads any.
     public var isRead: Bool {

@@ -194,11 +194,15 @@ public final class Vault: Sendable {
         package let isOwner: Bool
         package let anchor: Anchor
         package let tail: TailState
+        /// How many earlier values an item keeps.
+        package let keptVersions: Int
     }
 
     package func stateSnapshot() throws(VaultError) -> StateSnapshot {
         try withCore { (core) throws(VaultError) in
-            StateSnapshot(isLocked: core.isLocked, isOwner: core.isOwner, anchor: core.anchor, tail: core.store.tail)
+            StateSnapshot(
+                isLocked: core.isLocked, isOwner: core.isOwner, anchor: core.anchor, tail: core.store.tail,
+                keptVersions: core.store.keyring.keeping.count)
         }
     }
 

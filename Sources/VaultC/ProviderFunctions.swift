@@ -1,0 +1,33 @@
+// The header documents these functions, and gives them their names.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, AlwaysUseLowerCamelCase
+
+public import CVaultFmt
+internal import VaultBytes
+internal import VaultFmt
+
+@c @implementation
+public func vaultfmt_wrapped_set(
+    _ wrapped: OpaquePointer?, _ parameters: vaultfmt_bytes, _ owners_data: vaultfmt_bytes, _ key: vaultfmt_bytes
+) -> vaultfmt_status {
+    status { () throws(VaultError) in
+        let wrapped = try Handle.wrapped(wrapped)
+        guard (0...Format.Limit.providerParameters).contains(parameters.size),
+            (0...Format.Limit.providerData).contains(owners_data.size)
+        else { throw VaultError(.limitExceeded, "a provider's parameters and owners' data have at most 16,384 bytes each") }
+        wrapped.set(try Input.array(parameters), try Input.array(owners_data), try externalKey(key))
+    }
+}
+
+@c @implementation
+public func vaultfmt_candidates_add(
+    _ candidates: OpaquePointer?, _ slot: Int, _ key: vaultfmt_bytes
+) -> vaultfmt_status {
+    status { () throws(VaultError) in try Handle.candidates(candidates).add(try externalKey(key), for: slot) }
+}
+
+private func externalKey(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret {
+    guard bytes.size == Format.keySize, let key = try Input.secret(bytes) else {
+        throw VaultError(.invalidArgument, "an external key has exactly 32 bytes, not \(UInt(bitPattern: bytes.size))")
+    }
+    return key
+}
