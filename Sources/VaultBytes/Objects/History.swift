@@ -29,8 +29,7 @@ package struct History: Equatable, Sendable {
     /// Reads a body; `generation` is that of the commit that names it (R-5.16, first part).
     package init(_ bytes: Span<UInt8>, at offset: UInt64, of generation: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
-        floor = try cursor.u64(bytes)
-        guard floor >= 1 else { throw cursor.error("a history without a floor") }
+        floor = try cursor.number(bytes, "a history's floor")
         let count = try cursor.u32(bytes)
         guard count <= UInt32(Format.Limit.ancestors) else { throw cursor.error("\(count) ancestors in a history") }
         let newest = try cursor.u32(bytes)
@@ -40,7 +39,8 @@ package struct History: Equatable, Sendable {
         all.reserveCapacity(Int(count))
         for _ in 0..<count {
             let ancestor = Ancestor(
-                generation: try cursor.u64(bytes), clock: try cursor.u64(bytes), chain: try cursor.bytes32(bytes))
+                generation: try cursor.u64(bytes), clock: try cursor.number(bytes, "an ancestor's clock"),
+                chain: try cursor.bytes32(bytes))
             guard ancestor.generation >= 1, ancestor.generation < generation else {
                 throw cursor.error("an ancestor's generation is out of range")
             }

@@ -7,7 +7,12 @@ let directory = URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true
 var wrong = 0
 var made = 0
 let only = CommandLine.arguments.dropFirst(2).first ?? ""
-for vector in try VectorMaking.all() where only.isEmpty || vector.name.contains(only) {
+let all: [Vector]
+do { all = try VectorMaking.all() } catch {
+    print(error)
+    exit(1)
+}
+for vector in all where only.isEmpty || vector.name.contains(only) {
     do {
         let url = directory.appendingPathComponent(vector.path)
         try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)

@@ -12,3 +12,11 @@ extension [UInt8] {
     /// The same bytes `count` times.
     func times(_ count: Int) -> [UInt8] { (0..<count).flatMap { _ in self } }
 }
+
+extension [UInt8] {
+    /// Puts other bytes in place of `count`; what that makes longer is taken from the end, which is padding.
+    mutating func exchange(_ at: Int, _ count: Int, _ bytes: [UInt8]) {
+        replaceSubrange(at..<at + count, with: bytes)
+        if bytes.count > count { removeLast(bytes.count - count) }
+    }
+}

@@ -22,6 +22,10 @@ package enum VectorMaking {
         try collection.addFactors(bases)
         try collection.addCosts(bases)
         try collection.addCommits(bases)
+        try collection.addProofs(bases)
+        try collection.addTails(bases)
+        try collection.addHistories(bases)
+        try collection.addPages(bases)
         return collection.vectors
     }
 }

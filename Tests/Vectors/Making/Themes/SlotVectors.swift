@@ -334,7 +334,14 @@ extension Collection {
             try fill(&$0, 64)
         }
         try forged("slots-65", "R-11.1", .headerInvalid, bases.one, "65 slots, all of them well-formed.") { forge in
-            try fill(&forge, 65)
+            try fill(&forge, 64)
+            forge.header.length = 20_480
+            forge.editHeader.append { bytes in
+                bytes[64] = 65
+                var slot = Array(bytes[68..<372])
+                slot.flip(5)
+                bytes.put(slot, at: 68 + 64 * 304)
+            }
         }
         try forged("slots-63-opaque", "R-3.7, R-11.1", .success, bases.one, "63 opaque slots, and one that opens behind them.") { forge in
             let main = forge.header.slots.removeFirst()
