@@ -49,12 +49,12 @@ struct Vaultfmt: ParsableCommand {
     func run() throws { throw MissingCommand() }
 
     static let itemCommands: [any ParsableCommand.Type] = [
-        SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self,
+        SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self, History.self, Restore.self,
+        Forget.self,
     ]
     static let vaultCommands: [any ParsableCommand.Type] = [
         Create.self, Unlock.self, Lock.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self,
-        Salvage.self,
-        AnchorCommand.self,
+        Repair.self, Salvage.self, AnchorCommand.self,
     ]
     static let programCommands: [any ParsableCommand.Type] = [
         Read.self, RunProgram.self, Inject.self, Askpass.self, GitCredential.self, DockerCredential.self,

@@ -8,9 +8,9 @@ struct AnchorCommand: ParsableCommand {
         commandName: "anchor",
         abstract: "Write the anchor of a vault's state, or accept the state as the newest.",
         discussion: """
-            This machine remembers the newest state of each vault that it saw, and the key it was under. It refuses a file that is older, was \
-            continued from another state, no longer proves that it continues the remembered one, or is under another key (exit 65). --accept \
-            makes it remember the state of this file instead: use it once on each other machine after 'vaultfmt rekey --rotate'.
+            This machine remembers the newest state of each vault that it saw, and the owners' public key. It refuses a file that is older, was \
+            continued from another state, no longer proves that it continues the remembered one, or belongs to other owners (exit 65); a \
+            rotation of their own is followed. --accept makes it remember the state of this file instead.
 
             Examples:
               vaultfmt anchor work.vault > work.anchor
@@ -19,7 +19,7 @@ struct AnchorCommand: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Flag(help: "Remember this state and its key, whatever was remembered.")
+    @Flag(help: "Remember this state and its owners, whatever was remembered.")
     var accept = false
 
     func run() throws {

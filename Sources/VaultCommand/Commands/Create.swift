@@ -7,7 +7,8 @@ struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make a new vault.",
         discussion: """
-            The passphrase is asked for twice, unless a factor is given. A passphrase and a key file together are both needed to open it.
+            The passphrase is asked for twice, unless a factor is given. A passphrase and a key file together are both needed to open it. \
+            Secrets that are replaced stay in the vault as earlier values, up to --keep for each item: 'vaultfmt history' lists them.
 
             Examples:
               vaultfmt create
@@ -19,6 +20,11 @@ struct Create: ParsableCommand {
 
     @Option(parsing: .unconditional, help: ArgumentHelp("A name for its slot, for people.", valueName: "name"))
     var slotName = ""
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("How many earlier values an item keeps, 0 to 50.", valueName: "number"))
+    var keep = 10
+
+    func validate() throws { try KeptVersions.validate(keep) }
 
     func run() throws {
         let path = try vault.path
@@ -40,6 +46,7 @@ struct Create: ParsableCommand {
         options.cost = try cost.cost()
         options.allowWeak = cost.allowWeak
         options.slotName = slotName
+        options.keptVersions = keep
         options.device = machine.deviceFile.loadIfSound()
         options.lockWait = vault.access.wait
         try make(machine, path, factors, options)

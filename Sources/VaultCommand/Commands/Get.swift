@@ -11,6 +11,7 @@ struct Get: ParsableCommand {
             Examples:
               vaultfmt get github.com alice --clip
               vaultfmt get db.example.org --field account
+              vaultfmt get github.com alice --earlier 1
             """)
 
     @OptionGroup var name: ItemName
@@ -30,6 +31,8 @@ struct Get: ParsableCommand {
     @Flag(help: "Show it on the terminal even if it is not text.")
     var force = false
 
+    @OptionGroup var choice: EarlierOption
+
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
@@ -45,18 +48,44 @@ struct Get: ParsableCommand {
         }
         let opened = try vault.openVault()
         let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
-        if json { return try writeJSON(try attempt { () throws(VaultError) in try opened.open(item) }) }
-        let value = try ItemField.value(field, of: item, in: opened)
+        if choice.earlier != nil { return try deliver(choice.value(of: item, in: opened), in: opened) }
+        if json { return try writeJSON(try attempt { () throws(VaultError) in try opened.open(item) }, opened) }
+        try deliver(ItemField.value(field, of: item, in: opened))
+    }
+
+    private func deliver(_ value: borrowing Secret) throws(CommandFailure) {
         if let clip { return try Clipboard.copy(value, clearAfter: clip) }
         try Output.deliver(value, force: force)
     }
 
-    private func writeJSON(_ whole: borrowing OpenedItem) throws(CommandFailure) {
+    /// The same of an earlier value.
+    private func deliver(_ value: EarlierValue, in vault: Vault) throws(CommandFailure) {
+        guard json else { return try deliver(ItemField.value(field, of: value, in: vault)) }
+        let whole = try attempt { () throws(VaultError) in try vault.open(value) }
+        var writer = JSONWriter(Output.standard())
+        let (key, attributes) = (whole.key, whole.attributes)
+        let secret = whole.secret.copy()
+        try writer.object { writer throws(CommandFailure) in
+            try writer.member("class", key.itemClass.name)
+            try writer.members(of: key.fields)
+            try writer.member("group", key.group)
+            try writer.member("synchronizable", key.synchronizable)
+            try writer.member("revision", value.revision)
+            try writer.member("replaced", Timestamp.text(value.replaced))
+            try writer.member("modified", Timestamp.text(value.modified))
+            try writer.attributes(attributes) { name throws(VaultError) in try vault.attribute(name, of: value) }
+            try writer.name("secret")
+            try writer.value(secret)
+        }
+        try writer.finish()
+    }
+
+    private func writeJSON(_ whole: borrowing OpenedItem, _ vault: Vault) throws(CommandFailure) {
         var writer = JSONWriter(Output.standard())
         let item = whole.item
         let secret = whole.secret.copy()
         try writer.object { writer throws(CommandFailure) in
-            try writer.members(of: item)
+            try writer.members(of: item) { name throws(VaultError) in try vault.attribute(name, of: item) }
             try writer.name("secret")
             try writer.value(secret)
         }

@@ -73,7 +73,7 @@ struct InsideView {
     let slots: [SlotInfo]
     let anchor: Anchor
     let access: Access
-    let fingerprint: String
+    let owners: OwnersPublicKey
     let tail: TailState
 
     init(_ vault: Vault) throws(CommandFailure) {
@@ -83,7 +83,7 @@ struct InsideView {
         slots = try attempt { () throws(VaultError) in try vault.slots() }
         anchor = vault.anchor
         access = vault.access
-        fingerprint = vault.fingerprint
+        owners = vault.owners
         tail = vault.tail
     }
 }

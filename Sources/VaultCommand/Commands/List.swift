@@ -8,7 +8,8 @@ struct List: ParsableCommand {
         abstract: "List items: a table on a terminal, tab-separated lines otherwise; never a secret.",
         discussion: """
             PATTERN is looked for in service, account, server and label, without regard to case; options match exactly. With a pattern, \
-            finding nothing is exit 1. In JSON, attributes of more than 256 bytes are counted only: 'vaultfmt get --json' has them. The columns are class, service or server, account, label, group, and time of change (UTC).
+            finding nothing is exit 1. In JSON, attributes that are sealed or have more than 256 bytes are counted only: \
+            'vaultfmt get --json' has them. The columns are class, service or server, account, label, group, and time of change (UTC).
 
             Examples:
               vaultfmt list github
@@ -67,7 +68,8 @@ struct List: ParsableCommand {
                 found += 1
                 try writer.object { writer throws(CommandFailure) in
                     try writer.members(of: item)
-                    if item.largeAttributes > 0 { try writer.member("largeAttributes", item.largeAttributes) }
+                    if item.unreadAttributes > 0 { try writer.member("unreadAttributes", item.unreadAttributes) }
+                    if item.earlierValues > 0 { try writer.member("earlierValues", item.earlierValues) }
                 }
             }
         }

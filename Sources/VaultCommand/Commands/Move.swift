@@ -80,7 +80,7 @@ extension Move.Destination {
             fields = .internetPassword(
                 server: toServer ?? server, protocol: toProtocol ?? networkProtocol, port: toPort ?? port, path: toPath ?? path,
                 account: toAccount ?? account, securityDomain: domain, authenticationType: authentication)
-        case .certificate, .key, .identity:
+        case .certificate, .key, .identity, .reserved:
             let others = toService != nil || toAccount != nil || toServer != nil || toProtocol != nil || toPort != nil || toPath != nil
             try reject(others, "of an item of class \(key.itemClass.name) only the group can change")
             fields = key.fields

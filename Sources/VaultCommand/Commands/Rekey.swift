@@ -5,10 +5,10 @@ import VaultLocal
 /// `rekey`: changes what opens a vault.
 struct Rekey: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Change the passphrase, its cost, or with --rotate the key of everything.",
+        abstract: "Change the passphrase, its cost, how many earlier values are kept, or with --rotate the key of everything.",
         discussion: """
             Without --rotate the slot that opens the vault is rewrapped: what is not given anew stays, a key file beside a new passphrase \
-            for example. --kdf alone changes the cost only. --rotate encrypts everything anew under a new vault key; slots whose factors are \
+            for example. --kdf alone changes the cost only, --keep alone how many earlier values an item keeps. --rotate encrypts everything anew under a new vault key; slots whose factors are \
             not given (--keep-…, or asked for on a terminal) are named, and dropped after asking.
 
             Examples:
@@ -30,6 +30,9 @@ struct Rekey: ParsableCommand {
     @Flag(help: "Encrypt everything anew under a new vault key: older copies and copied keys open nothing later.")
     var rotate = false
 
+    @Option(parsing: .unconditional, help: ArgumentHelp("How many earlier values an item keeps, 0 to 50.", valueName: "number"))
+    var keep: Int?
+
     @OptionGroup(title: "Rotation") var kept: KeptFactors
 
     @Flag(name: [.short, .long], help: "Do not ask before slots are dropped.")
@@ -42,10 +45,14 @@ struct Rekey: ParsableCommand {
         guard !removeKeyFile || newFactors.newKeyFile == nil, !removePassphrase || (newFactors.newPassphraseFile ?? "").isEmpty else {
             throw ValidationError("what is to be removed is also given by a --new-… option; leave one out")
         }
+        if let keep { try KeptVersions.validate(keep) }
         guard rotate || !kept.isAnyGiven else { throw ValidationError("--keep-… options go with --rotate") }
     }
 
     func run() throws {
+        if let keep {
+            guard changesFactors || rotate || cost.isGiven else { return try KeptVersions.set(keep, in: vault.openVault(writable: true)) }
+        }
         let path = try vault.path
         ControllingTerminal.beginSeries()
         var opening = try vault.access.openWithFactors(path, writable: true)
@@ -54,7 +61,8 @@ struct Rekey: ParsableCommand {
         guard let current = slots.first(where: \.openedThis) else {
             throw CommandFailure(.busy, "another program has just replaced the slot that opened the vault; run the command again")
         }
-        if newFactors.sources.isAnyGiven || removesFactor || !(rotate || cost.isGiven) {
+        if let keep { try KeptVersions.set(keep, in: opened) }
+        if changesFactors || !(rotate || cost.isGiven) {
             opening.factors = try changeFactors(opened, current, opening.factors)
         } else {
             opening.factors = GivenFactors(opening.factors, only: current.factors)
@@ -88,6 +96,8 @@ struct Rekey: ParsableCommand {
         return new
     }
 
+    private var changesFactors: Bool { newFactors.sources.isAnyGiven || removesFactor }
+
     private var removesFactor: Bool { removeKeyFile || removePassphrase }
 
     private func checkRemoval(_ current: SlotInfo) throws(CommandFailure) {
@@ -117,10 +127,12 @@ struct Rekey: ParsableCommand {
         let figures = try cost.isGiven || current.cost == nil ? cost.cost() : nil
         let progress = Progress("rewrapping")
         defer { progress.finish() }
-        try attempt { () throws(VaultError) in
+        let change = try attempt { () throws(VaultError) in
             try opened.changeFactors(
                 of: current.id, to: factors, cost: figures, allowWeak: cost.allowWeak || (figures == nil && current.isWeak))
         }
+        progress.finish()
+        SlotText.report(change)
     }
 
     private func rotateKeys(_ opened: Vault, _ given: borrowing GivenFactors) throws(CommandFailure) {

@@ -47,8 +47,13 @@ struct Salvage: ParsableCommand {
         for key in report.unproven {
             Terminal.warning("not proven to be an owner's, \(fate): \(ItemText.summary(key))")
         }
+        for key in report.partial { Terminal.warning("recovered in part: \(ItemText.summary(key))") }
+        for slot in report.unknownSlots {
+            Terminal.warning("not in the new vault: slot \(SlotText.short(slot)), which this version cannot make")
+        }
         for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
-        Terminal.note("recovered \(report.recovered) items into \(TerminalText.quoted(output)), lost \(report.lost.count)")
+        let earlier = report.recoveredEarlierValues == 0 ? "" : " and \(report.recoveredEarlierValues) earlier values"
+        Terminal.note("recovered \(report.recovered) items\(earlier) into \(TerminalText.quoted(output)), lost \(report.lost.count)")
         if report.recovered == 0 && !report.lost.isEmpty {
             throw CommandFailure(.damaged, "nothing of \(TerminalText.quoted(file)) could be recovered; try another copy")
         }

@@ -46,13 +46,14 @@ struct SlotAdd: ParsableCommand {
         let figures = try cost.cost()
         let progress = Progress("adding a slot")
         defer { progress.finish() }
-        let id = try attempt { () throws(VaultError) in
+        let change = try attempt { () throws(VaultError) in
             try opened.addSlot(
                 factors, cost: figures, name: name, grantedGroups: grantGroup.isEmpty ? nil : grantGroup, createsGroups: createGroup,
                 allowWeak: cost.allowWeak, limits: vault.access.limits)
         }
         progress.finish()
-        Terminal.note("added slot \(id); \(SlotAdvice.words(kinds))")
+        Terminal.note("added slot \(change.id); \(SlotAdvice.words(kinds))")
+        SlotText.report(change)
     }
 
     /// Before anything is asked: a misspelt group would be granted to nobody's use.

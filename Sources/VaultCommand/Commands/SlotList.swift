@@ -30,11 +30,15 @@ struct SlotList: ParsableCommand {
         var table = Table(["SLOT", "NAME", "KIND", "FACTORS", "KEY DERIVATION", "GROUPS", ""])
         for slot in slots {
             let marks = [slot.isWeak ? "weak" : nil, slot.openedThis ? "opened this" : nil].compactMap { $0 }
-            let groups = slot.isFull ? "all" : (slot.groups ?? []).map { $0.isEmpty ? "(default)" : $0 }.joined(separator: ", ")
+            let groups =
+                switch slot.kind {
+                case .full: "all"
+                case .scoped: (slot.groups ?? []).map { $0.isEmpty ? "(default)" : $0 }.joined(separator: ", ")
+                case .unknown: "unknown"
+                }
             try table.add(
                 [
-                    slot.id.description, slot.name ?? "", slot.isFull ? "full" : "scoped", slot.factors.description, SlotText.cost(slot),
-                    groups,
+                    slot.id.description, slot.name ?? "", SlotText.kind(slot), SlotText.factors(slot), SlotText.cost(slot), groups,
                     marks.joined(separator: ", "),
                 ], to: output)
         }

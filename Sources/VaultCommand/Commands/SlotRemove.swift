@@ -26,11 +26,12 @@ struct SlotRemove: ParsableCommand {
         let opened = try vault.openVault(writable: true)
         let slots = try attempt { () throws(VaultError) in try opened.slots() }
         let found = try Self.find(slot, among: slots)
-        try attempt { () throws(VaultError) in try opened.removeSlot(found.id) }
+        let change = try attempt { () throws(VaultError) in try opened.removeSlot(found.id) }
         let wasUnlocked = try ThisMachine.current().dropKeptKeyIfGone(opened)
         Terminal.note(
             "removed slot \(SlotText.short(found)); a copied key still opens the vault until 'vaultfmt rekey --rotate', and older copies of the file keep the slot"
         )
+        SlotText.report(change)
         if wasUnlocked { Terminal.note("the vault is locked; 'vaultfmt unlock' opens it again") }
     }
 

@@ -47,7 +47,9 @@ struct Verify: ParsableCommand {
                 "\(report.unopened) \(report.unopened == 1 ? "object" : "objects") could not be checked for want of keys; verify on the device that has them"
             )
         }
-        try output.line("sound: generation \(opened.anchor.generation), \(report.items) items, every object authenticates")
+        try output.line(
+            "sound: generation \(opened.anchor.generation), \(report.items) items, \(report.earlierValues) earlier values, every object authenticates"
+        )
         try output.flush()
     }
 
@@ -66,6 +68,10 @@ struct Verify: ParsableCommand {
         let now = opened.anchor.generation
         switch try attempt({ () throws(VaultError) in try opened.verdict(on: expected) }) {
         case .same, .descends: return
+        case .foreign:
+            throw CommandFailure(
+                .damaged,
+                "the vault belongs to other owners than the anchor's, and nothing shows that they handed it over; restore the right copy")
         case .older:
             throw CommandFailure(
                 .damaged, "the vault is at generation \(now), older than the anchor's \(expected.generation); restore the newest copy")

@@ -58,8 +58,8 @@ package enum Interchange {
     package static func writeJSON(of vault: Vault, to descriptor: Int32) throws(VaultError) {
         do throws(CommandFailure) {
             let output = Output(descriptor: descriptor, name: "the export")
-            var json = JSONExport(output)
-            try json.begin(vault)
+            var json = JSONExport(output, of: vault)
+            try json.begin()
             var items = try attempt { () throws(VaultError) in try vault.items() }
             while let item = try attempt({ () throws(VaultError) in try items.next() }) {
                 try json.write(try attempt { () throws(VaultError) in try vault.open(item) })

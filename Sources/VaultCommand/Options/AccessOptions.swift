@@ -6,6 +6,11 @@ import VaultLocal
 struct AccessOptions: ParsableArguments {
     @OptionGroup(title: "Factors") var factors: FactorOptions
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Refuse a vault of other owners than these; 'vaultfmt inspect' shows their public key.", valueName: "key"))
+    var owner: OwnerArgument?
+
     @Flag(help: "Never ask anything; fail instead.")
     var noInput = false
 
@@ -141,6 +146,7 @@ struct AccessOptions: ParsableArguments {
         options.writable = writable
         options.limits = limits
         options.lockWait = wait
+        options.owners = owner?.value
         options.device = try device == .create ? machine.deviceFile.loadOrCreate() : machine.deviceFile.loadIfSound()
         return options
     }

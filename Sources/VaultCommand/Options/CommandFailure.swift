@@ -42,15 +42,13 @@ extension ExitStatus {
     init(_ error: VaultError) {
         switch error.code {
         case .noSuchItem, .duplicateItem, .noSuchSlot: self = .noSuchItem
-        case .invalidArgument, .weakKDF, .lastSlot, .passphraseInvalid: self = .usage
+        case .invalidArgument, .weakKDF, .lastSlot, .passphraseInvalid, .limitExceeded: self = .usage
         case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .rolledBack, .forked, .ancestryUnprovable,
-            .foreignOwner, .memoryDamaged, .keyFileInvalid:
+            .foreignOwner, .memoryDamaged, .keyFileInvalid, .damagedTail:
             self = .damaged
-        case .limitExceeded:
-            // With a place it is the file that is over the format's limits, without one what was to be stored.
-            self = error.offset == nil ? .usage : .damaged
         case .noSuchFile: self = .noSuchFile
-        case .unsupportedVersion, .unsupportedCritical, .deviceBound, .noKernelKeyring: self = .unavailable
+        case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension, .deviceBound, .noKernelKeyring:
+            self = .unavailable
         case .locked, .otherProcess: self = .bug
         case .fileExists: self = .outputExists
         case .io, .noSpace, .readOnly, .outcomeUnknown, .cannotReplace, .outOfMemory: self = .io
@@ -65,7 +63,7 @@ extension CommandFailure {
     /// An error of the library that ended a salvage: there is nothing further to try on this file.
     init(salvaging error: VaultError) {
         switch error.code {
-        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .limitExceeded:
+        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered:
             self.init(
                 ExitStatus(error), "\(error.description); nothing of this file can be recovered: restore a backup, or try another copy",
                 code: error.code)
@@ -82,16 +80,16 @@ extension CommandFailure {
     private static func advice(_ error: VaultError, _ status: ExitStatus) -> String {
         switch error.code {
         case .notAVault: "give the path of a vault, or make one with 'vaultfmt create'"
-        case .unsupportedVersion, .unsupportedCritical: "a newer vaultfmt is needed"
+        case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension: "a newer vaultfmt is needed"
+        case .damagedTail: "look at it first: it may be a change that somebody made"
         case .headerInvalid, .authenticationFailed, .structureInvalid:
             "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and names what is not proven"
-        case .limitExceeded:
-            status == .damaged ? "restore a backup; this is no file that vaultfmt writes" : "store less, or divide it"
+        case .limitExceeded: "store less, or divide it"
         case .tampered: "somebody changed this file on purpose: restore a copy you trust"
         case .rolledBack, .forked, .ancestryUnprovable:
             "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
         case .foreignOwner:
-            "if you rotated it on another machine, accept the new key with 'vaultfmt anchor --accept'; else restore a copy you trust"
+            "restore a copy you trust; if you know that the owners made this one, accept it with 'vaultfmt anchor --accept'"
         case .memoryDamaged: "look at the vault, then accept its state with 'vaultfmt anchor --accept'"
         case .kdfLimit: "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"
         case .noSlotOpens: "check the passphrase and the key file; 'vaultfmt inspect' shows what its slots take"

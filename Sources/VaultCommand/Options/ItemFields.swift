@@ -100,7 +100,7 @@ struct ItemFields: ParsableArguments {
         // Exact means the same bytes: two strings are equal in Swift also where they are only canonically equivalent.
         func isSame(_ wanted: String?, _ value: String) -> Bool { wanted.map { $0.utf8.elementsEqual(value.utf8) } ?? true }
         switch item.key.fields {
-        case .genericPassword: return true
+        case .genericPassword, .reserved: return true
         case .internetPassword(_, _, _, _, _, let domain, let authentication):
             return isSame(securityDomain, domain) && isSame(authenticationType, authentication)
         case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):

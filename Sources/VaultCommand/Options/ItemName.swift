@@ -103,6 +103,8 @@ struct ItemName: ParsableArguments {
                 keyClass: try required(fields.keyClass?.value, "--key-class"), keyType: fields.keyType?.value ?? 0,
                 applicationLabel: fields.applicationLabel?.bytes ?? [], applicationTag: fields.applicationTag?.bytes ?? [],
                 sizeInBits: fields.keySize ?? 0, effectiveSize: fields.effectiveSize ?? fields.keySize ?? 0)
+        case .reserved:
+            throw CommandFailure(.unavailable, "this version makes no items of class \(itemClass.name); a newer vaultfmt is needed")
         }
     }
 
@@ -131,7 +133,7 @@ struct ItemName: ParsableArguments {
         case .internetPassword:
             query.server = try one(service, fields.server, "server")
             return [query]
-        case .certificate, .key, .identity:
+        case .certificate, .key, .identity, .reserved:
             query.label = try one(service, label, "label")
             return [query]
         }

@@ -25,6 +25,16 @@ struct AccessibilityName: ExpressibleByArgument {
     static var allValueStrings: [String] { Accessibility.allCases.map(\.name) }
 }
 
+/// The public key of a vault's owners: 64 hexadecimal digits.
+struct OwnerArgument: ExpressibleByArgument {
+    let value: OwnersPublicKey
+
+    init?(argument: String) {
+        guard let value = OwnersPublicKey(argument) else { return nil }
+        self.value = value
+    }
+}
+
 /// Bytes on the command line: `hex:…`, `base64:…`, or text.
 struct BytesArgument: ExpressibleByArgument {
     let bytes: [UInt8]

@@ -16,6 +16,7 @@ extension JSONWriter {
                 try writer.object { writer throws(CommandFailure) in
                     try writer.member("name", item.name)
                     try writer.member("critical", item.isCritical)
+                    try writer.member("readOnly", item.isReadOnly)
                     try writer.member("bytes", item.bytes)
                 }
             }
@@ -42,7 +43,7 @@ extension JSONWriter {
         case .owner: try value("owner")
         case .scoped(let groups): try object { writer throws(CommandFailure) in try writer.member("groups", groups) }
         }
-        try member("fingerprint", view.fingerprint)
+        try member("owners", view.owners.description)
         try member("generation", figures.generation)
         try member("anchor", view.anchor.description)
         try member("items", figures.items)
@@ -50,6 +51,8 @@ extension JSONWriter {
         try object { writer throws(CommandFailure) in
             for (itemClass, count) in figures.itemsByClass { try writer.member(itemClass.name, count) }
         }
+        try member("earlierValues", figures.earlierValues)
+        try member("keptVersions", figures.keptVersions)
         try member("tombstones", figures.tombstones)
         try name("compartments")
         try array { writer throws(CommandFailure) in
@@ -82,7 +85,10 @@ extension JSONWriter {
             try writer.member("id", slot.id.description)
             if let name = slot.name { try writer.member("name", name) }
             try writer.member("full", slot.isFull)
+            try writer.member("kind", SlotText.kind(slot))
             try writer.member("factors", slot.factors.description)
+            if let provider = slot.provider { try writer.member("provider", provider) }
+            try writer.member("strength", SlotText.strength(slot))
             if let cost = slot.cost {
                 try writer.name("kdf")
                 try writer.object { writer throws(CommandFailure) in
@@ -110,11 +116,11 @@ extension JSONWriter {
             switch tail {
             case .clean: try writer.member("state", "clean")
             case .writeInProgress: try writer.member("state", "writeInProgress")
+            case .torn(let bytes):
+                try writer.member("state", "torn")
+                try writer.member("bytes", bytes)
             case .damaged(let bytes):
                 try writer.member("state", "damaged")
-                try writer.member("bytes", bytes)
-            case .damagedCommit(let bytes):
-                try writer.member("state", "damagedCommit")
                 try writer.member("bytes", bytes)
             case .incomplete(let generation):
                 try writer.member("state", "incomplete")

@@ -14,7 +14,8 @@ enum InspectionText {
         for (number, slot) in slots.enumerated() { lines.append("slot \(number + 1): \(SlotText.line(slot))") }
         for item in view.extensions {
             lines.append(
-                "extension: \(TerminalText.escaped(item.name)), \(item.isCritical ? "critical" : "not critical"), \(item.bytes) bytes")
+                "extension: \(TerminalText.escaped(item.name)), \(item.isCritical ? "critical" : "not critical"), "
+                    + "\(item.isReadOnly ? "keeps others from writing, " : "")\(item.bytes) bytes")
         }
         for kind in view.objects {
             lines.append("objects: \(kind.count) × \(TerminalText.escaped(kind.type)), \(MemorySize.text(bytes: kind.bytes))")
@@ -28,12 +29,13 @@ enum InspectionText {
         let figures = view.statistics
         var lines = [
             "opened as: \(access(view.access))",
-            "key fingerprint: \(view.fingerprint)",
+            "owners: \(view.owners)",
             "generation: \(figures.generation)",
             "anchor: \(view.anchor)",
             "items: \(figures.items)",
         ]
         for (itemClass, count) in figures.itemsByClass where count > 0 { lines.append("  \(itemClass.name): \(count)") }
+        lines.append("earlier values: \(figures.earlierValues), an item keeps \(figures.keptVersions)")
         lines.append("tombstones: \(figures.tombstones)")
         for compartment in figures.compartments { lines.append("compartment: \(line(compartment))") }
         lines += [
@@ -48,9 +50,9 @@ enum InspectionText {
     static func tail(_ tail: TailState) -> String {
         switch tail {
         case .clean: "clean"
-        case .damaged(let bytes): "damaged or unfinished, \(bytes) bytes after the newest commit; the next change cuts it off"
-        case .damagedCommit(let bytes):
-            "damaged, \(bytes) bytes with a commit that does not open; the next change keeps them aside; 'vaultfmt salvage' can read what is there"
+        case .torn(let bytes): "unfinished, \(bytes) bytes after the newest commit; the next change cuts it off"
+        case .damaged(let bytes):
+            "damaged, \(bytes) bytes with a commit that does not open; 'vaultfmt repair' puts them aside; 'vaultfmt salvage' can read what is there"
         case .incomplete(let generation): "generation \(generation) is incomplete; 'vaultfmt salvage' can read what is there"
         case .writeInProgress: "another process is writing"
         }

@@ -6,18 +6,31 @@ enum ItemField {
     /// The secret, or with a name that field or attribute.
     static func value(_ name: String?, of item: Item, in vault: Vault) throws(CommandFailure) -> Secret {
         if let name, name != "secret", let value = try listed(name, of: item) { return Secret(text: value) }
-        let whole = try attempt { () throws(VaultError) in try vault.open(item) }
-        if let name, name != "secret" { return try attribute(name, of: whole.item) }
-        return whole.takeSecret()
+        guard let name, name != "secret" else { return try attempt { () throws(VaultError) in try vault.open(item) }.takeSecret() }
+        // Of any size, and from the record where it is sealed.
+        guard let value = try attempt({ () throws(VaultError) in try vault.attribute(name, of: item) }) else {
+            throw missing(name, item.attributes, names(of: item))
+        }
+        return value
     }
 
-    /// An attribute that may be too large for listings.
-    private static func attribute(_ name: String, of item: Item) throws(CommandFailure) -> Secret {
-        guard let value = item.attributes[name] else {
-            let names = (names(of: item) + item.attributes.names).joined(separator: ", ")
-            throw CommandFailure(.noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
+    /// The secret of an earlier value, or with a name an attribute that the item had.
+    static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws(CommandFailure) -> Secret {
+        guard let name, name != "secret" else { return try attempt { () throws(VaultError) in try vault.secret(of: value) } }
+        switch name {
+        case "replaced": return Secret(text: Timestamp.text(value.replaced))
+        case "modified": return Secret(text: Timestamp.text(value.modified))
+        default: break
         }
-        return Secret(copying: value)
+        guard let attribute = try attempt({ () throws(VaultError) in try vault.attribute(name, of: value) }) else {
+            throw missing(name, value.attributes, ["secret", "replaced", "modified"])
+        }
+        return attribute
+    }
+
+    private static func missing(_ name: String, _ attributes: Attributes, _ fields: [String]) -> CommandFailure {
+        let names = (fields + attributes.names).joined(separator: ", ")
+        return CommandFailure(.noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
     }
 
     /// The value of a field or of an attribute that listings hold, or nil where the item has none of that name.
@@ -56,6 +69,7 @@ enum ItemField {
                 ("keyClass", String(keyClass)), ("keyType", String(type)), ("applicationLabel", ItemText.hex(label)),
                 ("applicationTag", ItemText.hex(tag)), ("sizeInBits", String(size)), ("effectiveSize", String(effective)),
             ]
+        case .reserved(_, let texts): texts.enumerated().map { ("field\($0 + 1)", $1) }
         }
     }
 }

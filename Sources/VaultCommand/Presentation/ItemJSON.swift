@@ -3,7 +3,11 @@ import VaultFmt
 extension JSONWriter {
     /// The members that describe an item, names exact: `class`, the fields of its key, `group`, `synchronizable`, `accessible`,
     /// `device` (only where bound to one), `id`, `created`, `modified`, `attributes`.
-    mutating func members(of item: Item) throws(CommandFailure) {
+    ///
+    /// - Parameter read: Reads an attribute whose value is not in the item; without it such an attribute is left out.
+    mutating func members(
+        of item: Item, _ read: ((String) throws(VaultError) -> Secret?)? = nil
+    ) throws(CommandFailure) {
         try member("class", item.key.itemClass.name)
         try members(of: item.key.fields)
         try member("group", item.key.group)
@@ -13,14 +17,30 @@ extension JSONWriter {
         try member("id", item.id.description)
         try member("created", Timestamp.text(item.created))
         try member("modified", Timestamp.text(item.modified))
+        try attributes(item.attributes, read)
+    }
+
+    /// The member `attributes`: an object of names and values.
+    mutating func attributes(
+        _ attributes: Attributes, _ read: ((String) throws(VaultError) -> Secret?)? = nil
+    ) throws(CommandFailure) {
         try name("attributes")
         try object { writer throws(CommandFailure) in
-            for name in item.attributes.names {
-                guard let bytes = item.attributes[name] else { continue }
-                try writer.name(name)
-                try writer.attribute(bytes)
+            for attribute in attributes.all {
+                guard let value = try Self.value(of: attribute, read) else { continue }
+                try writer.name(attribute.name)
+                try writer.value(value)
             }
         }
+    }
+
+    /// An attribute's value; nil if it was not read and cannot be.
+    static func value(
+        of attribute: Attribute, _ read: ((String) throws(VaultError) -> Secret?)?
+    ) throws(CommandFailure) -> Secret? {
+        if let value = attribute.secret { return value }
+        guard let read else { return nil }
+        return try attempt { () throws(VaultError) in try read(attribute.name) }
     }
 
     /// The fields that make the key of an item; bytes are in base 64.
@@ -48,13 +68,12 @@ extension JSONWriter {
             try member("applicationTag", base64: tag)
             try member("sizeInBits", size)
             try member("effectiveSize", effective)
+        case .reserved(_, let texts):
+            try name("fields")
+            try array { writer throws(CommandFailure) in
+                for text in texts { try writer.value(text) }
+            }
         }
-    }
-
-    /// An attribute's value: a string where it is UTF-8, else `{"base64": …}`.
-    mutating func attribute(_ bytes: [UInt8]) throws(CommandFailure) {
-        if let text = String(validating: bytes, as: UTF8.self) { return try value(text) }
-        try object { writer throws(CommandFailure) in try writer.member("base64", base64: bytes) }
     }
 
     /// A member whose value is bytes in base 64.

@@ -10,7 +10,7 @@ enum ItemText {
         case .internetPassword(_, let networkProtocol, let port, let path, _, let domain, let authentication):
             parts += detail("protocol", networkProtocol) + (port == 0 ? [] : ["port \(port)"]) + detail("path", path)
             parts += detail("security domain", domain) + detail("authentication type", authentication)
-        case .genericPassword, .certificate, .key, .identity: break
+        case .genericPassword, .certificate, .key, .identity, .reserved: break
         }
         parts += detail("group", key.group)
         if key.synchronizable { parts.append("synchronizable") }
@@ -25,6 +25,7 @@ enum ItemText {
         case .internetPassword(let server, _, _, _, let account, _, _): [server, account]
         case .certificate(_, _, let serial), .identity(_, _, let serial): ["serial " + hex(serial)]
         case .key(_, _, let label, let tag, _, _): [label.isEmpty ? "tag " + text(tag) : "application label " + text(label)]
+        case .reserved(_, let texts): texts
         }
     }
 

@@ -7,22 +7,20 @@ enum TailNotice {
         let served = vault.anchor.generation
         switch vault.tail {
         case .clean, .writeInProgress: return
-        case .damaged(let bytes):
+        case .torn(let bytes):
             Terminal.note(
                 "\(bytes) bytes after generation \(served) belong to no change, as an interrupted one leaves them; the next change removes them"
             )
-        case .damagedCommit:
+        case .damaged:
             Terminal.warning(
-                "the change after generation \(served) does not open: it was damaged, or somebody else wrote it; generation \(served) is read. "
-                    + kept(vault, "damaged-\(served + 1)"))
+                "the change after generation \(served) does not open: it was damaged, or somebody else wrote it; generation \(served) is read, "
+                    + "and nothing can be changed until 'vaultfmt repair' has put the rest aside; 'vaultfmt salvage' recovers what authenticates"
+            )
         case .incomplete(let generation):
             Terminal.warning(
                 "generation \(generation) is incomplete: it was damaged, or did not all reach the disk; generation \(served) is read. "
-                    + kept(vault, "incomplete-\(generation)"))
+                    + "The next change keeps the rest in \(TerminalText.quoted("\(vault.path).incomplete-\(generation)")); "
+                    + "'vaultfmt salvage' recovers what authenticates")
         }
-    }
-
-    private static func kept(_ vault: Vault, _ suffix: String) -> String {
-        "The next change keeps the rest in \(TerminalText.quoted("\(vault.path).\(suffix)")); 'vaultfmt salvage' recovers what authenticates"
     }
 }

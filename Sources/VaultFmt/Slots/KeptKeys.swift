@@ -14,7 +14,7 @@ extension Vault {
     package static func open(
         _ path: String, kept key: borrowing KeptKey, of vault: VaultID, options: consuming OpenOptions, place: Store.Place
     ) throws(VaultError) -> Vault {
-        let store = try Store.open(path, writable: options.writable, kept: key, vault: vault.bytes, place: place)
+        let store = try Store.open(path, writable: options.writable, kept: key, vault: vault.bytes, place: options.asked(at: place))
         return try Vault(opened: store, options: options)
     }
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import VaultFmt
 
 /// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. Not lossless: of the attributes, only label, comment,
-/// description and sealed:otpauth are in it.
+/// description and otp are in it.
 ///
 /// The first six columns are those of Apple Passwords, which browsers and password managers read. Nothing is altered to please a
 /// spreadsheet: a value that starts with "=" does so in the file as well.
@@ -30,7 +30,7 @@ struct CSVExport {
         values["Title"] = item.attributes.label ?? item.key.service ?? ""
         values["Username"] = item.key.account
         values["Notes"] = item.attributes.comment
-        values["OTPAuth"] = item.attributes.string("sealed:otpauth")
+        values["OTPAuth"] = item.attributes.string("otp") ?? item.attributes.string("sealed:otpauth")
         values["encoding"] = isText ? "text" : "base64"
         values["class"] = item.key.itemClass.name
         values["group"] = item.key.group
@@ -66,6 +66,7 @@ struct CSVExport {
                 "keyClass": String(keyClass), "keyType": String(type), "applicationLabel": base64(label), "applicationTag": base64(tag),
                 "sizeInBits": String(size), "effectiveSize": String(effective),
             ]
+        case .reserved: return [:]
         }
     }
 

@@ -12,9 +12,10 @@ struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Write items and their secrets in plaintext, as JSON or CSV.",
         discussion: """
-            JSON keeps everything: 'vaultfmt import' of it gives an equal vault. CSV is for other programs: it begins with the columns of \
-            Apple Passwords, leaves attributes out, and alters no value, so a spreadsheet may take one that starts with = for a formula. Items \
-            of this device only are left out, and named; that is exit 3.
+            JSON keeps everything: 'vaultfmt import' of it gives an equal vault, with the earlier values of items where a full slot opened it. \
+            CSV is for other programs: it begins with the columns of Apple Passwords, leaves attributes and earlier values out, and alters no \
+            value, so a spreadsheet may take one that starts with = for a formula. Items of this device only, and of classes that this version \
+            does not know, are left out, and named; that is exit 3.
 
             Examples:
               vaultfmt export --output backup.json
@@ -53,8 +54,7 @@ struct Export: ParsableCommand {
         guard leftOut == 0 else {
             throw CommandFailure(
                 .incomplete,
-                "exported, but \(leftOut == 1 ? "1 item of this device only is" : "\(leftOut) items of this device only are") missing; "
-                    + "no export can hold them")
+                "exported, but \(leftOut == 1 ? "1 item is" : "\(leftOut) items are") missing (see above); no export can hold them")
         }
     }
 
@@ -64,8 +64,8 @@ struct Export: ParsableCommand {
         let leftOut: Int
         switch format {
         case .json:
-            var json = JSONExport(output)
-            try json.begin(vault)
+            var json = JSONExport(output, of: vault)
+            try json.begin()
             leftOut = try forEach(vault, pause) { item throws(CommandFailure) in try json.write(item) }
             try json.end()
         case .csv:
@@ -87,10 +87,11 @@ struct Export: ParsableCommand {
         query.accessibility = filters.accessible?.value
         try ItemSearch.each(in: vault, query, fields) { item throws(CommandFailure) in
             try pause()
-            guard !item.accessibility.isThisDeviceOnly else {
+            let isOfThisDevice = item.accessibility.isThisDeviceOnly
+            guard !isOfThisDevice, item.key.itemClass.isDefined else {
                 leftOut += 1
-                return Terminal.warning(
-                    "left out, for it is of this device only: \(ItemText.summary(item.key, label: item.attributes.label))")
+                let reason = isOfThisDevice ? "it is of this device only" : "this version does not know its class"
+                return Terminal.warning("left out, for \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
             }
             try body(attempt { () throws(VaultError) in try vault.open(item) })
         }

@@ -3,16 +3,21 @@ import VaultFmt
 /// Writes items as `Spec/export-json.md` has them: everything that `import` needs for an equal vault, an item a line.
 struct JSONExport {
     static let format = "vaultfmt-export"
-    static let version = 1
+    static let version = 2
 
     private let output: Output
+    private let vault: Vault
+    /// Earlier values are for owners.
+    private let hasEarlierValues: Bool
     private var isFirst = true
 
-    init(_ output: Output) {
+    init(_ output: Output, of vault: Vault) {
         self.output = output
+        self.vault = vault
+        hasEarlierValues = vault.access == .owner
     }
 
-    func begin(_ vault: Vault) throws(CommandFailure) {
+    func begin() throws(CommandFailure) {
         try output.write(
             """
             {
@@ -28,6 +33,7 @@ struct JSONExport {
         try output.write(isFirst ? "\n" : ",\n")
         isFirst = false
         let item = opened.item
+        let vault = vault
         var writer = JSONWriter(output, isOnOneLine: true)
         try writer.object { writer throws(CommandFailure) in
             try writer.member("class", item.key.itemClass.name)
@@ -39,16 +45,30 @@ struct JSONExport {
             try writer.member("revision", item.revision)
             try writer.member("created", time: item.created)
             try writer.member("modified", time: item.modified)
-            try writer.name("attributes")
-            try writer.object { writer throws(CommandFailure) in
-                for name in item.attributes.names {
-                    guard let value = item.attributes[name] else { continue }
-                    try writer.name(name)
-                    try writer.attribute(value)
-                }
-            }
+            try writer.flagged(item.attributes) { name throws(VaultError) in try vault.attribute(name, of: item) }
             try writer.name("secret")
             try writer.value(opened.secret)
+            try write(earlierValuesOf: item, &writer)
+        }
+    }
+
+    private func write(earlierValuesOf item: Item, _ writer: inout JSONWriter) throws(CommandFailure) {
+        guard hasEarlierValues, item.earlierValues > 0 else { return }
+        let values = try attempt { () throws(VaultError) in try vault.earlierValues(of: item) }
+        try writer.name("earlier")
+        try writer.array { writer throws(CommandFailure) in
+            for value in values {
+                let opened = try attempt { () throws(VaultError) in try vault.open(value) }
+                let attributes = opened.attributes
+                let secret = opened.secret.copy()
+                try writer.object { writer throws(CommandFailure) in
+                    try writer.member("modified", time: value.modified)
+                    try writer.member("replaced", time: value.replaced)
+                    try writer.flagged(attributes) { name throws(VaultError) in try vault.attribute(name, of: value) }
+                    try writer.name("secret")
+                    try writer.value(secret)
+                }
+            }
         }
     }
 
@@ -58,12 +78,60 @@ struct JSONExport {
 }
 
 extension JSONWriter {
+    /// The member `attributes`, with the flags of those that have not the usual ones.
+    fileprivate mutating func flagged(
+        _ attributes: Attributes, _ read: @escaping (String) throws(VaultError) -> Secret?
+    ) throws(CommandFailure) {
+        try name("attributes")
+        try object { writer throws(CommandFailure) in
+            for attribute in attributes.all {
+                guard let value = try Self.value(of: attribute, read) else { continue }
+                try writer.name(attribute.name)
+                guard attribute.flags != .usual(for: attribute.name) else {
+                    try writer.value(value)
+                    continue
+                }
+                try writer.object { writer throws(CommandFailure) in
+                    try writer.bytes(value)
+                    try writer.name("flags")
+                    try writer.array { writer throws(CommandFailure) in
+                        for flag in AttributeFlag.allCases where attribute.flags.contains(flag.value) { try writer.value(flag.rawValue) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Bytes as a member: `text` where they are UTF-8, else `base64`.
+    private mutating func bytes(_ value: borrowing Secret) throws(CommandFailure) {
+        let isText = SecretText.isUTF8(value)
+        try name(isText ? "text" : "base64")
+        try value.withUnsafeBytes { bytes throws(CommandFailure) in
+            if isText { try self.value(utf8: bytes) } else { try self.value(base64: bytes) }
+        }
+    }
+
     /// A time: RFC 3339 where that says it exactly, else milliseconds since 1970.
     fileprivate mutating func member(_ key: String, time: Int64) throws(CommandFailure) {
         if (0..<253_402_300_800_000).contains(time) {
             try member(key, Timestamp.text(time))
         } else {
             try member(key, time)
+        }
+    }
+}
+
+/// The flags of attributes by the names that an export gives them.
+enum AttributeFlag: String, CaseIterable {
+    case sealed
+    case concealed
+    case binary
+
+    var value: Attribute.Flags {
+        switch self {
+        case .sealed: .sealed
+        case .concealed: .concealed
+        case .binary: .binary
         }
     }
 }

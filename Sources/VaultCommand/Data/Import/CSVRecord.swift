@@ -48,7 +48,7 @@ struct CSVRecord {
         keep("comment", isNote ? "" : self[.notes])
         keep("description", isNote ? "secure note" : "")
         // As secret as the password: not to be seen in listings.
-        keep("sealed:otpauth", self[.oneTimePassword])
+        keep("otp", self[.oneTimePassword])
         keep("type", ["login", "note"].contains(self[.kind]) ? "" : self[.kind])
         keep("realm", address == nil ? self[.realm] : "")
         keep("url", address?.isExact == true ? "" : self[.url])

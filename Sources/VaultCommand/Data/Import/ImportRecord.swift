@@ -11,6 +11,14 @@ struct ImportRecord: ~Copyable {
     /// Milliseconds since 1970; nil: now.
     var created: Int64?
     var modified: Int64?
+    /// What the item was before, the oldest first.
+    var earlier: [Earlier] = []
+
+    /// An earlier value, and how long its secret is.
+    struct Earlier {
+        let value: NewEarlierValue
+        let secretBytes: Int
+    }
 }
 
 /// Something that items can be imported from.

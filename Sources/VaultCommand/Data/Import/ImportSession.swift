@@ -15,6 +15,8 @@ struct ImportSession {
     private(set) var added = 0
     private(set) var replaced = 0
     private(set) var skipped = 0
+    private(set) var earlierValues = 0
+    private var droppedEarlierValues = 0
     /// What became of items that were there already, and where the source has them: the first few.
     private var named: [String] = []
     private var duplicateCount = 0
@@ -60,6 +62,11 @@ struct ImportSession {
                 try vault.rehearseAdding(
                     secretBytes: record.secret.count, attributes: record.attributes, accessibility: record.accessibility,
                     group: key.group, created: record.created, modified: record.modified)
+                for earlier in record.earlier {
+                    try vault.rehearseAdding(
+                        secretBytes: earlier.secretBytes, attributes: earlier.value.attributes, accessibility: record.accessibility,
+                        group: key.group, created: earlier.value.replaced, modified: earlier.value.modified)
+                }
                 return try decide(key, isKnown)
             }
             note(action, record, target)
@@ -87,6 +94,10 @@ struct ImportSession {
         if policy != .fail, policy != .keepBoth, unnamed > 0 { Terminal.note("… and \(unnamed) more") }
         var text = "\(verb) \(added + replaced) \(added + replaced == 1 ? "item" : "items")"
         if replaced > 0 { text += ", \(replaced) of them in place of others" }
+        if earlierValues > 0 { text += ", with \(earlierValues) earlier \(earlierValues == 1 ? "value" : "values")" }
+        if droppedEarlierValues > 0 {
+            Terminal.warning("not imported: \(droppedEarlierValues) earlier values, since the vault keeps fewer ('vaultfmt rekey --keep')")
+        }
         if skipped > 0 { text += "; skipped \(skipped) that \(skipped == 1 ? "was" : "were") there already" }
         Terminal.note(text)
     }
@@ -110,8 +121,13 @@ struct ImportSession {
                     target, secret: record.secret, attributes: AttributeChanges(set: record.attributes, replaceAll: true),
                     accessibility: record.accessibility, created: record.created, modified: record.modified)
             }
-        case .skip, .duplicate: break
+        case .skip, .duplicate: return
         }
+        guard !record.earlier.isEmpty else { return }
+        let earlier = record.earlier.map(\.value)
+        let kept = try importing(record.place) { () throws(VaultError) in try transaction.addEarlierValues(earlier, to: target) }
+        earlierValues += kept
+        droppedEarlierValues += earlier.count - kept
     }
 
     private enum Action: String, CustomStringConvertible {
@@ -180,7 +196,7 @@ extension ItemKey {
                 .internetPassword(
                     server: server, protocol: networkProtocol, port: port, path: path, account: account, securityDomain: domain,
                     authenticationType: authentication), group: group, synchronizable: synchronizable)
-        case .certificate, .key, .identity: self
+        case .certificate, .key, .identity, .reserved: self
         }
     }
 }

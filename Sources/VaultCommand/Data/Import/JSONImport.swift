@@ -39,8 +39,9 @@ struct JSONImport: ~Copyable, ImportSource {
                 throw failure("'format' is not \(TerminalText.quoted(JSONExport.format)): this is not an export of vaultfmt")
             }
         case "version":
-            guard try splitter.decode(Int.self) == JSONExport.version else {
-                throw CommandFailure(.unavailable, "this export is not of version \(JSONExport.version); a newer vaultfmt is needed")
+            guard (1...JSONExport.version).contains(try splitter.decode(Int.self)) else {
+                throw CommandFailure(
+                    .unavailable, "this export is of no version from 1 to \(JSONExport.version); a newer vaultfmt is needed")
             }
         case "vault": _ = try splitter.decode(String.self)
         case "generation": _ = try splitter.decode(UInt64.self)
@@ -52,29 +53,66 @@ struct JSONImport: ~Copyable, ImportSource {
 
     private func record() throws(CommandFailure) -> ImportRecord {
         let item = try splitter.decode(JSONItem.self)
-        let attributes = try item.members == splitter.members ? item.attributes : exactAttributes()
+        let (attributes, earlier) = try item.members == splitter.members ? (item.attributes, item.earlier.map(\.attributes)) : exact()
         let place = "byte \(splitter.offset)"
         let key = try importing(place) { () throws(VaultError) in
             try ItemKey(item.fields, group: item.group, synchronizable: item.synchronizable)
         }
         return ImportRecord(
             place: place, key: key, secret: Secret(copying: item.secret), attributes: attributes,
-            accessibility: item.accessibility, created: item.created, modified: item.modified)
+            accessibility: item.accessibility, created: item.created, modified: item.modified,
+            earlier: zip(item.earlier, earlier).map { value, attributes in
+                ImportRecord.Earlier(
+                    value: NewEarlierValue(
+                        secret: Secret(copying: value.secret), attributes: attributes, modified: value.modified, replaced: value.replaced),
+                    secretBytes: value.secret.count)
+            })
     }
 
-    /// The attributes of an item, taken apart name by name: Foundation drops members whose names differ in nothing but how accents are
-    /// composed. Names that are the same to the byte are an error.
-    private func exactAttributes() throws(CommandFailure) -> Attributes {
+    /// The attributes of an item and of its earlier values, taken apart name by name: Foundation drops members whose names differ in nothing
+    /// but how accents are composed. Names that are the same to the byte are an error.
+    private func exact() throws(CommandFailure) -> (Attributes, [Attributes]) {
         var item = JSONSplitter(SourceReader(splitter.piece, at: splitter.offset))
         var attributes = Attributes()
+        var earlier: [Attributes] = []
         try Self.forEachMember(of: &item) { name, item throws(CommandFailure) in
-            guard name == "attributes" else { return }
-            var list = JSONSplitter(SourceReader(item.piece, at: item.offset))
-            try Self.forEachMember(of: &list) { name, list throws(CommandFailure) in
-                attributes[name] = try list.decode(JSONBytes.self).bytes
+            switch name {
+            case "attributes": attributes = try Self.attributes(item)
+            case "earlier": earlier = try Self.attributesOfEach(item)
+            default: break
             }
         }
+        return (attributes, earlier)
+    }
+
+    /// The value of a member `attributes`.
+    private static func attributes(_ member: borrowing JSONSplitter) throws(CommandFailure) -> Attributes {
+        var list = JSONSplitter(SourceReader(member.piece, at: member.offset))
+        var attributes = Attributes()
+        try forEachMember(of: &list) { name, list throws(CommandFailure) in
+            attributes.put(try list.decode(JSONAttribute.self).attribute(name))
+        }
         return attributes
+    }
+
+    /// The members `attributes` of the objects in an array.
+    private static func attributesOfEach(_ array: borrowing JSONSplitter) throws(CommandFailure) -> [Attributes] {
+        let start: StaticString = "{\"items\":"
+        var object = SecretBuffer(capacity: array.piece.count + 16)
+        object.append(start)
+        array.piece.withUnsafeBytes { object.append($0) }
+        object.append("}")
+        var list = JSONSplitter(SourceReader(object, at: array.offset - min(array.offset, UInt64(start.utf8CodeUnitCount))))
+        var all: [Attributes] = []
+        while try list.next() != nil {
+            var value = JSONSplitter(SourceReader(list.piece, at: list.offset))
+            var attributes = Attributes()
+            try forEachMember(of: &value) { name, value throws(CommandFailure) in
+                if name == "attributes" { attributes = try Self.attributes(value) }
+            }
+            all.append(attributes)
+        }
+        return all
     }
 
     private static func forEachMember(

@@ -13,6 +13,8 @@ struct JSONItem: Decodable {
     let modified: Int64?
     let attributes: Attributes
     let secret: [UInt8]
+    /// The oldest first.
+    let earlier: [JSONEarlierValue]
     /// How many members it took, those of nested objects included: if the text has more, a name stands twice.
     let members: Int
 
@@ -28,21 +30,15 @@ struct JSONItem: Decodable {
         modified = try object.time("modified")
         let secret: JSONBytes = try object.required("secret")
         self.secret = secret.bytes
-        var members = object.count + secret.members
-        var values: [String: [UInt8]] = [:]
-        if let list: [String: JSONBytes] = try object.optional("attributes") {
-            for (name, value) in list {
-                values[name] = value.bytes
-                members += 1 + value.members
-            }
-        }
-        attributes = Attributes(values)
-        self.members = members
+        earlier = try object.optional("earlier") ?? []
+        let list = try object.attributes()
+        attributes = list.attributes
+        members = object.count + secret.members + list.members + earlier.reduce(0) { $0 + $1.members }
     }
 
     /// Members of every class. `id` and `revision` say where the item came from, and are not taken over.
     private static let common: Set<String> = [
-        "class", "group", "synchronizable", "accessible", "created", "modified", "attributes", "secret", "id", "revision",
+        "class", "group", "synchronizable", "accessible", "created", "modified", "attributes", "secret", "id", "revision", "earlier",
     ]
 
     private static func fieldNames(_ itemClass: ItemClass) -> Set<String> {
@@ -51,8 +47,78 @@ struct JSONItem: Decodable {
         case .internetPassword: ["server", "protocol", "port", "path", "account", "securityDomain", "authenticationType"]
         case .certificate, .identity: ["type", "issuer", "serialNumber"]
         case .key: ["keyClass", "keyType", "applicationLabel", "applicationTag", "sizeInBits", "effectiveSize"]
+        case .reserved: []
         }
     }
+}
+
+/// An earlier value of an item.
+struct JSONEarlierValue: Decodable {
+    let modified: Int64
+    let replaced: Int64
+    let attributes: Attributes
+    let secret: [UInt8]
+    let members: Int
+
+    init(from decoder: any Decoder) throws {
+        let object = try JSONObject(decoder)
+        try object.allow(["modified", "replaced", "attributes", "secret"])
+        guard let modified = try object.time("modified"), let replaced = try object.time("replaced") else {
+            throw object.failure("has no time 'modified' or 'replaced'")
+        }
+        self.modified = modified
+        self.replaced = replaced
+        let secret: JSONBytes = try object.required("secret")
+        self.secret = secret.bytes
+        let list = try object.attributes()
+        attributes = list.attributes
+        members = object.count + secret.members + list.members
+    }
+}
+
+/// An attribute in JSON: bytes, or an object with `text` or `base64`, and `flags` where they are not the usual ones.
+struct JSONAttribute: Decodable {
+    let bytes: [UInt8]
+    let flags: Attribute.Flags?
+    /// 0 for a string, else how many members there are.
+    let members: Int
+
+    init(from decoder: any Decoder) throws {
+        do {
+            bytes = Array(try decoder.singleValueContainer().decode(String.self).utf8)
+            flags = nil
+            members = 0
+            return
+        } catch DecodingError.typeMismatch {
+            // It is an object, then.
+        }
+        let object = try JSONObject(decoder)
+        try object.allow(["text", "base64", "flags"])
+        let text: String? = try object.optional("text")
+        let encoded: String? = try object.optional("base64")
+        switch (text, encoded) {
+        case (let text?, nil): bytes = Array(text.utf8)
+        case (nil, let encoded?):
+            guard let data = Data(base64Encoded: encoded) else { throw object.failure("is not base 64") }
+            bytes = Array(data)
+        default: throw object.failure("has not one of 'text' and 'base64'")
+        }
+        let names: [String]? = try object.optional("flags")
+        flags = try names.map { names in
+            var flags: Attribute.Flags = []
+            for name in names {
+                guard let flag = AttributeFlag(rawValue: name) else {
+                    throw object.failure("has the flag \(TerminalText.quoted(name)), which is not known", at: "flags")
+                }
+                flags.insert(flag.value)
+            }
+            return flags
+        }
+        members = object.count
+    }
+
+    /// The attribute with its name; without flags it has the usual ones.
+    func attribute(_ name: String) -> Attribute { Attribute(name, bytes, flags: flags ?? .usual(for: name)) }
 }
 
 /// Bytes in JSON: a string, which stands for its UTF-8, or `{"base64": …}`.
@@ -117,7 +183,7 @@ struct JSONObject {
 extension JSONObject {
     fileprivate func itemClass() throws -> ItemClass {
         let name: String = try required("class")
-        guard let itemClass = ItemClass(name: name) else { throw failure("is none of the five classes", at: "class") }
+        guard let itemClass = ItemClass(name: name), itemClass.isDefined else { throw failure("is none of the five classes", at: "class") }
         return itemClass
     }
 
@@ -144,7 +210,14 @@ extension JSONObject {
                 keyClass: try number("keyClass"), keyType: try number("keyType"), applicationLabel: try bytes("applicationLabel"),
                 applicationTag: try bytes("applicationTag"), sizeInBits: try number("sizeInBits"),
                 effectiveSize: try number("effectiveSize"))
+        case .reserved: throw failure("is none of the five classes", at: "class")
         }
+    }
+
+    /// The member `attributes`, and how many members it has in all.
+    fileprivate func attributes() throws -> (attributes: Attributes, members: Int) {
+        guard let list: [String: JSONAttribute] = try optional("attributes") else { return (Attributes(), 0) }
+        return (Attributes(list.map { $1.attribute($0) }), list.values.reduce(list.count) { $0 + $1.members })
     }
 
     private func text(_ name: String) throws -> String { try optional(name) ?? "" }

@@ -12,8 +12,8 @@ struct JSONSplitter: ~Copyable {
         case element
     }
 
-    /// The longest piece: a secret of 16 MiB, each byte escaped, and its attributes.
-    static let longestPiece = 128 << 20
+    /// The longest piece: an item with its attributes and earlier values, of which each may have 16 MiB.
+    static let longestPiece = 1 << 30
     /// The deepest nesting within a piece.
     static let deepest = 16
 

@@ -1,0 +1,68 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// `forget`: drops earlier values of an item.
+struct Forget: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Forget earlier values of an item, after asking; the item itself stays.",
+        discussion: """
+            What is forgotten stays in the file, encrypted, until 'vaultfmt compact', and in older copies of the file.
+
+            Examples:
+              vaultfmt forget github.com alice --earlier 2
+              vaultfmt forget github.com alice --all --yes
+            """)
+
+    @OptionGroup var name: ItemName
+    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var choice: EarlierOption
+
+    @Flag(help: "Forget all earlier values of the item.")
+    var all = false
+
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func validate() throws {
+        guard all != (choice.earlier != nil) else {
+            throw ValidationError(all ? "--all excludes --earlier; leave one out" : "give --earlier NUMBER, or --all")
+        }
+    }
+
+    func run() throws {
+        guard name.isGiven || filters.label != nil else {
+            throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
+        }
+        guard yes || (!vault.access.noInput && Prompt.isPossible) else {
+            throw CommandFailure(.usage, "forgetting asks first, and there is no terminal to ask on; give --yes")
+        }
+        if !yes { ControllingTerminal.beginSeries() }
+        let opened = try vault.openVault(writable: true)
+        let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
+        let chosen = try all ? nil : [choice.value(of: item, in: opened)]
+        guard chosen != nil || item.earlierValues > 0 else {
+            return Terminal.note("\(ItemText.summary(item.key)) has no earlier values")
+        }
+        guard try isConfirmed(item, chosen) else { return Terminal.note("nothing was forgotten") }
+        ControllingTerminal.end()
+        let progress = Progress("writing")
+        defer { progress.finish() }
+        let count = try attempt { () throws(VaultError) in try opened.forgetEarlierValues(of: item.key, chosen) }
+        progress.finish()
+        Terminal.note(
+            "forgot \(Self.words(count)) of \(ItemText.summary(item.key)); the ciphertext stays in the file until 'vaultfmt compact', and in "
+                + "older copies")
+    }
+
+    private func isConfirmed(_ item: Item, _ chosen: [EarlierValue]?) throws(CommandFailure) -> Bool {
+        if yes { return true }
+        let what =
+            chosen?.first.map { "the value that was replaced at \(Timestamp.short($0.replaced)) UTC" } ?? Self.words(item.earlierValues)
+        return try Prompt.confirm("Forget \(what) of \(ItemText.summary(item.key))?", instead: "give --yes")
+    }
+
+    private static func words(_ count: Int) -> String { count == 1 ? "1 earlier value" : "\(count) earlier values" }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// `history`: the earlier values of an item.
+struct History: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List the earlier values of an item; never a secret.",
+        discussion: """
+            When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for its owners, up to the number that \
+            'create --keep' and 'rekey --keep' set. The columns are the number that other commands take, when the value was replaced and when \
+            it was changed last (UTC), and about how large its secret is.
+
+            Examples:
+              vaultfmt history github.com alice
+              vaultfmt get github.com alice --earlier 2
+            """)
+
+    @OptionGroup var name: ItemName
+    @OptionGroup(title: "Filters") var filters: ItemFilters
+
+    @Flag(help: "Write a JSON array of objects.")
+    var json = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        guard name.isGiven || filters.label != nil else {
+            throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
+        }
+        let opened = try vault.openVault()
+        let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
+        let values = try EarlierValues.newestFirst(of: item, in: opened)
+        try json ? writeJSON(values) : writeTable(values)
+        if values.isEmpty { Terminal.note("\(ItemText.summary(item.key)) has no earlier values") }
+    }
+
+    private func writeTable(_ values: [EarlierValue]) throws(CommandFailure) {
+        let output = Output.standard()
+        var table = Table(["NUMBER", "REPLACED", "MODIFIED", "SIZE", "LABEL"])
+        for (index, value) in values.enumerated() {
+            let times = [value.replaced, value.modified].map { table.isForPeople ? Timestamp.short($0) : Timestamp.text($0) }
+            let size = table.isForPeople ? MemorySize.text(bytes: UInt64(value.paddedSize)) : String(value.paddedSize)
+            try table.add(["\(index + 1)"] + times + [size, value.attributes.label ?? ""], to: output)
+        }
+        try table.finish(output)
+        try output.flush()
+    }
+
+    private func writeJSON(_ values: [EarlierValue]) throws(CommandFailure) {
+        var writer = JSONWriter(Output.standard())
+        try writer.array { writer throws(CommandFailure) in
+            for (index, value) in values.enumerated() {
+                try writer.object { writer throws(CommandFailure) in
+                    try writer.member("number", index + 1)
+                    try writer.member("revision", value.revision)
+                    if let device = value.device { try writer.member("writtenBy", device.description) }
+                    try writer.member("replaced", Timestamp.text(value.replaced))
+                    try writer.member("modified", Timestamp.text(value.modified))
+                    try writer.member("paddedSize", value.paddedSize)
+                    try writer.attributes(value.attributes)
+                }
+            }
+        }
+        try writer.finish()
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import VaultFmt
+
+/// Which earlier value of an item is meant: 1 is the one before the item's own, 2 the one before that.
+struct EarlierOption: ParsableArguments {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The earlier value: 1 is the last that was replaced; 'vaultfmt history' numbers them.", valueName: "number"))
+    var earlier: Int?
+
+    func validate() throws {
+        if let earlier { guard earlier >= 1 else { throw ValidationError("--earlier takes 1 or more") } }
+    }
+
+    /// The value with the number that was given, or the last one that was replaced.
+    func value(of item: Item, in vault: Vault) throws(CommandFailure) -> EarlierValue {
+        let all = try EarlierValues.newestFirst(of: item, in: vault)
+        let number = earlier ?? 1
+        guard number <= all.count else {
+            let there = all.isEmpty ? "it has none" : "it has \(all.count)"
+            throw CommandFailure(
+                .noSuchItem, "the item has no earlier value \(number): \(there); 'vaultfmt history' lists them")
+        }
+        return all[number - 1]
+    }
+}
+
+/// Earlier values of an item as people count them.
+enum EarlierValues {
+    /// The last one that was replaced comes first.
+    static func newestFirst(of item: Item, in vault: Vault) throws(CommandFailure) -> [EarlierValue] {
+        try attempt { () throws(VaultError) in try vault.earlierValues(of: item) }.reversed()
+    }
+}
