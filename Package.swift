@@ -148,7 +148,7 @@ let package = Package(
         .executableTarget(
             name: "harness",
             dependencies: [
-                "VaultForge", "VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
+                "VaultForge", "MemoryFiles", "VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Harness",

@@ -94,7 +94,8 @@ struct ContestedVault {
                 throw VaultError(.noSuchSlot, "the slot with the passphrase is gone")
             }
             do throws(VaultError) {
-                return try vault.changeFactors(of: slot.id, to: try factors(new), cost: .testing, allowWeak: true)
+                try vault.changeFactors(of: slot.id, to: try factors(new), cost: .testing, allowWeak: true)
+                return
             } catch { guard error.code == .noSuchSlot || error.code == .busy else { throw error } }
         }
     }

@@ -122,7 +122,7 @@ struct CrashChecker {
         let name: String
         switch tail {
         case .incomplete(let generation): name = "\(Workload.name).incomplete-\(generation)"
-        case .damagedCommit: name = "\(Workload.name).damaged-"
+        case .damaged: throw Wrong("a crash left a damaged tail")
         default: return
         }
         let aside = workload.disk.content.filter { $0.key.hasPrefix(name) }
@@ -150,7 +150,7 @@ struct CrashChecker {
             }
             guard try again.run(.compact, program) else { throw Wrong("a compaction cannot go on") }
             let left = again.disk.names.keys.filter { name in
-                let isAside = ["incomplete", "damaged"].contains { name.hasPrefix("\(Workload.name).\($0)-") }
+                let isAside = name.hasPrefix("\(Workload.name).incomplete-")
                 let isRemembered = name.hasPrefix(Workload.stateFolder) && !name.contains(".vaultfmt-")
                 return name != Workload.name && !isAside && !isRemembered
             }

@@ -2,12 +2,12 @@
 enum Nonces {
     static func check(_ file: [UInt8]) throws {
         guard file.count >= 4096 else { return }
-        var position = word(file, 12)
+        var position = 2 * word(file, 12)
         var seen: Set<[UInt8]> = []
         while position + 32 <= file.count {
             guard file[position] == UInt8(ascii: "v") else {
                 // Padding before a commit; or a reserve, or a tail.
-                let next = (position + 64) / 64 * 64
+                let next = (position + 512) / 512 * 512
                 guard next < file.count, file[position..<next].allSatisfy({ $0 == 0 }) else { return }
                 position = next
                 continue

@@ -143,7 +143,9 @@ private final class DiskFile: FileHandle, @unchecked Sendable {
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
         guard let failure = try process.enter(.write) else { return disk.write(Array(bytes), to: inode, at: Int(offset)) }
-        disk.write(Array(bytes.prefix(Int(Double(bytes.count) * failure.part))), to: inode, at: Int(offset))
+        // The kernel writes page by page, and so does whole sectors before it stops.
+        let part = (Int(offset) + Int(Double(bytes.count) * failure.part)) / 512 * 512 - Int(offset)
+        disk.write(Array(bytes.prefix(max(0, part))), to: inode, at: Int(offset))
         if failure.kills { process.die() }
         throw failure.error
     }

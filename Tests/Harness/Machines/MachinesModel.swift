@@ -4,9 +4,8 @@ internal import VaultFmt
 /// One commit, wherever it came from, as the model knows it.
 struct MachineState {
     let generation: UInt64
-    /// The state that it continues; nil for the first one, and for one whose past is made up.
-    let parent: Int?
     let chain: Bytes32
+    /// What the owners' public key follows from.
     let vaultKey: [UInt8]
     /// The secret of the item that everybody reads.
     let value: String
@@ -15,12 +14,30 @@ struct MachineState {
     let isOwners: Bool
 }
 
+/// What a rotated key says of the next one (specification, section 7.3).
+struct MachineHandOver {
+    /// The vault key that hands over.
+    let vaultKey: [UInt8]
+    /// Its last state.
+    let state: Int
+    /// Whether that key has signed it for the key that follows.
+    let isValid: Bool
+}
+
+/// What a file tells of the states before the one that it serves.
+struct MachinePast {
+    /// In the order in which they became ancestors.
+    var ancestors: [Int] = []
+    /// Every ancestor of this generation or a later one is among them.
+    var floor: UInt64 = 1
+    var handOvers: [MachineHandOver] = []
+}
+
 /// One version of the file, which the storage provider keeps.
 struct MachineVersion {
     let bytes: [UInt8]
     var state: Int
-    /// The oldest generation that the file proves to continue.
-    var provable: Int64
+    var past: MachinePast
     /// The raw keys of its full slots, and of its scoped ones.
     var full: Set<Int>
     var scoped: Set<Int>
@@ -45,43 +62,74 @@ struct MachinesModel {
         return versions.count - 1
     }
 
+    mutating func setHandOvers(_ all: [MachineHandOver], of version: Int) { versions[version].past.handOvers = all }
+
+    /// A state of which nothing but its place is known.
+    mutating func addUnknown(_ generation: UInt64, _ vaultKey: [UInt8], _ numbers: inout Numbers) throws -> Int {
+        guard let chain = Bytes32(numbers.bytes(32)) else { throw Wrong("a chain value has 32 bytes") }
+        return add(
+            MachineState(generation: generation, chain: chain, vaultKey: vaultKey, value: "", items: 0, isOwners: true))
+    }
+
+    /// Leaves the oldest ancestors out, as whoever replaces the file does.
+    func fold(_ past: inout MachinePast) {
+        let dropped = past.ancestors.dropLast(Format.Limit.ancestors)
+        past.floor = max(past.floor, (dropped.map { states[$0].generation }.max() ?? 0) + 1)
+        past.ancestors = past.ancestors.suffix(Format.Limit.ancestors)
+    }
+
     func state(chain: [UInt8]) -> Int? { states.firstIndex { $0.chain.bytes == chain } }
 
-    /// The state of a generation that a state came from, or the state itself.
-    func ancestor(of state: Int, at generation: UInt64) -> Int? {
-        var current = state
-        while states[current].generation > generation {
-            guard let parent = states[current].parent else { return nil }
-            current = parent
+    /// Whether a file shows a state among those before the one that it serves.
+    private enum Ancestry { case shown, belowFloor, no }
+
+    private func ancestry(_ state: Int, _ version: MachineVersion) -> Ancestry {
+        let generation = states[state].generation
+        if version.past.ancestors.contains(state) { return .shown }
+        return state != version.state && generation < version.past.floor ? .belowFloor : .no
+    }
+
+    /// Whether hand-overs lead from a remembered state's key to the version's.
+    private func isHandedOver(_ remembered: Int, _ version: MachineVersion) -> Ancestry {
+        let all = version.past.handOvers
+        var isUnprovable = false
+        for first in all.indices where all[first].vaultKey == states[remembered].vaultKey {
+            let chain = all[first...]
+            let generations = chain.map { states[$0.state].generation }
+            guard chain.allSatisfy(\.isValid), zip(generations, generations.dropFirst()).allSatisfy({ $0 < $1 }) else { continue }
+            let isLast = all[first].state == remembered
+            guard isLast || states[remembered].generation < generations[0] else { continue }
+            let shown = (chain.map(\.state) + [remembered]).map { ancestry($0, version) }
+            if shown.allSatisfy({ $0 == .shown }) { return .shown }
+            if !shown.contains(.no) { isUnprovable = true }
         }
-        return states[current].generation == generation ? current : nil
+        return isUnprovable ? .belowFloor : .no
     }
 
-    func isAncestor(_ state: Int, of other: Int) -> Bool { ancestor(of: other, at: states[state].generation) == state }
-
-    /// Why a machine that remembers a state refuses a version; nil if it does not.
-    func refusal(_ remembered: Int, _ version: MachineVersion, isOwner: Bool) -> VaultError.Code? {
-        refusal(remembered, state: version.state, provable: version.provable, isOwner: isOwner)
-    }
-
-    func refusal(_ remembered: Int, state: Int, provable: Int64, isOwner: Bool) -> VaultError.Code? {
-        let (then, now) = (states[remembered], states[state])
+    /// Why a machine that remembers a state refuses a version; nil if it does not.
+    func refusal(_ remembered: Int, _ version: MachineVersion) -> VaultError.Code? {
+        let (then, now) = (states[remembered], states[version.state])
+        if then.vaultKey != now.vaultKey {
+            switch isHandedOver(remembered, version) {
+            case .no: return .foreignOwner
+            case .belowFloor: return .ancestryUnprovable
+            case .shown: break
+            }
+        }
+        if remembered == version.state { return nil }
         guard then.generation <= now.generation else { return .rolledBack }
-        let isProvable = Int64(then.generation) >= provable
-        if isProvable, !isAncestor(remembered, of: state) { return .forked }
-        if isOwner, then.vaultKey != now.vaultKey { return .foreignOwner }
-        return isProvable ? nil : .ancestryUnprovable
+        switch ancestry(remembered, version) {
+        case .shown: return nil
+        case .belowFloor: return .ancestryUnprovable
+        case .no: return .forked
+        }
     }
 
     /// Why a machine refuses a version, with what it remembers as an owner and with a scoped slot.
     func refusal(_ memory: MachineMemory, _ version: MachineVersion, asOwner: Bool) -> VaultError.Code? {
-        if asOwner { return memory.owner.flatMap { refusal($0, version, isOwner: true) } }
-        if let code = memory.owner.flatMap({ refusal($0, version, isOwner: false) }),
-            code != .ancestryUnprovable || memory.scoped == nil
-        {
-            return code
-        }
-        return memory.scoped.flatMap { refusal($0, version, isOwner: false) }
+        if asOwner { return memory.owner.flatMap { refusal($0, version) } }
+        if let code = memory.owner.flatMap({ refusal($0, version) }), code != .ancestryUnprovable || memory.scoped == nil { return code }
+        return memory.scoped.flatMap { refusal($0, version) }
     }
 }
 
@@ -100,7 +148,7 @@ struct MachineMemory: Equatable {
 struct HeldKeys {
     /// Of full slots.
     var vaultKeys: Set<[UInt8]> = []
-    /// Of scoped slots: the epochs whose index and reader keys they had.
+    /// Of scoped slots: the epochs whose index keys they had.
     var epochs: Set<[UInt8]> = []
 }
 

@@ -1,3 +1,4 @@
+internal import MemoryFiles
 internal import VaultBytes
 internal import VaultFmt
 internal import VaultForge
@@ -21,6 +22,8 @@ final class MachinesSequence {
     private(set) var honest: Int
     private(set) var story: [String] = []
     private(set) var totals = MachinesTotals()
+    /// The past of the next version, where states were made that are in none.
+    private var skipped: MachinePast?
     private var nextRawKey = 10
 
     init(_ numbers: Numbers) throws {
@@ -45,9 +48,12 @@ final class MachinesSequence {
         current = 0
         honest = 0
         let made = try Made(vault)
-        let state = model.add(made.state(parent: nil, value: "first", items: 3))
+        // Nobody remembers the states before.
+        var past = MachinePast()
+        for generation in 1..<made.commit.generation { past.ancestors.append(try model.addUnknown(generation, made.vaultKey, &self.numbers)) }
+        let state = model.add(made.state(value: "first", items: 3))
         let bytes = Array((files.bytes(of: Self.path) ?? []).prefix(Int(made.commit.end)))
-        current = model.add(made.version(bytes, state: state, provable: 0, full: [1, 2], scoped: [3]))
+        current = model.add(made.version(bytes, state: state, past, full: [1, 2], scoped: [3]))
         owners[0].memory.owner = state
         // Somebody had a slot before, and the scoped slot's holder may have told the provider its keys.
         if self.numbers.chance(2) { holdVaultKey() }
@@ -131,7 +137,7 @@ final class MachinesSequence {
         _ machine: KnownMachine, _ version: MachineVersion, _ rawKey: Int, asOwner: Bool
     ) -> MachineVerdict {
         guard (asOwner ? version.full : version.scoped).contains(rawKey) else { return .refuses(.noSlotOpens) }
-        if asOwner, !model.states[version.state].isOwners { return .refusesSomehow }
+        if !model.states[version.state].isOwners { return .refusesSomehow }
         return model.refusal(machine.memory, version, asOwner: asOwner).map { .refuses($0) } ?? .accepts
     }
 
@@ -163,14 +169,14 @@ final class MachinesSequence {
         let version = model.versions[number]
         let asOwner = machine.isOwner
         let isOpened = (asOwner ? version.full : version.scoped).contains(machine.rawKey)
-        guard isOpened, !asOwner || model.states[version.state].isOwners else { return }
+        guard isOpened, model.states[version.state].isOwners else { return }
         tell("\(machine.name) accepts \(describe(number))")
         let place = Store.Place(fileSystem: files, cacheBytes: 1 << 18)
         let vault = try Vault.open(
             path, factors: try Keys.factors(machine.rawKey), options: OpenOptions(), place: place)
         try machine.machine.accept(vault)
         machine.memory[asOwner: asOwner] = version.state
-        if asOwner, let scoped = machine.memory.scoped, model.refusal(scoped, version, isOwner: false) != nil {
+        if asOwner, let scoped = machine.memory.scoped, model.refusal(scoped, version) != nil {
             machine.memory.scoped = nil
         }
         try checkRemembered(machine, asOwner: true)
@@ -211,13 +217,12 @@ final class MachinesSequence {
         case 9, 10:
             tell("\(machine.name) compacts")
             try vault.compact()
-        case 11 where numbers.chance(3):
-            tell("\(machine.name) makes more commits than a history has links")
+        case 11 where numbers.chance(8):
+            tell("\(machine.name) makes more commits than a history holds")
             change.value = "busy \(totals.changes)"
-            for _ in 0..<Format.Limit.links + 4 {
-                try set(vault, change.value)
-                try record(vault, machine, change)
-            }
+            try beBusy(vault, change)
+            try record(vault, machine, change)
+            tell("\(machine.name) compacts")
             try vault.compact()
         default:
             change.value = "value \(totals.changes) of \(machine.name)"
@@ -229,6 +234,25 @@ final class MachinesSequence {
 
     private func set(_ vault: Vault, _ value: String) throws {
         try vault.set(try Model.key("a"), secret: Secret(bytes: Array(value.utf8)))
+    }
+
+    /// Commits that nobody looks at; dead bytes may be compacted away among them.
+    private func beBusy(_ vault: Vault, _ change: MachineChange) throws {
+        var past = model.versions[current].past
+        var last = model.versions[current].state
+        for _ in 0..<Format.Limit.ancestors {
+            past.ancestors.append(last)
+            try set(vault, change.value)
+            let made = try Made(vault)
+            if made.commit.generation == model.states[last].generation + 2 {
+                past.ancestors.append(try model.addUnknown(made.commit.generation - 1, made.vaultKey, &numbers))
+                model.fold(&past)
+            }
+            last = model.add(made.state(value: change.value, items: 3))
+        }
+        past.ancestors.append(last)
+        try set(vault, change.value)
+        skipped = past
     }
 
     private func rotate(_ machine: KnownMachine, _ vault: Vault, _ change: inout MachineChange) throws {
@@ -303,13 +327,20 @@ final class MachinesSequence {
         _ made: Made, _ bytes: [UInt8], from before: MachineVersion, value: String, _ full: Set<Int>, _ scoped: Set<Int>
     ) throws -> Int {
         let parent = model.states[before.state]
-        guard made.commit.generation == parent.generation + 1 else {
+        var past = before.past
+        past.ancestors.append(before.state)
+        if let skipped { past = skipped }
+        skipped = nil
+        guard let last = past.ancestors.last, made.commit.generation == model.states[last].generation + 1 else {
             throw Wrong("generation \(made.commit.generation) follows \(parent.generation)")
         }
-        let state = model.add(made.state(parent: before.state, value: value, items: parent.items))
-        var provable = before.provable
-        if made.commit.previous == 0 { provable = max(provable, Int64(parent.generation) - Int64(Format.Limit.links)) }
-        return model.add(made.version(bytes, state: state, provable: provable, full: full, scoped: scoped))
+        let state = model.add(made.state(value: value, items: parent.items))
+        if parent.vaultKey != made.vaultKey {
+            past.handOvers.append(MachineHandOver(vaultKey: parent.vaultKey, state: last, isValid: true))
+            past.handOvers = past.handOvers.suffix(Format.Limit.handOvers)
+        }
+        if !made.isPredecessorInFile { model.fold(&past) }
+        return model.add(made.version(bytes, state: state, past, full: full, scoped: scoped))
     }
 
     // MARK: programs that go on
@@ -321,10 +352,10 @@ final class MachinesSequence {
         let (then, now) = (model.states[program.state], model.states[version.state])
         let memory = model.refusal(machine.memory, version, asOwner: program.asOwner)
         // What it cannot prove to itself, the machine vouches for: it, or its person, followed the vault there.
-        let own = model.refusal(program.state, version, isOwner: false)
-        let isWrong = own == .rolledBack || own == .forked || (program.asOwner && !now.isOwners)
+        let own = model.refusal(program.state, version)
+        let isWrong = own == .rolledBack || own == .forked || own == .foreignOwner || !now.isOwners
         let mustRefuse = memory != nil || isWrong
-        // A rotation gives every slot another id.
+        // A rotation replaces the keys that a program holds.
         let isSameKey = then.vaultKey == now.vaultKey && (program.asOwner || version.scoped.contains(reader.rawKey))
         // A file that was overwritten in its place has to be opened again.
         let isOverwritten = try program.file == files.identity(of: Self.path) && program.header != version.header
@@ -421,23 +452,24 @@ struct Made {
     let vaultKey: [UInt8]
     let epoch: Bytes32
     let headerLength: Int
+    let isPredecessorInFile: Bool
 
     init(_ vault: Vault) throws {
         (commit, chain, vaultKey, epoch, headerLength) = try vault.withStore { (store) throws(VaultError) in
             let key = store.slot.keys.vaultKey()?.plainBytes() ?? []
             return (store.state.commit, store.state.chain, key, store.header.epoch, store.header.length)
         }
+        isPredecessorInFile = commit.predecessorOffset(from: 2 * UInt64(headerLength)) != nil
     }
 
-    func state(parent: Int?, value: String, items: Int) -> MachineState {
+    func state(value: String, items: Int) -> MachineState {
         MachineState(
-            generation: commit.generation, parent: parent, chain: chain, vaultKey: vaultKey, value: value, items: items,
-            isOwners: true)
+            generation: commit.generation, chain: chain, vaultKey: vaultKey, value: value, items: items, isOwners: true)
     }
 
-    func version(_ bytes: [UInt8], state: Int, provable: Int64, full: Set<Int>, scoped: Set<Int>) -> MachineVersion {
+    func version(_ bytes: [UInt8], state: Int, _ past: MachinePast, full: Set<Int>, scoped: Set<Int>) -> MachineVersion {
         MachineVersion(
-            bytes: bytes, state: state, provable: provable, full: full, scoped: scoped, epoch: epoch, commit: commit,
+            bytes: bytes, state: state, past: past, full: full, scoped: scoped, epoch: epoch, commit: commit,
             header: Array(bytes.prefix(headerLength)))
     }
 }

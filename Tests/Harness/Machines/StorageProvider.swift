@@ -1,3 +1,4 @@
+internal import MemoryFiles
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
@@ -59,11 +60,15 @@ extension MachinesSequence {
         case 4:
             guard isHeld else { break }
             countAttack("branches")
-            return try branch(of: version, rotates: false)
+            return try branch(of: version, rotation: nil)
         case 5:
             guard state.isOwners else { break }
             countAttack("strangers' vaults")
-            return try branch(of: version, rotates: true)
+            return try branch(of: version, rotation: .someForgery(&numbers))
+        case 6:
+            guard isHeld else { break }
+            countAttack("rotations by a former owner")
+            return try branch(of: version, rotation: .genuine)
         default: break
         }
         countAttack("older or present versions")
@@ -88,6 +93,7 @@ extension MachinesSequence {
         let missing = newest >= base.generation ? Int(clamping: newest - base.generation) + 1 : 1
         let count = missing <= 12 && numbers.chance(2) ? missing : 1 + numbers.below(3)
         var (state, items, value) = (version.state, base.items, base.value)
+        var past = version.past
         for _ in 0..<count {
             if try items == 3 && numbers.chance(2) && forger.appendWithoutLastItem() {
                 items -= 1
@@ -96,17 +102,16 @@ extension MachinesSequence {
                 forger.append(treeOf: older.commit)
                 (items, value) = (model.states[older.state].items, model.states[older.state].value)
             }
+            past.ancestors.append(state)
             state = model.add(
                 MachineState(
-                    generation: forger.commit.generation, parent: state, chain: forger.chain, vaultKey: base.vaultKey,
-                    value: value,
-                    items: items, isOwners: isOwner && base.isOwners))
+                    generation: forger.commit.generation, chain: forger.chain, vaultKey: base.vaultKey, value: value, items: items,
+                    isOwners: isOwner && base.isOwners))
         }
         return model.add(
             MachineVersion(
-                bytes: forger.file, state: state, provable: version.provable, full: version.full,
-                scoped: version.scoped,
-                epoch: version.epoch, commit: forger.commit, header: version.header))
+                bytes: forger.file, state: state, past: past, full: version.full, scoped: version.scoped, epoch: version.epoch,
+                commit: forger.commit, header: version.header))
     }
 
     /// An earlier state of the same file, with the same keyring.
@@ -119,35 +124,60 @@ extension MachinesSequence {
         return all.randomElement(using: &numbers)
     }
 
-    /// A file of one commit, far ahead, without a history: it proves nothing.
+    /// A file of one commit, far ahead, with a history of its own: it proves nothing, or claims what machines remember.
     private func withoutPast(_ version: MachineVersion) throws -> Int {
         let base = model.states[version.state]
-        guard let key = version.full.min(), let chain = Bytes32(numbers.bytes(32)) else {
-            throw Wrong("a version without slots")
-        }
-        var forge = try Forge(version.bytes, FactorKeys.forged(rawKey: Keys.bytes(key)))
+        guard let key = version.full.min() else { throw Wrong("a version without slots") }
+        var forge = try Forge(version.bytes, .rawKey(Keys.bytes(key)))
         for commit in forge.all(.commit).dropLast() { forge.remove(commit) }
-        let ahead = UInt64(100 + numbers.below(1000))
-        forge.onCommit(try forge.last(.commit)) { commit, _ in
-            commit.generation += ahead
-            commit.previousChain = chain
-            commit.history = nil
+        let generation = base.generation + UInt64(100 + numbers.below(1000))
+        let before = try model.addUnknown(generation - 1, base.vaultKey, &numbers)
+        var past = MachinePast(ancestors: [before], floor: generation, handOvers: version.past.handOvers)
+        if numbers.chance(2) {
+            let claimed = machines.compactMap { $0.memory.owner ?? $0.memory.scoped }.filter { model.states[$0].generation < generation }
+            past.ancestors = Array(Set(claimed)).sorted() + past.ancestors
+        }
+        if numbers.chance(2) { past.floor = 1 + UInt64(numbers.below(Int(generation))) }
+        let ancestors = past.ancestors.map { Ancestor(generation: model.states[$0].generation, clock: 1, chain: model.states[$0].chain) }
+        let history = History(floor: past.floor, ancestors: ancestors, newest: 1)
+        let last = try forge.last(.commit)
+        let named = forge.insert(.history, before: last, nonce: numbers.bytes(Format.nonceSize)) { _ in history.encode() }
+        let chain = model.states[before].chain
+        forge.onCommit(last) { commit, layout in
+            commit.generation = generation
+            commit.predecessor = Commit.Predecessor(generation: generation - 1, chain: chain)
+            commit.history = try layout.ref(named)
             commit.wasSyncedFirst = true
         }
         let bytes = try forge.assemble()
         let made = try Made(try side(bytes, key).vault)
-        let state = model.add(made.state(parent: nil, value: base.value, items: base.items))
-        return model.add(
-            made.version(
-                bytes, state: state, provable: Int64(made.commit.generation) - 1, full: version.full,
-                scoped: version.scoped))
+        let state = model.add(made.state(value: base.value, items: base.items))
+        return model.add(made.version(bytes, state: state, past, full: version.full, scoped: version.scoped))
     }
 
-    /// Another branch of a state, made with our own programs; if it rotates, it is a stranger's vault under a key that
-    /// only he has, and still continues the owners' chain. The worst case: its slots take the owners' factors.
-    private func branch(of version: MachineVersion, rotates: Bool) throws -> Int {
+    /// What the hand-over of a rotation is, which somebody without the owners' keys cannot make.
+    enum ForgedRotation {
+        /// Made by somebody who has the vault key.
+        case genuine
+        case missing
+        case damagedSignature
+        /// Signed with the stranger's own key, in the owners' name.
+        case wrongSigner
+        /// Under the stranger's own key.
+        case wrongKey
+        /// The owners' signature for another key or state.
+        case replayed
+
+        static func someForgery(_ numbers: inout Numbers) -> ForgedRotation {
+            [.missing, .damagedSignature, .wrongSigner, .wrongKey, .replayed][numbers.below(5)]
+        }
+    }
+
+    /// Another branch of a state, made with our own programs; if it rotates, it is under a key that only its maker has, and still continues the
+    /// owners' chain. The worst case: its slots take the owners' factors.
+    private func branch(of version: MachineVersion, rotation forged: ForgedRotation?) throws -> Int {
         guard let key = version.full.min() else { throw Wrong("a version without slots") }
-        let (files, vault) = try side(version.bytes, key)
+        var (files, vault) = try side(version.bytes, key)
         var (last, full, value) = (-1, version.full, model.states[version.state].value)
         var before = version
         func record() throws {
@@ -156,23 +186,74 @@ extension MachinesSequence {
             last = try add(made, bytes, from: before, value: value, full, version.scoped)
             before = model.versions[last]
         }
-        if rotates {
+        if let forged {
             var rotation = try vault.rotation()
             for key in version.full.union(version.scoped).sorted() { _ = try rotation.keep(try Keys.factors(key)) }
             _ = try rotation.run()
+            let handOvers = try forge(forged, of: version, files.bytes(of: Self.path) ?? [], key)
+            (files, vault) = try side(handOvers.bytes, key)
             try record()
+            model.setHandOvers(handOvers.all, of: last)
+            before = model.versions[last]
         }
         for owner in owners where !full.contains(owner.rawKey) && !version.scoped.contains(owner.rawKey) {
             _ = try vault.addSlot(try Keys.factors(owner.rawKey))
             full.insert(owner.rawKey)
             try record()
         }
-        for _ in 0..<(rotates ? numbers.below(3) : 1 + numbers.below(4)) {
+        for _ in 0..<(forged != nil ? numbers.below(3) : 1 + numbers.below(4)) {
             value = "a branch's \(model.states.count)"
             try vault.set(try Model.key("a"), secret: Secret(bytes: Array(value.utf8)))
             try record()
         }
         return last
+    }
+
+    /// The file of a rotation with another hand-over, and what the model makes of those that it has.
+    private func forge(
+        _ kind: ForgedRotation, of version: MachineVersion, _ bytes: [UInt8], _ key: Int
+    ) throws -> (bytes: [UInt8], all: [MachineHandOver]) {
+        let base = model.states[version.state]
+        let rotated = MachineHandOver(vaultKey: base.vaultKey, state: version.state, isValid: kind == .genuine)
+        var all = (version.past.handOvers + [rotated]).suffix(Format.Limit.handOvers)
+        guard kind != .genuine else { return (bytes, Array(all)) }
+        var forge = try Forge(bytes, .rawKey(Keys.bytes(key)))
+        let next = forge.keys.publicKey
+        let (vault, own) = (id.bytes, numbers.bytes(32))
+        let (ring, flipped) = (try forge.last(.keyring), numbers.below(64))
+        let replayed = model.versions.compactMap { $0.past.handOvers.last }.first { $0.isValid && $0.vaultKey == base.vaultKey }
+        let known = try replayed.map { (replayed) throws in try signature(of: replayed) } ?? nil
+        switch kind {
+        case .missing: all.removeLast()
+        case .wrongKey: all[all.endIndex - 1] = MachineHandOver(vaultKey: own, state: version.state, isValid: true)
+        default: break
+        }
+        forge.onKeyring(ring) { ring in
+            guard let last = ring.handOvers.popLast() else { throw Wrong("a rotation without a hand-over") }
+            let message = Bindings.handOver(vault, generation: last.generation, chain: last.chain.bytes, next: next)
+            var (publicKey, signature) = (last.publicKey, last.signature)
+            switch kind {
+            case .genuine: break
+            case .missing: return
+            case .damagedSignature: signature[flipped] ^= 1
+            case .wrongSigner: signature = Plain.sign(message, seed: own)
+            case .wrongKey: (publicKey, signature) = (Plain.publicKey(seed: own), Plain.sign(message, seed: own))
+            case .replayed: signature = known ?? [UInt8](repeating: 0, count: 64)
+            }
+            ring.handOvers.append(
+                HandOver(publicKey: publicKey, generation: last.generation, chain: last.chain, signature: signature))
+        }
+        return (try forge.assemble(), Array(all))
+    }
+
+    /// The owners' signature of a hand-over that was made.
+    private func signature(of handOver: MachineHandOver) throws -> [UInt8]? {
+        for version in model.versions where version.past.handOvers.last?.state == handOver.state {
+            guard let key = version.full.min() else { continue }
+            let vault = try side(version.bytes, key).vault
+            return try vault.withStore { (store) throws(VaultError) in store.keyring.handOvers.last?.signature }
+        }
+        return nil
     }
 
     /// A file on the provider's own machine, opened for changing.
@@ -191,17 +272,23 @@ extension MachinesSequence {
         let (one, other) = (model.versions[someVersion()], model.versions[someVersion()])
         let bytes: [UInt8]
         countAttack("splices")
-        switch numbers.below(4) {
+        switch numbers.below(5) {
         case 0, 1:
-            tell("the provider puts the header of state \(one.state) before the body of \(other.state)")
-            bytes = one.header + other.bytes.dropFirst(other.header.count)
+            // With its copy, or without.
+            let copies = 1 + numbers.below(2)
+            tell("the provider puts the header of state \(one.state)\(copies == 2 ? " and its copy" : "") before the body of \(other.state)")
+            bytes = Array(one.bytes.prefix(copies * one.header.count) + other.bytes.dropFirst(copies * other.header.count))
         case 2:
             tell("the provider appends the end of state \(other.state) to \(one.state)")
             bytes = one.bytes + other.bytes.dropFirst(one.bytes.count)
+        case 3:
+            tell("the provider appends a commit of state \(other.state) to \(one.state)")
+            bytes = one.bytes + other.bytes.suffix(Format.commitSize)
         default:
-            let length = one.header.count + numbers.below(one.bytes.count - one.header.count)
+            let body = 2 * one.header.count
+            let length = body + numbers.below(one.bytes.count - body)
             tell("the provider cuts state \(one.state) at \(length)")
-            bytes = Array(one.bytes.prefix(numbers.chance(2) ? length : length / 64 * 64))
+            bytes = Array(one.bytes.prefix(numbers.chance(2) ? length : length / 512 * 512))
         }
         try put(bytes, at: Self.path, inPlace: numbers.chance(3))
         for machine in machines { try meetSplice(machine, bytes) }
@@ -236,11 +323,15 @@ extension MachinesSequence {
 
     /// Whether a machine may accept a state that a file begins with: as part of any version under the same header.
     private func isRight(_ state: Int, _ machine: KnownMachine, _ bytes: [UInt8]) -> Bool {
-        guard !machine.isOwner || model.states[state].isOwners else { return false }
+        guard model.states[state].isOwners else { return false }
         return model.versions.contains { version in
-            guard model.isAncestor(state, of: version.state), bytes.starts(with: version.header) else { return false }
+            guard bytes.starts(with: version.header) else { return false }
             var served = version
-            served.state = state
+            if state != version.state {
+                guard let place = version.past.ancestors.lastIndex(of: state) else { return false }
+                served.state = state
+                served.past.ancestors.removeSubrange(place...)
+            }
             return model.refusal(machine.memory, served, asOwner: machine.isOwner) == nil
         }
     }

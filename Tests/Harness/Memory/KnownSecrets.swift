@@ -45,15 +45,16 @@ struct KnownSecrets {
     /// The keys of a vault, by what they are.
     static func keys(_ path: String, passphrase: String) throws -> [Needle] {
         let text = try Passphrase.normalised(Secret(text: passphrase))
-        let factors = FactorKeys(passphrase: text, key: nil, fileHash: nil, kinds: 1)
+        let factors = FactorKeys(passphrase: text, key: nil, fileHash: nil, kinds: .passphrase)
         let store = try Store.open(path, writable: false, factors: factors, limits: ReaderLimits(), place: Store.Place())
-        let (header, bytes) = try Store.readHeader(store.file)
-        var keys = try ForgeKeys(header, bytes, factors)
-        try keys.open(store.keyring)
+        let (header, _) = try Store.readHeader(store.file)
+        var keys = try ForgeKeys(header, .passphrase(Array(passphrase.utf8)))
+        keys.open(store.keyring)
         var all = [
             Needle("the vault key", keys.vaultKey), Needle("the index key", keys.index), Needle("the locator key", keys.locator),
-            Needle("the reader key", keys.reader), Needle("the owner key", keys.owner), Needle("the slot owner key", keys.slotOwner),
-            Needle("the keyring key", keys.keyring),
+            Needle("the owner key", keys.owner), Needle("the signing seed", keys.signingSeed),
+            Needle("the slot owner key", keys.slotOwner), Needle("the keyring key", keys.keyring),
+            Needle("the key of earlier values", keys.earlier),
             Needle("the wrapping key", store.slot.wrappingKey.withUnsafeBytes { Array($0) }),
         ]
         for group in store.keyring.groups {

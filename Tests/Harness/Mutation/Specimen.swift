@@ -1,3 +1,4 @@
+internal import MemoryFiles
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
@@ -11,6 +12,14 @@ struct Specimen: Sendable {
         let secret: [UInt8]
         let attributes: Attributes
         let accessibility: Accessibility
+        /// Secrets of earlier values, the oldest first; nil where they do not open.
+        let earlier: [[UInt8]?]
+
+        /// Whether it is the other one, but for earlier values that do not open.
+        func isAllowed(_ right: Entry) -> Bool {
+            let isSame = key == right.key && secret == right.secret && attributes == right.attributes && accessibility == right.accessibility
+            return isSame && earlier.count == right.earlier.count && zip(earlier, right.earlier).allSatisfy { $0 == nil || $0 == $1 }
+        }
     }
 
     let bytes: [UInt8]
@@ -18,7 +27,7 @@ struct Specimen: Sendable {
     private var states: [UInt64: [Entry]] = [:]
     private let newest: UInt64
     private static let path = "a.vault"
-    private static let mostBytes = 12 << 10
+    private static let mostBytes = 24 << 10
 
     var generations: Int { states.count }
 
@@ -40,7 +49,7 @@ struct Specimen: Sendable {
         // A writer that goes on keeps a reserve after the newest commit, and cuts it off when it closes.
         let whole = files.bytes(of: Self.path) ?? []
         let end = (whole.lastIndex { $0 != 0 } ?? 0) + 1
-        bytes = Array(whole[..<((end + 63) / 64 * 64)])
+        bytes = Array(whole[..<((end + 511) / 512 * 512)])
         guard bytes.count <= Self.mostBytes else { throw VaultError(.limitExceeded, "the vault has \(bytes.count) bytes") }
     }
 
@@ -59,8 +68,8 @@ struct Specimen: Sendable {
     func objects() throws -> [Range<Int>] {
         var all: [Range<Int>] = []
         let file = try MemoryFileSystem(Self.path, bytes).open(Self.path, writable: false)
-        let header = try Store.readHeader(file).0.length
-        try FrameWalker(file: file, UInt64(header)..<UInt64(bytes.count)).walk { (_, head, offset) throws(VaultError) in
+        let start = try Store.readHeader(file).0.bodyStart
+        try FrameWalker(file: file, start..<UInt64(bytes.count)).walk { (_, head, offset) throws(VaultError) in
             all.append(Int(offset)..<Int(offset) + head.length)
         }
         return all
@@ -89,7 +98,8 @@ struct Specimen: Sendable {
             guard index < state.count, state[index].key == item.key else { return "an item out of nowhere" }
             do throws(VaultError) {
                 let opened = try vault.open(item)
-                guard Self.entry(opened) == state[index] else { return "wrong data" }
+                let found = Self.entry(opened, try Self.earlier(item, vault))
+                guard found.isAllowed(state[index]) else { return "wrong data" }
             } catch {
                 guard [.authenticationFailed, .structureInvalid].contains(error.code) else { return "\(error.code): \(error)" }
             }
@@ -101,13 +111,22 @@ struct Specimen: Sendable {
     private static func entries(_ vault: Vault) throws -> [Entry] {
         var all: [Entry] = []
         var cursor = try vault.items()
-        while let item = try cursor.next() { all.append(entry(try vault.open(item))) }
+        while let item = try cursor.next() { all.append(entry(try vault.open(item), try earlier(item, vault))) }
         return all
     }
 
-    private static func entry(_ opened: borrowing OpenedItem) -> Entry {
+    private static func earlier(_ item: Item, _ vault: Vault) throws(VaultError) -> [[UInt8]?] {
+        try vault.earlierValues(of: item).map { (value) throws(VaultError) in
+            do throws(VaultError) { return try vault.secret(of: value).withUnsafeBytes { Array($0) } } catch {
+                guard [.authenticationFailed, .structureInvalid].contains(error.code) else { throw error }
+                return nil
+            }
+        }
+    }
+
+    private static func entry(_ opened: borrowing OpenedItem, _ earlier: [[UInt8]?]) -> Entry {
         Entry(
             key: opened.item.key, secret: opened.secret.withUnsafeBytes { Array($0) }, attributes: opened.item.attributes,
-            accessibility: opened.item.accessibility)
+            accessibility: opened.item.accessibility, earlier: earlier)
     }
 }

@@ -1,3 +1,4 @@
+internal import MemoryFiles
 internal import VaultCrypto
 internal import VaultFmt
 internal import VaultForge

@@ -1,3 +1,4 @@
+internal import MemoryFiles
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
@@ -111,7 +112,7 @@ final class ScopesVault {
         let rawKey = newRawKey()
         tell("grants \(groups.sorted())", owner)
         let id = try owners[owner].addSlot(
-            try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true)
+            try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true).id
         model.tolerated = []
         slots.append(Slot(id: id, groups: groups, since: version, rawKeys: [(version, rawKey)]))
     }
