@@ -17,11 +17,11 @@ struct MachineState {
 /// What a rotated key says of the next one (specification, section 7.3).
 struct MachineHandOver {
     /// The vault key that hands over.
-    let vaultKey: [UInt8]
+    var vaultKey: [UInt8]
     /// Its last state.
     let state: Int
-    /// Whether that key has signed it for the key that follows.
-    let isValid: Bool
+    /// The vault key for which it has signed; nil if it has not.
+    var next: [UInt8]?
 }
 
 /// What a file tells of the states before the one that it serves.
@@ -96,7 +96,8 @@ struct MachinesModel {
         for first in all.indices where all[first].vaultKey == states[remembered].vaultKey {
             let chain = all[first...]
             let generations = chain.map { states[$0.state].generation }
-            guard chain.allSatisfy(\.isValid), zip(generations, generations.dropFirst()).allSatisfy({ $0 < $1 }) else { continue }
+            let next = chain.dropFirst().map(\.vaultKey) + [states[version.state].vaultKey]
+            guard zip(chain, next).allSatisfy({ $0.next == $1 }), zip(generations, generations.dropFirst()).allSatisfy({ $0 < $1 }) else { continue }
             let isLast = all[first].state == remembered
             guard isLast || states[remembered].generation < generations[0] else { continue }
             let shown = (chain.map(\.state) + [remembered]).map { ancestry($0, version) }

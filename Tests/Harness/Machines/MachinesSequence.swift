@@ -336,7 +336,7 @@ final class MachinesSequence {
         }
         let state = model.add(made.state(value: value, items: parent.items))
         if parent.vaultKey != made.vaultKey {
-            past.handOvers.append(MachineHandOver(vaultKey: parent.vaultKey, state: last, isValid: true))
+            past.handOvers.append(MachineHandOver(vaultKey: parent.vaultKey, state: last, next: made.vaultKey))
             past.handOvers = past.handOvers.suffix(Format.Limit.handOvers)
         }
         if !made.isPredecessorInFile { model.fold(&past) }

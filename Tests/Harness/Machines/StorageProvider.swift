@@ -156,7 +156,7 @@ extension MachinesSequence {
     }
 
     /// What the hand-over of a rotation is, which somebody without the owners' keys cannot make.
-    enum ForgedRotation {
+    enum ForgedRotation: Equatable {
         /// Made by somebody who has the vault key.
         case genuine
         case missing
@@ -170,6 +170,17 @@ extension MachinesSequence {
 
         static func someForgery(_ numbers: inout Numbers) -> ForgedRotation {
             [.missing, .damagedSignature, .wrongSigner, .wrongKey, .replayed][numbers.below(5)]
+        }
+
+        /// What becomes of the hand-overs of a genuine rotation.
+        func alter(_ all: inout [MachineHandOver]) {
+            guard self != .genuine, var last = all.popLast() else { return }
+            switch self {
+            case .missing: return
+            case .wrongKey: last.vaultKey = []
+            default: last.next = nil
+            }
+            all.append(last)
         }
     }
 
@@ -190,11 +201,10 @@ extension MachinesSequence {
             var rotation = try vault.rotation()
             for key in version.full.union(version.scoped).sorted() { _ = try rotation.keep(try Keys.factors(key)) }
             _ = try rotation.run()
-            let handOvers = try forge(forged, of: version, files.bytes(of: Self.path) ?? [], key)
-            (files, vault) = try side(handOvers.bytes, key)
+            if forged != .genuine { (files, vault) = try side(try forge(forged, of: version, files.bytes(of: Self.path) ?? [], key), key) }
             try record()
-            model.setHandOvers(handOvers.all, of: last)
-            before = model.versions[last]
+            forged.alter(&before.past.handOvers)
+            model.setHandOvers(before.past.handOvers, of: last)
         }
         for owner in owners where !full.contains(owner.rawKey) && !version.scoped.contains(owner.rawKey) {
             _ = try vault.addSlot(try Keys.factors(owner.rawKey))
@@ -209,25 +219,15 @@ extension MachinesSequence {
         return last
     }
 
-    /// The file of a rotation with another hand-over, and what the model makes of those that it has.
-    private func forge(
-        _ kind: ForgedRotation, of version: MachineVersion, _ bytes: [UInt8], _ key: Int
-    ) throws -> (bytes: [UInt8], all: [MachineHandOver]) {
+    /// The file of a rotation with another hand-over.
+    private func forge(_ kind: ForgedRotation, of version: MachineVersion, _ bytes: [UInt8], _ key: Int) throws -> [UInt8] {
         let base = model.states[version.state]
-        let rotated = MachineHandOver(vaultKey: base.vaultKey, state: version.state, isValid: kind == .genuine)
-        var all = (version.past.handOvers + [rotated]).suffix(Format.Limit.handOvers)
-        guard kind != .genuine else { return (bytes, Array(all)) }
         var forge = try Forge(bytes, .rawKey(Keys.bytes(key)))
         let next = forge.keys.publicKey
         let (vault, own) = (id.bytes, numbers.bytes(32))
         let (ring, flipped) = (try forge.last(.keyring), numbers.below(64))
-        let replayed = model.versions.compactMap { $0.past.handOvers.last }.first { $0.isValid && $0.vaultKey == base.vaultKey }
+        let replayed = model.versions.compactMap { $0.past.handOvers.last }.first { $0.next != nil && $0.vaultKey == base.vaultKey }
         let known = try replayed.map { (replayed) throws in try signature(of: replayed) } ?? nil
-        switch kind {
-        case .missing: all.removeLast()
-        case .wrongKey: all[all.endIndex - 1] = MachineHandOver(vaultKey: own, state: version.state, isValid: true)
-        default: break
-        }
         forge.onKeyring(ring) { ring in
             guard let last = ring.handOvers.popLast() else { throw Wrong("a rotation without a hand-over") }
             let message = Bindings.handOver(vault, generation: last.generation, chain: last.chain.bytes, next: next)
@@ -243,7 +243,7 @@ extension MachinesSequence {
             ring.handOvers.append(
                 HandOver(publicKey: publicKey, generation: last.generation, chain: last.chain, signature: signature))
         }
-        return (try forge.assemble(), Array(all))
+        return try forge.assemble()
     }
 
     /// The owners' signature of a hand-over that was made.
