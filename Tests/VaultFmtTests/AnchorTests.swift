@@ -69,7 +69,7 @@ struct AnchorTests {
         #expect(try vault.verdict(on: ours) == .descends && vault.verdict(on: common) == .descends)
     }
 
-    @Test("is proven across compactions for 126 generations, and then is unprovable (R-7.7)")
+    @Test("is proven across compactions for at least 1,000 generations, and then is unprovable (R-5.17, R-7.6, F12)")
     func compaction() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -77,7 +77,7 @@ struct AnchorTests {
         var anchors = [vault.anchor]
         func go(to generation: UInt64) throws {
             while vault.anchor.generation < generation {
-                try vault.put(key, "\(vault.anchor.generation)")
+                try vault.keepVersions(Int(vault.anchor.generation % 2))
                 anchors.append(vault.anchor)
             }
         }
@@ -86,19 +86,19 @@ struct AnchorTests {
         anchors.append(vault.anchor)
         #expect(vault.anchor.generation == 61)
         for anchor in anchors.dropLast() { #expect(try vault.verdict(on: anchor) == .descends) }
-        try go(to: 140)
+        try go(to: 1400)
         try vault.compact()
         anchors.append(vault.anchor)
-        // Links of generations 15 to 140: from the state at generation 14 on.
+        // The history has the last 1364 of 1400: from generation 37 on.
         for (index, anchor) in anchors.enumerated() {
-            let expected: Anchor.Verdict = index < 13 ? .unprovable : index < 140 ? .descends : .same
+            let expected: Anchor.Verdict = index < 36 ? .unprovable : index < 1400 ? .descends : .same
             #expect(try vault.verdict(on: anchor) == expected, "generation \(anchor.generation)")
         }
-        try go(to: 150)
+        try go(to: 1410)
         let again = try Fast.open(path)
-        #expect(try again.verdict(on: anchors[12]) == .unprovable)
-        #expect(try again.verdict(on: anchors[13]) == .descends)
-        #expect(try again.verdict(on: anchors[145]) == .descends)
+        #expect(try again.verdict(on: anchors[35]) == .unprovable)
+        #expect(try again.verdict(on: anchors[36]) == .descends)
+        #expect(try again.verdict(on: anchors[1405]) == .descends)
         // M3: what cannot be proven is refused.
         fails(.ancestryUnprovable) { _ = try openAnchored(path, anchors[0]) }
         #expect(try again.verify().isSound)
@@ -111,7 +111,7 @@ struct AnchorTests {
         let vault = try Fast.create(path)
         try vault.put(key, "x")
         var anchors = [vault.anchor]
-        let scoped = try vault.addSlot(try Fast.rawKey(9), grantedGroups: [""])
+        let scoped = try vault.addSlot(try Fast.rawKey(9), grantedGroups: [""]).id
         anchors.append(vault.anchor)
         try vault.removeSlot(scoped)
         anchors.append(vault.anchor)
@@ -127,15 +127,18 @@ struct AnchorTests {
         let folder = try Folder()
         let vault = try Fast.create(folder.file("a.vault"))
         let text = vault.anchor.description
-        #expect(text == "\(vault.id):1:" + vault.anchor.chain.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+        func hex(_ bytes: [UInt8]) -> String { bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+        #expect(text == "\(vault.id):1:\(hex(vault.anchor.chain)):\(hex(vault.anchor.owners.bytes))")
         #expect(Anchor(text) == vault.anchor)
+        #expect(OwnersPublicKey(vault.anchor.owners.description) == vault.anchor.owners)
         let parts = text.split(separator: ":").map(String.init)
+        let rest = "\(parts[2]):\(parts[3])"
         for bad in [
-            "", ":", "::", text + ":", text + "0", String(text.dropLast()), "\(parts[0]):0:\(parts[2])", "\(parts[0]):-1:\(parts[2])",
-            "\(parts[0]):+1:\(parts[2])", "\(parts[0]):01:\(parts[2])", "\(parts[0]): 1:\(parts[2])",
-            "\(parts[0]):99999999999999999999:\(parts[2])",
-            "\(parts[0]):1:", "zz\(text)",
+            "", ":", "::", ":::", text + ":", text + "0", String(text.dropLast()), "\(parts[0]):0:\(rest)", "\(parts[0]):-1:\(rest)",
+            "\(parts[0]):+1:\(rest)", "\(parts[0]):01:\(rest)", "\(parts[0]): 1:\(rest)", "\(parts[0]):99999999999999999999:\(rest)",
+            "\(parts[0]):1:", "zz\(text)", "\(parts[0]):1:\(parts[2])",
         ] { #expect(Anchor(bad) == nil, "\(bad)") }
+        for bad in ["", parts[0], parts[3] + "0", parts[3] + "00", "x" + parts[3].dropFirst()] { #expect(OwnersPublicKey(bad) == nil) }
     }
 
     @Test("of another vault is an error")

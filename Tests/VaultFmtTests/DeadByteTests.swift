@@ -36,7 +36,7 @@ struct DeadByteTests {
         try owner.put(second, "now")
         try owner.remove(third)
         older.append(try contents(path))
-        let slot = try owner.addSlot(try Fast.rawKey(9), grantedGroups: ["ci"])
+        let slot = try owner.addSlot(try Fast.rawKey(9), grantedGroups: ["ci"]).id
         let reader = try RawReader(try Fast.openWritable(path, try Fast.rawKey(9)))
         #expect(try reader.secrets(in: contents(path)) == ["now"])
         for bytes in older { #expect(try reader.secrets(in: bytes) == []) }
@@ -94,17 +94,19 @@ struct DeadByteTests {
         #expect(try owner.text(first) == "portable")
     }
 
-    @Test("S2: what another device replaced is not left to the first one alone")
-    func otherDevice() throws {
+    @Test("S2: what another device replaced is left to the first one alone only as an earlier value (R-6.10)", arguments: [0, 10])
+    func otherDevice(kept: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let device = Device.random()
         let owner = try Fast.create(path, device: try Device(fileContents: device.fileContents()))
+        try owner.keepVersions(kept)
         try owner.add(first, secret: Secret(text: "old"), accessibility: .whenUnlockedThisDeviceOnly)
         let other = try Fast.open(path, device: .random())
         try other.put(first, "new")
-        #expect(try RawReader(try Fast.open(path, device: device)).secrets(in: contents(path)) == [])
+        #expect(try RawReader(try Fast.open(path, device: device)).secrets(in: contents(path)) == (kept == 0 ? [] : ["old"]))
         #expect(try other.text(first) == "new")
+        #expect(try other.item(first)?.earlierValues == (kept == 0 ? 0 : 1))
     }
 
     @Test("S2: keys that a locked program keeps open no record of an item that asks for unlocking now")
@@ -232,7 +234,7 @@ struct DeadByteTests {
         let owner = try Fast.create(path)
         try owner.put(first, "before")
         let older = try contents(path)
-        let gone = try owner.addSlot(try Fast.rawKey(8), grantedGroups: ["ci"])
+        let gone = try owner.addSlot(try Fast.rawKey(8), grantedGroups: ["ci"]).id
         _ = try owner.addSlot(try Fast.rawKey(9), grantedGroups: ["ci"])
         try owner.put(first, "after")
         if isRotated {

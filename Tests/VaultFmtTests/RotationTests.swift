@@ -1,4 +1,5 @@
 import Testing
+import VaultBytes
 
 @testable import VaultFmt
 
@@ -44,12 +45,12 @@ struct RotationTests {
         #expect(try Fast.open(path).dump().count == before.count + 1)
     }
 
-    /// The vault's, index and reader key, and the wrapped keys of groups and compartments.
+    /// The vault's and index key, the owners' public key, and the wrapped keys of groups and compartments.
     private func keys(_ vault: Vault) throws -> ([[UInt8]], [[UInt8]]) {
         try vault.withCore { (core) throws(VaultError) in
             let slot = core.store
             let vaultKey = slot.slot.keys.vaultKey() ?? Secret(count: 0)
-            let all = [vaultKey.array, slot.slot.keys.index.array, slot.slot.keys.reader.array]
+            let all = [vaultKey.array, slot.slot.keys.index.array, slot.slot.keys.ownersPublicKey().bytes]
             return (all, slot.keyring.groups.map(\.wrapped) + slot.keyring.compartments.map(\.wrapped))
         }
     }
@@ -120,17 +121,36 @@ struct RotationTests {
         return nil
     }
 
-    @Test("and compaction order records by ids that tell nothing")
-    func order() throws {
+    @Test("and compaction order records by their nonces, and earlier values by ids (R-7.16)", arguments: [true, false])
+    func order(rotates: Bool) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try filled(path)
-        try vault.compact()
+        for item in try vault.allItems() where item.key.account?.hasSuffix("2") == true {
+            try vault.put(item.key, "changed")
+        }
+        if rotates { try rotate(vault) } else { try vault.compact() }
+        let bytes = try contents(path)
+        let all = try frames(bytes)
+        let types = all.map(\.type)
+        // Records, versions, pages, keyring and history, commit.
+        let kinds: [FrameType] = [.record, .versions, .page, .keyring, .history, .commit]
+        #expect(types == kinds.flatMap { kind in types.filter { $0 == kind } })
+        let nonces = all.filter { $0.type == .record }.map { Array(bytes[$0.range.lowerBound + 8..<$0.range.lowerBound + 32]) }
+        #expect(nonces.count == 28 && nonces == nonces.sorted { $0.lexicographicallyPrecedes($1) })
         let items = try vault.allItems()
+        let byFrame = items.compactMap { item in item.entry.versions.map { ($0.frame.offset, item.id.description) } }.sorted { $0.0 < $1.0 }
+        #expect(byFrame.count == 3 && byFrame.map(\.1) == byFrame.map(\.1).sorted())
+        // Neither is the order of keys, or of ids.
         let byPlace = items.sorted { $0.entry.record.offset < $1.entry.record.offset }.map(\.id.description)
-        #expect(byPlace == byPlace.sorted())
-        #expect(items.map(\.id.description) != byPlace)
-        #expect(try vault.statistics().deadBytes < 64, "only what aligns the commit")
+        #expect(byPlace != byPlace.sorted() && byPlace != items.map(\.id.description))
+        #expect(try vault.statistics().deadBytes < 512, "only what aligns the commit")
+    }
+
+    private func rotate(_ vault: Vault) throws {
+        var rotation = try vault.rotation()
+        try rotation.keep(try Fast.rawKey())
+        _ = try rotation.run()
     }
 
     @Test("and compaction carry records of every size, and what they write verifies", arguments: [true, false])

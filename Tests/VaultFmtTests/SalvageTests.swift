@@ -5,11 +5,14 @@ import VaultBytes
 
 @Suite("Salvaging")
 struct SalvageTests {
-    private func salvage(_ path: String, _ folder: Folder, device: consuming Device? = nil) throws -> (Vault, SalvageReport) {
+    private func salvage(
+        _ path: String, _ folder: Folder, device: consuming Device? = nil, takesUnproven: Bool = false
+    ) throws -> (Vault, SalvageReport) {
         let new = folder.file("new.vault")
         if folder.names.contains("new.vault") { try remove(new) }
         let before = try contents(path)
-        let report = try Vault.salvage(path, factors: try Fast.rawKey(), to: new, newFactors: try Fast.rawKey(3), device: device)
+        let report = try Vault.salvage(
+            path, factors: try Fast.rawKey(), to: new, newFactors: try Fast.rawKey(3), device: device, takesUnproven: takesUnproven)
         #expect(try contents(path) == before, "the damaged file is only read")
         let vault = try Fast.openWritable(new, try Fast.rawKey(3))
         #expect(try vault.verify().isSound)
@@ -20,6 +23,7 @@ struct SalvageTests {
     /// Enough items for several leaves, each changed once, some removed; some of another group.
     private func sample(_ path: String) throws -> Vault {
         let vault = try Fast.create(path)
+        try vault.keepVersions(0)
         func key(_ number: Int) throws(VaultError) -> ItemKey {
             try .genericPassword(service: "service", account: "\(100 + number)", group: number % 5 == 0 ? "g" : "")
         }
@@ -111,14 +115,31 @@ struct SalvageTests {
         let path = folder.file("a.vault")
         let dump = try sample(path).dump()
         var bytes = try contents(path)
-        for frame in try frames(bytes) where frame.type == .page || frame.type == .commit { bytes[frame.range.lowerBound + 60] ^= 1 }
+        for frame in try frames(bytes) where frame.type == .page { bytes[frame.range.lowerBound + 60] ^= 1 }
         try write(bytes, path)
         let (vault, report) = try salvage(path, folder)
-        #expect(report.withoutIndex.count == report.recovered)
+        #expect(report.withoutIndex.count == report.recovered && !report.isComplete)
         let recovered = try vault.dump()
         for (key, contents) in dump { #expect(recovered[key]?.secret == contents.secret) }
         // What was removed cannot be told from what was not.
         #expect(recovered.count == 24)
+    }
+
+    @Test("without any commit proves nothing, and takes what it finds only if asked to (R-3.4, R-5.2)")
+    func noCommits() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let dump = try sample(path).dump()
+        var bytes = try contents(path)
+        for frame in try frames(bytes) where frame.type == .commit { bytes[frame.range.lowerBound + 60] ^= 1 }
+        try write(bytes, path)
+        let (_, none) = try salvage(path, folder)
+        #expect(none.recovered == 0 && Set(none.unproven).isSuperset(of: dump.keys))
+        #expect(none.notes.contains { $0.contains("no commit proves the header") })
+        let (vault, report) = try salvage(path, folder, takesUnproven: true)
+        let recovered = try vault.dump()
+        for (key, contents) in dump { #expect(recovered[key]?.secret == contents.secret) }
+        #expect(report.recovered == recovered.count)
     }
 
     @Test("knows removed and renamed items by the newest pages that are left")
@@ -147,6 +168,7 @@ struct SalvageTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
+        try vault.keepVersions(0)
         let (a, b) = (try password("s", "a"), try password("s", "b"))
         try vault.put(a, "old")
         try vault.put(a, "new")
@@ -185,21 +207,42 @@ struct SalvageTests {
         #expect(folder.names == ["a.vault"])
     }
 
-    @Test("with a damaged header that still opens says so; with one that does not is refused")
+    @Test("F4: a flip anywhere in the header costs nothing, and one in its copy neither (R-3.4)")
     func header() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let dump = try sample(path).dump()
         let bytes = try contents(path)
+        // Magic, version, length, id, epoch, counts, slot, owner part, padding, hash, MAC.
+        for place in [0, 9, 13, 17, 40, 64, 67, 70, 100, 130, 300, 2000, 4031, 4032, 4095] {
+            for start in [0, 4096] {
+                var damaged = bytes
+                damaged[start + place] ^= 4
+                try write(damaged, path)
+                let (vault, report) = try salvage(path, folder)
+                #expect(try vault.dump() == dump, "byte \(start + place)")
+                #expect(report.isComplete && report.notes.contains { $0.contains("its copy was used") } == (start == 0), "byte \(start + place)")
+            }
+        }
+    }
+
+    @Test("with header and copy damaged, but a slot that still opens, proves nothing; with none that opens is refused")
+    func bothHeaders() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let dump = try sample(path).dump()
+        let bytes = try contents(path)
         var damaged = bytes
-        // In the owner part of the slot: its name.
-        damaged[68 + 200] ^= 1
+        // In the owner part of the slot.
+        for start in [0, 4096] { damaged[start + 68 + 200] ^= 1 }
         try write(damaged, path)
-        let (vault, report) = try salvage(path, folder)
+        let (_, none) = try salvage(path, folder)
+        #expect(none.recovered == 0 && Set(none.unproven).isSuperset(of: dump.keys))
+        let (vault, _) = try salvage(path, folder, takesUnproven: true)
         #expect(try vault.dump() == dump)
-        #expect(report.notes.contains { $0.contains("header does not authenticate") })
         damaged = bytes
-        damaged[68 + 60] ^= 1
+        // In its commitment.
+        for start in [0, 4096] { damaged[start + 68 + 40] ^= 1 }
         try write(damaged, path)
         fails(.noSlotOpens) { _ = try salvage(path, folder) }
     }

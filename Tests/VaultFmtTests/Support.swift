@@ -141,11 +141,13 @@ struct FrameInFile {
     let range: Range<Int>
 }
 
+/// Where the first object of a vault's bytes starts.
+func bodyStart(_ bytes: [UInt8]) throws -> Int { 2 * (try Header.length(Array(bytes[..<16]).span)) }
+
 /// All frames of a sound vault file, in order.
 func frames(_ bytes: [UInt8]) throws -> [FrameInFile] {
-    let header = try Header.length(Array(bytes[..<16]).span)
     var all: [FrameInFile] = []
-    var position = 2 * header
+    var position = try bodyStart(bytes)
     while position < bytes.count {
         if bytes[position] == 0 {
             position = (position / 512 + 1) * 512

@@ -119,6 +119,8 @@ struct SalvageSource: ~Copyable {
     /// Everything that can be named, the newest state of each.
     func collect(_ report: inout SalvageReport) throws(VaultError) -> [Candidate] {
         if scan.damagedBytes > 0 { report.notes.append("\(scan.damagedBytes) bytes of the file are not part of an object that authenticates") }
+        let damaged = try scan.damagedCommits()
+        if damaged > 0 { report.notes.append("what \(damaged) commits appended is damaged") }
         if scan.bytesAfterNewest > 0 { report.notes.append("\(scan.bytesAfterNewest) bytes after the newest commit belong to none") }
         if scan.unopenedRecords > 0 { report.notes.append("\(scan.unopenedRecords) records are for other devices") }
         if scan.unknownForms > 0 { report.notes.append("\(scan.unknownForms) records are of a form that this version does not know") }

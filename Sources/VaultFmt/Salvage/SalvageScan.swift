@@ -59,6 +59,25 @@ struct SalvageScan {
     /// The newest state that an owner made.
     var newest: CommittedState? { commits.max { $0.commit.generation < $1.commit.generation } }
 
+    /// How many commits did not append what is there now: what damage has left no other trace of.
+    func damagedCommits() throws(VaultError) -> Int {
+        var count = 0
+        for state in commits {
+            var digest = Blake2b()
+            digest.update(Label.digest)
+            do throws(VaultError) {
+                try FrameWalker(file: file, state.commit.start..<state.commit.offset).walk { (frame, _, _) throws(VaultError) in
+                    digest.update(Blake2b.hash(frame))
+                }
+                if digest.finish() != state.commit.digest { count += 1 }
+            } catch {
+                guard error.code != .io else { throw error }
+                count += 1
+            }
+        }
+        return count
+    }
+
     /// Whether an owner's commit states the header that was used.
     var provesHeader: Bool { commits.contains { $0.commit.header == store.finder.headerHash } }
 
@@ -82,8 +101,9 @@ struct SalvageScan {
         do throws(FormatError) { return try FrameHead(bytes.span, at: offset) } catch { return nil }
     }
 
+    /// Whether nothing but the zeros before a commit is between two places.
     private func isPadding(_ from: UInt64, _ to: UInt64) throws(VaultError) -> Bool {
-        guard to - from < Format.commitAlignment else { return false }
+        guard to - from < Format.commitAlignment, to % Format.commitAlignment == 0 else { return false }
         return try file.bytes(Int(to - from), at: from).allSatisfy { $0 == 0 }
     }
 
