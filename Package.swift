@@ -89,7 +89,7 @@ let package = Package(
         .testTarget(
             name: "VaultLocalTests", dependencies: ["VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"],
             swiftSettings: strict),
-        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "CTestSupport"], swiftSettings: strict),
+        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "MemoryFiles", "CTestSupport"], swiftSettings: strict),
 
         // The rest of the C interface is tested from C: Tests/C.
         .testTarget(name: "VaultCTests", dependencies: ["VaultC", "CVaultFmt", "VaultFmt"], swiftSettings: strict),

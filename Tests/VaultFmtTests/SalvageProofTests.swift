@@ -70,21 +70,34 @@ struct SalvageProofTests {
         }
     }
 
-    @Test(
-        "S3: with a page of the index damaged, takes an owner's older state, and names a forged newer one",
-        arguments: [false, true])
-    func forgedLeaf(takesUnproven: Bool) throws {
+    @Test("S3: with a page of the index damaged, takes an owner's older state, and no forged newer one")
+    func olderState() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let owner = try sample(path)
         let root = try #require(try owner.withCore { (core) throws(VaultError) in core.store.state.commit.root?.ref })
         try forge(path)
         try flip(root.offset + 60, path)
-        let (vault, report) = try salvage(path, folder, takesUnproven: takesUnproven)
-        #expect(report.unproven == [work] && !report.isComplete)
+        let (vault, report) = try salvage(path, folder, takesUnproven: true)
         // The state before the newest has the newest of this item: its page is dead, and whole.
         #expect(try vault.text(home) == "new")
-        #expect(try vault.text(work) == (takesUnproven ? "forged" : "new"))
+        #expect(try vault.text(work) == "new")
+        #expect(report.unproven.isEmpty && report.withoutIndex == [home])
+    }
+
+    @Test("S3: with no page of any state left, names what a forged page refers to, and leaves it out", arguments: [false, true])
+    func forgedLeaf(takesUnproven: Bool) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        _ = try sample(path)
+        try forge(path)
+        var bytes = try contents(path)
+        for frame in try frames(bytes).filter({ $0.type == .page }).dropLast() { bytes[frame.range.lowerBound + 60] ^= 1 }
+        try write(bytes, path)
+        let (vault, report) = try salvage(path, folder, takesUnproven: takesUnproven)
+        #expect(report.unproven == [work] && !report.isComplete)
+        #expect(try vault.text(home) == "new")
+        #expect(try vault.text(work) == (takesUnproven ? "forged" : nil))
     }
 
     @Test("S3: without any index, takes records of groups that no scoped slot opens, and names the others")

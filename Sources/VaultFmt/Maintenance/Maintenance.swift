@@ -20,6 +20,12 @@ public struct Statistics: Sendable {
         public let device: DeviceID?
         /// How many items it has.
         public let items: Int
+
+        /// By the bytes of the group's name: the numbers of compartments are random.
+        static func precedes(_ left: Compartment, _ right: Compartment) -> Bool {
+            if left.group.utf8.elementsEqual(right.group.utf8) { return left.accessibility.rawValue < right.accessibility.rawValue }
+            return left.group.utf8.lexicographicallyPrecedes(right.group.utf8)
+        }
     }
 
     /// How many commits there were.
@@ -34,7 +40,7 @@ public struct Statistics: Sendable {
     public let earlierValues: UInt64
     /// How many earlier values an item keeps.
     public let keptVersions: Int
-    /// The compartments of items, also those without any; not the owners', which hold earlier values.
+    /// The compartments of items, also those without any, in the order of their groups; not the owners', which hold earlier values.
     public let compartments: [Compartment]
     /// The file's length.
     public let fileBytes: UInt64
@@ -101,7 +107,7 @@ extension Vault {
                 generation: commit.generation, items: commit.items,
                 itemsByClass: classes.sorted { $0.key < $1.key }.map { (itemClass: $0.key, count: $0.value) },
                 tombstones: commit.tombstones, earlierValues: commit.versions, keptVersions: core.store.keyring.keeping.count,
-                compartments: all, fileBytes: try core.store.file.size(), liveBytes: commit.liveBytes, deadBytes: core.deadBytes,
+                compartments: all.sorted(by: Statistics.Compartment.precedes), fileBytes: try core.store.file.size(), liveBytes: commit.liveBytes, deadBytes: core.deadBytes,
                 treeHeight: commit.root.map { Int($0.level) + 1 } ?? 0, memoryLocked: Secret.isMemoryLocked,
                 compactionBlocked: core.compactionBlocked)
         }

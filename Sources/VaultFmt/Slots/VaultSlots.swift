@@ -11,9 +11,9 @@ extension Vault {
         }
     }
 
-    /// The names of the access groups that there are, also without items; "" is the default group.
+    /// The names of the access groups that there are, also without items, sorted by their bytes; "" is the default group.
     public func accessGroups() throws(VaultError) -> [String] {
-        try withCore { (core) throws(VaultError) in core.store.keyring.groups.map(\.name) }
+        try withCore { (core) throws(VaultError) in core.store.keyring.groupNames { _ in true } }
     }
 
     /// Adds a slot: a full one, or with `grantedGroups` a scoped one, which opens the index and the secrets of these access groups only.
@@ -212,6 +212,13 @@ extension NewEpoch {
     }
 }
 
+extension Keyring {
+    /// The names of groups, sorted by their bytes: their numbers are random.
+    func groupNames(where isWanted: (UInt64) -> Bool) -> [String] {
+        groups.filter { isWanted($0.number) }.map(\.name).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+}
+
 extension SlotInfo {
     init(_ slot: Slot, _ core: VaultCore) throws(VaultError) {
         let store = core.store
@@ -221,7 +228,7 @@ extension SlotInfo {
         }
         let part = try SlotEditing.ownerPart(slot, core).part
         let granted = try SlotEditing.grantedGroups(slot, core)
-        let groups = granted.map { granted in store.keyring.groups.filter { granted.contains($0.number) }.map(\.name) }
+        let groups = granted.map { granted in store.keyring.groupNames { granted.contains($0) } }
         self.init(slot, part: part, groups: groups, openedThis: slot.id == store.slot.id)
     }
 }

@@ -138,7 +138,8 @@ public final class Vault: Sendable {
     public var access: Access {
         reading(.owner) { core in
             if core.isOwner { return .owner }
-            let names = core.store.keyring.groups.filter { core.store.slot.grants.numbers.contains($0.number) }.map(\.name)
+            let granted = core.store.slot.grants.numbers
+            let names = core.store.keyring.groupNames { granted.contains($0) }
             return .scoped(groups: names)
         }
     }
