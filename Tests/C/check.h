@@ -54,6 +54,7 @@ vaultfmt_factors passphrase(const char *text);
 vaultfmt_create_options cheap(void);
 vaultfmt_slot_options cheap_slot(const char *name);
 
+/* Creates a vault with the raw key, or opens it to change it. */
 vaultfmt_vault *create(const char *name);
 vaultfmt_vault *open_to_write(const char *name);
 
@@ -81,5 +82,9 @@ void test_locking(void);
 void test_maintenance(void);
 void test_hosts(void);
 void test_machines(void);
+void test_earlier_values(void);
+void test_attributes(void);
+void test_external_keys(void);
+void test_a_later_version(void);
 
 #endif

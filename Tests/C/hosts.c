@@ -75,6 +75,11 @@ static void use_everything(vaultfmt_vault *vault) {
     vaultfmt_info info;
     vaultfmt_statistics statistics;
     uint8_t id[16] = {0};
+    vaultfmt_bytes group = vaultfmt_text("group");
+    vaultfmt_earlier_id earlier = {1, {0}};
+    const vaultfmt_earlier_values *values;
+    const vaultfmt_earlier_value *old;
+    const vaultfmt_value *value;
     info.struct_size = sizeof info;
     statistics.struct_size = sizeof statistics;
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_find(vault, &key, &item));
@@ -98,11 +103,21 @@ static void use_everything(vaultfmt_vault *vault) {
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_each_secret(vault, NULL, take_nothing, NULL));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_cursor_next(inherited_cursor, &item));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_slots(vault, &slots));
-    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_slot_add(vault, &factors, NULL, id));
-    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_slot_remove(vault, id));
-    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_slot_change(vault, NULL, &factors, NULL));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_slot_add(vault, &factors, NULL, id, NULL));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_slot_remove(vault, id, NULL));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_slot_change(vault, NULL, &factors, NULL, NULL));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_slot_rename(vault, id, vaultfmt_text("x")));
-    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_rotate(vault, &factors, 1, NULL));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_rotate(vault, &factors, 1, NULL, 0, NULL));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_slot_grant(vault, id, &group, 1, NULL));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_attribute(vault, &key, group, &value));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_earlier_values(vault, &key, &values));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_earlier_value(vault, &key, &earlier, &old));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_earlier_attribute(vault, &key, &earlier, group, &value));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_restore(vault, &key, &earlier));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_forget(vault, &key, NULL, 0, NULL));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_add_earlier_values(vault, &key, NULL, 0, NULL));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_keep_versions(vault, 1));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_repair(vault, &value));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_compact(vault, NULL, NULL));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_verify(vault, &report));
     CHECK(strcmp(vaultfmt_status_name(VAULTFMT_OTHER_PROCESS), "other-process") == 0);
@@ -387,7 +402,7 @@ static void *work_on_a_small_stack(void *context) {
     CHECK(count(vault, NULL) == 501);
     REQUIRE(vaultfmt_each_secret(vault, NULL, take_nothing, NULL));
     REQUIRE(vaultfmt_compact(vault, NULL, NULL));
-    REQUIRE(vaultfmt_rotate(vault, &factors, 1, NULL));
+    REQUIRE(vaultfmt_rotate(vault, &factors, 1, NULL, 0, NULL));
     vaultfmt_close(vault);
     return NULL;
 }

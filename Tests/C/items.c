@@ -2,10 +2,7 @@
 #include "check.h"
 
 static vaultfmt_attribute attribute(const char *name, const char *value) {
-    vaultfmt_attribute result;
-    result.name = vaultfmt_text(name);
-    result.value = vaultfmt_text(value);
-    return result;
+    return vaultfmt_text_attribute(name, value);
 }
 
 static void details(vaultfmt_vault *vault) {
@@ -36,15 +33,18 @@ static void details(vaultfmt_vault *vault) {
     CHECK(item->encoded_key.size > 15 && item->encoded_key.data[0] == 1);
     CHECK(item->accessibility == VAULTFMT_AFTER_FIRST_UNLOCK && item->is_device_bound == 0);
     CHECK(item->created == 1000 && item->modified == -2000 && item->revision > 0);
-    CHECK(item->attribute_count == 2 && item->sealed_attribute_count == 1);
+    CHECK(item->attribute_count == 3 && item->unread_attribute_count == 1 && item->earlier_value_count == 0);
     CHECK(is_text(item->attributes[0].name, "comment") && is_text(item->attributes[0].value, ""));
     CHECK(is_text(item->attributes[1].name, "label") && is_text(item->attributes[1].value, "Example"));
+    CHECK(item->attributes[1].flags == 0 && item->attributes[1].states_flags == 1);
+    CHECK(is_text(item->attributes[2].name, "sealed:totp") && item->attributes[2].value.data == NULL);
+    CHECK(item->attributes[2].flags == VAULTFMT_ATTRIBUTE_SEALED);
     memcpy(id, item->id, sizeof id);
     vaultfmt_item_free(item);
 
     REQUIRE(vaultfmt_get(vault, &key, &item));
     CHECK(is_text(item->secret, "s3cret"));
-    CHECK(item->attribute_count == 3 && item->sealed_attribute_count == 0);
+    CHECK(item->attribute_count == 3 && item->unread_attribute_count == 0);
     CHECK(is_text(item->attributes[2].name, "sealed:totp") && is_text(item->attributes[2].value, "otpauth://"));
     /* The piece of memory stays the library's, which is why it can be looked at: nothing is left in it. */
     secret = item->secret.data;
@@ -179,6 +179,9 @@ static void refused_keys(vaultfmt_vault *vault) {
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_find(vault, &key, &item));
     key = vaultfmt_generic_password("s", "a");
     key.item_class = 6;
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_find(vault, &key, &item));
+    CHECK(strcmp(vaultfmt_error_text(), "an item of class class-6 has no service") == 0);
+    key.item_class = 64;
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_find(vault, &key, &item));
     key.item_class = 257;
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_find(vault, &key, &item));

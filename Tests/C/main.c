@@ -120,6 +120,10 @@ int main(int argc, char **argv) {
     test_locking();
     test_maintenance();
     test_machines();
+    test_earlier_values();
+    test_attributes();
+    test_external_keys();
+    test_a_later_version();
     printf("%d checks, %d failures\n", checks, failures);
     return failures == 0 ? 0 : 1;
 }

@@ -16,21 +16,29 @@ static void anchors(void) {
     vaultfmt_factors factors = raw_key();
     vaultfmt_open_options options = VAULTFMT_OPEN_OPTIONS_INIT;
     vaultfmt_info old, new;
+    char other[VAULTFMT_ANCHOR_SIZE];
     int32_t verdict = 7;
     old.struct_size = new.struct_size = sizeof old;
     REQUIRE(vaultfmt_get_info(vault, &old));
-    CHECK(strlen(old.fingerprint) == 32 && strlen(old.anchor) > 90 && old.tail == VAULTFMT_TAIL_CLEAN);
+    CHECK(strlen(old.anchor) == 164 && old.tail == VAULTFMT_TAIL_CLEAN && old.tail_size == 0 && old.kept_versions == 10);
     copy("anchors.vault", "old.vault");
     REQUIRE(put(vault, "s", "a", "x"));
     REQUIRE(vaultfmt_get_info(vault, &new));
     CHECK(new.generation == old.generation + 1 && memcmp(new.vault_id, old.vault_id, 16) == 0);
-    CHECK(strcmp(new.fingerprint, old.fingerprint) == 0 && strcmp(new.anchor, old.anchor) != 0);
+    CHECK(memcmp(new.owners, old.owners, sizeof new.owners) == 0 && strcmp(new.anchor, old.anchor) != 0);
     EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, old.anchor, &verdict));
     CHECK(verdict == VAULTFMT_DESCENDS);
     EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, new.anchor, &verdict));
     CHECK(verdict == VAULTFMT_SAME);
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_check_anchor(vault, "no anchor", &verdict));
+    /* The last of its four parts is the owners' public key. */
+    snprintf(other, sizeof other, "%s", new.anchor);
+    other[strlen(other) - 1] = other[strlen(other) - 1] == '0' ? '1' : '0';
+    EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, other, &verdict));
+    CHECK(verdict == VAULTFMT_FOREIGN);
     vaultfmt_close(vault);
+    options.anchor = other;
+    EXPECT(VAULTFMT_FOREIGN_OWNER, vaultfmt_open(file_in_folder("anchors.vault"), &factors, &options, &vault));
 
     options.anchor = new.anchor;
     EXPECT(VAULTFMT_OK, vaultfmt_open(file_in_folder("anchors.vault"), &factors, &options, &vault));
@@ -46,32 +54,122 @@ static void anchors(void) {
     EXPECT(VAULTFMT_FORKED, vaultfmt_open(file_in_folder("old.vault"), &factors, &options, &vault));
 }
 
+/* The owners' public key: the same for all slots, another for another vault. */
+static void owners(void) {
+    vaultfmt_vault *vault = create("owners.vault");
+    vaultfmt_vault *stranger = create("stranger.vault");
+    vaultfmt_factors factors = raw_key(), scoped = passphrase("scoped");
+    vaultfmt_open_options options = VAULTFMT_OPEN_OPTIONS_INIT;
+    vaultfmt_slot_options slot = cheap_slot("scoped");
+    vaultfmt_info own, other;
+    uint8_t id[16];
+    own.struct_size = other.struct_size = sizeof own;
+    slot.is_scoped = 1;
+    REQUIRE(vaultfmt_slot_add(vault, &scoped, &slot, id, NULL));
+    REQUIRE(vaultfmt_get_info(vault, &own));
+    REQUIRE(vaultfmt_get_info(stranger, &other));
+    CHECK(memcmp(own.owners, other.owners, sizeof own.owners) != 0);
+    vaultfmt_close(vault);
+    vaultfmt_close(stranger);
+
+    options.owners.data = own.owners;
+    options.owners.size = sizeof own.owners;
+    REQUIRE(vaultfmt_open(file_in_folder("owners.vault"), &factors, &options, &vault));
+    vaultfmt_close(vault);
+    REQUIRE(vaultfmt_open(file_in_folder("owners.vault"), &scoped, &options, &vault));
+    REQUIRE(vaultfmt_get_info(vault, &other));
+    CHECK(other.is_owner == 0 && memcmp(own.owners, other.owners, sizeof own.owners) == 0);
+    vaultfmt_close(vault);
+    EXPECT(VAULTFMT_FOREIGN_OWNER, vaultfmt_open(file_in_folder("stranger.vault"), &factors, &options, &vault));
+    CHECK(vault == NULL);
+    options.owners.size = 31;
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_open(file_in_folder("owners.vault"), &factors, &options, &vault));
+    options.owners.data = NULL;
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_open(file_in_folder("owners.vault"), &factors, &options, &vault));
+}
+
+static void append(const char *name, const uint8_t *bytes, size_t size) {
+    FILE *file = fopen(file_in_folder(name), "ab");
+    CHECK(file != NULL && fwrite(bytes, 1, size, file) == size);
+    if (file != NULL) fclose(file);
+}
+
+/* A tail that is torn is cut off by the next writer; a damaged one is kept, and its repair copies it first. */
+static void tails(void) {
+    uint8_t head[512] = {'v', 'C', 'M', 'T', 0, 2};
+    uint8_t copied[513];
+    char path[1024];
+    vaultfmt_vault *vault = create("tails.vault");
+    const vaultfmt_value *kept = (const vaultfmt_value *)1;
+    vaultfmt_info info;
+    FILE *file;
+    info.struct_size = sizeof info;
+    REQUIRE(put(vault, "s", "a", "x"));
+    EXPECT(VAULTFMT_OK, vaultfmt_repair(vault, &kept));
+    CHECK(kept == NULL);
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_repair(vault, NULL));
+    vaultfmt_close(vault);
+
+    memset(head + 8, 0x55, sizeof head - 8);
+    append("tails.vault", head + 8, 100);
+    vault = open_to_write("tails.vault");
+    REQUIRE(vaultfmt_get_info(vault, &info));
+    CHECK(info.tail == VAULTFMT_TAIL_TORN && info.tail_size == 100);
+    EXPECT(VAULTFMT_OK, put(vault, "s", "b", "y"));
+    vaultfmt_close(vault);
+
+    append("tails.vault", head, sizeof head);
+    vault = open_to_write("tails.vault");
+    REQUIRE(vaultfmt_get_info(vault, &info));
+    CHECK(info.tail == VAULTFMT_TAIL_DAMAGED && info.tail_size == sizeof head);
+    CHECK(has_secret(vault, "s", "b", "y"));
+    EXPECT(VAULTFMT_DAMAGED_TAIL, put(vault, "s", "c", "z"));
+    EXPECT(VAULTFMT_OK, vaultfmt_repair(vault, &kept));
+    if (kept != NULL) {
+        snprintf(path, sizeof path, "%s.damaged-%llu", file_in_folder("tails.vault"), (unsigned long long)info.generation + 1);
+        CHECK(is_text(kept->bytes, path));
+        file = fopen(path, "rb");
+        CHECK(file != NULL && fread(copied, 1, sizeof copied, file) == sizeof head && memcmp(copied, head, sizeof head) == 0);
+        if (file != NULL) fclose(file);
+    } else {
+        CHECK(kept != NULL);
+    }
+    vaultfmt_value_free(kept);
+    REQUIRE(vaultfmt_get_info(vault, &info));
+    CHECK(info.tail == VAULTFMT_TAIL_CLEAN);
+    EXPECT(VAULTFMT_OK, put(vault, "s", "c", "z"));
+    vaultfmt_close(vault);
+}
+
 static void damage(void) {
     vaultfmt_vault *vault = open_to_write("maintenance.vault");
     const vaultfmt_report *report;
     vaultfmt_statistics statistics;
+    uint64_t earlier_values;
     FILE *file;
     int byte;
     statistics.struct_size = sizeof statistics;
     REQUIRE(vaultfmt_verify(vault, &report));
     CHECK(report->is_sound == 1 && report->problem_count == 0 && report->listed_problems == 0);
     CHECK(report->items == 50 && report->objects > 50 && report->unopened == 0);
+    earlier_values = report->earlier_values;
     vaultfmt_report_free(report);
     REQUIRE(vaultfmt_get_statistics(vault, &statistics));
     CHECK(statistics.items == 50 && statistics.tombstones == 0 && statistics.tree_height >= 1);
+    CHECK(statistics.earlier_values == 0 && statistics.kept_versions == 0 && earlier_values == 0);
     CHECK(statistics.file_bytes >= statistics.live_bytes + statistics.dead_bytes - 64 && statistics.live_bytes > 0);
 
     /* One bit of the first record, which is not of the newest commit: that would be taken for incomplete. */
     REQUIRE(put(vault, "s", "the newest", "x"));
     file = fopen(file_in_folder("maintenance.vault"), "r+b");
-    fseek(file, 4096 + 100, SEEK_SET);
+    fseek(file, 8192 + 100, SEEK_SET);
     byte = fgetc(file);
-    fseek(file, 4096 + 100, SEEK_SET);
+    fseek(file, 8192 + 100, SEEK_SET);
     fputc(byte ^ 1, file);
     fclose(file);
     REQUIRE(vaultfmt_verify(vault, &report));
     CHECK(report->is_sound == 0 && report->problem_count >= 1 && report->listed_problems == report->problem_count);
-    CHECK(report->problems[0].what.size > 10 && report->problems[0].has_offset == 1 && report->problems[0].offset == 4096);
+    CHECK(report->problems[0].what.size > 10 && report->problems[0].has_offset == 1 && report->problems[0].offset == 8192);
     vaultfmt_report_free(report);
     vaultfmt_close(vault);
 }
@@ -89,11 +187,15 @@ void test_maintenance(void) {
     char account[16];
     int round, index;
     anchors();
+    owners();
+    tails();
+    /* So that the first record of the file is an item's. */
+    REQUIRE(vaultfmt_keep_versions(vault, 0));
     for (round = 0; round < 2; round++) {
         REQUIRE(vaultfmt_begin(vault));
         for (index = 0; index < 50; index++) {
             snprintf(account, sizeof account, "%d", index);
-            REQUIRE(put(vault, "s", account, "a secret"));
+            REQUIRE(put(vault, "s", account, round == 0 ? "a secret" : "another"));
         }
         REQUIRE(vaultfmt_commit(vault));
     }
@@ -107,6 +209,7 @@ void test_maintenance(void) {
     CHECK(inspection->slots[0]->name.data == NULL && inspection->extension_count == 0);
     CHECK(inspection->object_type_count >= 4 && is_text(inspection->objects[0].type, "record"));
     CHECK(inspection->objects[0].count == 50 && inspection->tail == VAULTFMT_TAIL_CLEAN);
+    CHECK(inspection->slots[0]->kind == VAULTFMT_SLOT_FULL && inspection->slots[0]->is_known == 1);
     vaultfmt_inspection_free(inspection);
     EXPECT(VAULTFMT_NO_SUCH_FILE, vaultfmt_inspect(file_in_folder("none.vault"), &inspection));
     CHECK(inspection == NULL);
@@ -114,7 +217,7 @@ void test_maintenance(void) {
     damage();
     vault = open_to_write("maintenance.vault");
     EXPECT(VAULTFMT_AUTHENTICATION_FAILED, vaultfmt_each_secret(vault, NULL, nothing, NULL));
-    CHECK(vaultfmt_error_offset(&offset) == 1 && offset == 4096);
+    CHECK(vaultfmt_error_offset(&offset) == 1 && offset == 8192);
     CHECK(strstr(vaultfmt_error_text(), "damaged") != NULL);
     vaultfmt_close(vault);
 }

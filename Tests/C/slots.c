@@ -35,27 +35,55 @@ static void scoped(void) {
     vaultfmt_close(vault);
 }
 
+static void granted(vaultfmt_vault *vault, const uint8_t second[16], const uint8_t third[16]) {
+    vaultfmt_bytes groups[2];
+    const vaultfmt_slots *slots;
+    const vaultfmt_slot_report *report = NULL;
+    groups[0] = vaultfmt_text("ci");
+    groups[1] = vaultfmt_text("made by granting");
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_slot_grant(vault, second, groups, 1, NULL));
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_slot_grant(vault, third, NULL, 1, NULL));
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_slot_grant(vault, NULL, groups, 1, NULL));
+    EXPECT(VAULTFMT_LIMIT_EXCEEDED, vaultfmt_slot_grant(vault, third, groups, SIZE_MAX, NULL));
+    EXPECT(VAULTFMT_OK, vaultfmt_slot_grant(vault, third, groups, 2, &report));
+    CHECK(report != NULL && memcmp(report->id, third, 16) == 0);
+    vaultfmt_slot_report_free(report);
+    REQUIRE(vaultfmt_get_slots(vault, &slots));
+    CHECK(slots->slots[2]->group_count == 2);
+    vaultfmt_slots_free(slots);
+    EXPECT(VAULTFMT_OK, vaultfmt_slot_grant(vault, third, groups, 1, NULL));
+}
+
 static void changed(vaultfmt_vault *vault, const uint8_t second[16], const uint8_t third[16]) {
     vaultfmt_factors factors = passphrase("new");
     vaultfmt_slot_options options = cheap_slot(NULL);
     const vaultfmt_slots *slots;
+    const vaultfmt_slot_report *report;
     vaultfmt_vault *other;
     uint8_t unknown[16] = {0};
-    EXPECT(VAULTFMT_OK, vaultfmt_slot_change(vault, second, &factors, &options));
+    EXPECT(VAULTFMT_OK, vaultfmt_slot_change(vault, second, &factors, &options, &report));
+    if (report != NULL) {
+        CHECK(memcmp(report->id, second, 16) != 0 && report->dropped_count == 0 && report->kept_count == 0);
+        REQUIRE(vaultfmt_slot_rename(vault, report->id, vaultfmt_text("renamed")));
+    }
+    vaultfmt_slot_report_free(report);
     EXPECT(VAULTFMT_NO_SLOT_OPENS, open_with("second", &other));
     EXPECT(VAULTFMT_OK, open_with("new", &other));
     vaultfmt_close(other);
     options.name = vaultfmt_text("a name");
-    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_slot_change(vault, NULL, &factors, &options));
-    EXPECT(VAULTFMT_NO_SUCH_SLOT, vaultfmt_slot_change(vault, unknown, &factors, NULL));
-    EXPECT(VAULTFMT_NO_SUCH_SLOT, vaultfmt_slot_remove(vault, unknown));
-    EXPECT(VAULTFMT_OK, vaultfmt_slot_remove(vault, third));
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_slot_change(vault, NULL, &factors, &options, NULL));
+    EXPECT(VAULTFMT_NO_SUCH_SLOT, vaultfmt_slot_change(vault, unknown, &factors, NULL, &report));
+    CHECK(report == NULL);
+    EXPECT(VAULTFMT_NO_SUCH_SLOT, vaultfmt_slot_remove(vault, unknown, NULL));
+    EXPECT(VAULTFMT_OK, vaultfmt_slot_remove(vault, third, &report));
+    CHECK(report != NULL && memcmp(report->id, third, 16) == 0);
+    vaultfmt_slot_report_free(report);
     EXPECT(VAULTFMT_NO_SLOT_OPENS, open_with("scoped", &other));
     REQUIRE(vaultfmt_get_slots(vault, &slots));
     CHECK(slots->count == 2);
-    EXPECT(VAULTFMT_OK, vaultfmt_slot_remove(vault, slots->slots[0]->id));
-    EXPECT(VAULTFMT_NO_SUCH_SLOT, vaultfmt_slot_remove(vault, second));
-    EXPECT(VAULTFMT_LAST_SLOT, vaultfmt_slot_remove(vault, slots->slots[1]->id));
+    EXPECT(VAULTFMT_OK, vaultfmt_slot_remove(vault, slots->slots[0]->id, NULL));
+    EXPECT(VAULTFMT_NO_SUCH_SLOT, vaultfmt_slot_remove(vault, second, NULL));
+    EXPECT(VAULTFMT_LAST_SLOT, vaultfmt_slot_remove(vault, slots->slots[1]->id, NULL));
     vaultfmt_slots_free(slots);
 }
 
@@ -65,16 +93,30 @@ static void rotated(void) {
     vaultfmt_slot_options options = cheap_slot("to be dropped");
     const vaultfmt_slots *slots;
     uint8_t id[16];
-    uint64_t copied = 7;
+    int32_t verdict = 7;
+    const vaultfmt_slot_report *report = (const vaultfmt_slot_report *)1;
+    vaultfmt_info before, after;
     REQUIRE(open_with("new", &vault));
     kept[0] = passphrase("dropped");
-    REQUIRE(vaultfmt_slot_add(vault, &kept[0], &options, id));
+    REQUIRE(vaultfmt_slot_add(vault, &kept[0], &options, id, NULL));
     kept[0] = passphrase("new");
     kept[1] = passphrase("wrong");
-    EXPECT(VAULTFMT_NO_SLOT_OPENS, vaultfmt_rotate(vault, kept, 2, &copied));
-    EXPECT(VAULTFMT_LAST_SLOT, vaultfmt_rotate(vault, kept, 0, &copied));
-    EXPECT(VAULTFMT_OK, vaultfmt_rotate(vault, kept, 1, &copied));
-    CHECK(copied == 0);
+    before.struct_size = after.struct_size = sizeof before;
+    REQUIRE(vaultfmt_get_info(vault, &before));
+    EXPECT(VAULTFMT_NO_SLOT_OPENS, vaultfmt_rotate(vault, kept, 2, NULL, 0, &report));
+    CHECK(report == NULL);
+    EXPECT(VAULTFMT_LAST_SLOT, vaultfmt_rotate(vault, kept, 0, NULL, 0, NULL));
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_rotate(vault, NULL, 1, NULL, 0, NULL));
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_rotate(vault, kept, 1, NULL, 1, NULL));
+    EXPECT(VAULTFMT_OK, vaultfmt_rotate(vault, kept, 1, NULL, 0, &report));
+    CHECK(report != NULL && report->kept_count == 0 && report->dropped_count == 1);
+    CHECK(memcmp(report->dropped[0]->id, id, 16) == 0 && is_text(report->dropped[0]->name, "to be dropped"));
+    vaultfmt_slot_report_free(report);
+    /* Another key, and an anchor of before leads to it. */
+    REQUIRE(vaultfmt_get_info(vault, &after));
+    CHECK(memcmp(before.owners, after.owners, sizeof before.owners) != 0);
+    EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, before.anchor, &verdict));
+    CHECK(verdict == VAULTFMT_DESCENDS);
     REQUIRE(vaultfmt_get_slots(vault, &slots));
     CHECK(slots->count == 1 && is_text(slots->slots[0]->name, "renamed"));
     vaultfmt_slots_free(slots);
@@ -90,6 +132,7 @@ void test_slots(void) {
     vaultfmt_vault *vault;
     vaultfmt_key key = vaultfmt_generic_password("s", "ci");
     const vaultfmt_slots *slots;
+    const vaultfmt_slot_report *report;
     uint8_t second[16], third[16];
     creating.slot_name = vaultfmt_text("first");
     REQUIRE(vaultfmt_create(file_in_folder("slots.vault"), &factors, &creating, &vault));
@@ -101,14 +144,16 @@ void test_slots(void) {
     options.group_count = 1;
     groups[0] = vaultfmt_text("ci");
     options.groups = groups;
-    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_slot_add(vault, &factors, &options, second));
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_slot_add(vault, &factors, &options, second, NULL));
     options.group_count = 0;
-    EXPECT(VAULTFMT_OK, vaultfmt_slot_add(vault, &factors, &options, second));
+    EXPECT(VAULTFMT_OK, vaultfmt_slot_add(vault, &factors, &options, second, NULL));
     factors = passphrase("scoped");
     options.group_count = 1;
     options.is_scoped = 1;
     options.name = vaultfmt_text("for machines");
-    EXPECT(VAULTFMT_OK, vaultfmt_slot_add(vault, &factors, &options, third));
+    EXPECT(VAULTFMT_OK, vaultfmt_slot_add(vault, &factors, &options, third, &report));
+    CHECK(report != NULL && memcmp(report->id, third, 16) == 0 && report->dropped_count == 0);
+    vaultfmt_slot_report_free(report);
     EXPECT(VAULTFMT_OK, vaultfmt_slot_rename(vault, second, vaultfmt_text("renamed")));
 
     REQUIRE(vaultfmt_get_slots(vault, &slots));
@@ -117,8 +162,13 @@ void test_slots(void) {
     CHECK(slots->slots[0]->factors == VAULTFMT_FACTOR_PASSPHRASE && slots->slots[0]->is_weak == 1);
     CHECK(slots->slots[0]->kdf_memory == 8 && slots->slots[0]->kdf_passes == 1 && slots->slots[0]->kdf_lanes == 1);
     CHECK(is_text(slots->slots[1]->name, "renamed") && memcmp(slots->slots[1]->id, second, 16) == 0);
+    CHECK(slots->slots[0]->kind == VAULTFMT_SLOT_FULL && slots->slots[0]->is_known == 1 && slots->slots[0]->groups == NULL);
+    CHECK(slots->slots[0]->provider.data == NULL && slots->slots[0]->revision > 0);
+    CHECK(slots->slots[1]->revision > slots->slots[0]->revision);
+    CHECK(slots->slots[2]->kind == VAULTFMT_SLOT_SCOPED && slots->slots[2]->is_known == 1);
     CHECK(slots->slots[2]->is_full == 0 && slots->slots[2]->group_count == 1 && is_text(slots->slots[2]->groups[0], "ci"));
     vaultfmt_slots_free(slots);
+    granted(vault, second, third);
 
     scoped();
     changed(vault, second, third);

@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     if (status != VAULTFMT_OK) return fail(argv[1]);
 
     vaultfmt_key key = vaultfmt_generic_password("example.org", "ann");
-    vaultfmt_attribute label = {vaultfmt_text("label"), vaultfmt_text("Example")};
+    vaultfmt_attribute label = vaultfmt_text_attribute("label", "Example");
     vaultfmt_details details = VAULTFMT_DETAILS_INIT;
     details.attributes = &label;
     details.attribute_count = 1;

@@ -836,8 +836,8 @@ vaultfmt_status vaultfmt_rotate(
    return. Any thread. */
 vaultfmt_status vaultfmt_compact(vaultfmt_vault *vault, uint64_t *before, uint64_t *after);
 
-/* Copies a damaged tail (VAULTFMT_TAIL_DAMAGED) to a file next to the vault, FILE.damaged-GENERATION, and cuts it off: then the vault can be changed again.
-   Gives the path of that file, to be freed with vaultfmt_value_free; NULL if the tail was not damaged. VAULTFMT_LIMIT_EXCEEDED for a tail that is longer
+/* Copies a damaged tail (VAULTFMT_TAIL_DAMAGED) to a file next to the vault, FILE.damaged-G with the generation G after the newest, and cuts it off: then
+   the vault can be changed again. Gives the path of that file, to be freed with vaultfmt_value_free; NULL if the tail was not damaged. VAULTFMT_LIMIT_EXCEEDED for a tail that is longer
    than the vault and than 64 MiB, and what a commit can return. Any thread. */
 vaultfmt_status vaultfmt_repair(vaultfmt_vault *vault, const vaultfmt_value **kept);
 

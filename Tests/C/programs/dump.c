@@ -1,5 +1,6 @@
-/* Writes what the C interface shows of a vault in the lines of Spec/vectors/README.md: vault, access, generation, chain; and of each item
- * its key, id, times, attributes and secret. Usage: dump VAULT, with a raw key in hexadecimal on standard input.
+/* Writes what the C interface shows of a vault in the lines of Spec/vectors/README.md: vault, access, owner, generation, chain; of each item
+ * its key, id, times, attributes and secret; of each earlier value its dates, attributes and secret, where no device has a name.
+ * Usage: dump VAULT, with a raw key in hexadecimal on standard input.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,19 +13,54 @@ static void hex(const char *before, vaultfmt_bytes bytes, const char *after) {
     fputs(after, stdout);
 }
 
+/* Where a value is, as section 6.2 has it in an attribute's flags. */
+static uint32_t place(uint32_t flags, size_t size) {
+    if (size > 4096) return 0x20;
+    return (flags & VAULTFMT_ATTRIBUTE_SEALED) != 0 || size > 256 ? 0x10 : 0;
+}
+
+static void dump_attribute(const vaultfmt_attribute *attribute, const vaultfmt_value *value) {
+    hex("attribute ", attribute->name, " ");
+    printf("%u", (unsigned)(attribute->flags | place(attribute->flags, value->bytes.size)));
+    hex(" ", value->bytes, "\n");
+    vaultfmt_value_free(value);
+}
+
+static int32_t dump_earlier(vaultfmt_vault *vault, const vaultfmt_key *key) {
+    const vaultfmt_earlier_values *values;
+    if (vaultfmt_get_earlier_values(vault, key, &values) != VAULTFMT_OK) return 1;
+    for (size_t index = 0; index < values->count; index++) {
+        const vaultfmt_earlier_value *listed = values->values[index];
+        const vaultfmt_earlier_value *opened;
+        printf("version %llu 0 %lld %lld\n", (unsigned long long)listed->id.revision, (long long)listed->replaced, (long long)listed->modified);
+        for (size_t number = 0; number < listed->attribute_count; number++) {
+            const vaultfmt_value *value;
+            if (vaultfmt_get_earlier_attribute(vault, key, &listed->id, listed->attributes[number].name, &value) != VAULTFMT_OK || value == NULL)
+                return 1;
+            dump_attribute(&listed->attributes[number], value);
+        }
+        if (vaultfmt_get_earlier_value(vault, key, &listed->id, &opened) != VAULTFMT_OK) return 1;
+        hex("secret ", opened->secret, "\n");
+        vaultfmt_earlier_value_free(opened);
+    }
+    vaultfmt_earlier_values_free(values);
+    return 0;
+}
+
 static int32_t dump(void *context, const vaultfmt_item *item) {
     vaultfmt_bytes id = {item->id, sizeof item->id};
-    (void)context;
     hex("item ", item->encoded_key, "\n");
     hex("id ", id, "\n");
     printf("times %lld %lld\n", (long long)item->created, (long long)item->modified);
     for (size_t index = 0; index < item->attribute_count; index++) {
-        hex("attribute ", item->attributes[index].name, " ");
-        hex("", item->attributes[index].value, "\n");
+        const vaultfmt_attribute *attribute = &item->attributes[index];
+        const vaultfmt_value *value;
+        if (vaultfmt_get_attribute(context, &item->key, attribute->name, &value) != VAULTFMT_OK || value == NULL) return 1;
+        dump_attribute(attribute, value);
     }
     if (item->secret_status == VAULTFMT_OK) hex("secret ", item->secret, "\n");
     else puts(item->secret_status == VAULTFMT_DEVICE_BOUND ? "secret-unavailable device-bound" : "secret-unavailable no-key");
-    return 0;
+    return dump_earlier(context, &item->key);
 }
 
 int main(int argc, char **argv) {
@@ -46,9 +82,13 @@ int main(int argc, char **argv) {
     }
     vaultfmt_bytes id = {info.vault_id, sizeof info.vault_id};
     hex("vault ", id, "\n");
-    printf("access %s\ngeneration %llu\nchain %s\n", info.is_owner ? "full" : "scoped", (unsigned long long)info.generation,
-           strrchr(info.anchor, ':') + 1);
-    if (vaultfmt_each_secret(vault, NULL, dump, NULL) != VAULTFMT_OK) {
+    /* An anchor ends with the chain value and the owners' public key. */
+    const char *chain = info.anchor + strlen(info.anchor) - 129;
+    vaultfmt_bytes owners = {info.owners, sizeof info.owners};
+    printf("access %s\n", info.is_owner ? "full" : "scoped");
+    hex("owner ", owners, "\n");
+    printf("generation %llu\nchain %.64s\n", (unsigned long long)info.generation, chain);
+    if (vaultfmt_each_secret(vault, NULL, dump, vault) != VAULTFMT_OK) {
         fprintf(stderr, "%s\n", vaultfmt_error_text());
         return 1;
     }
