@@ -225,7 +225,7 @@ package struct HandOver: Equatable, Sendable {
 
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         publicKey = try cursor.bytes32(bytes)
-        generation = try cursor.u64(bytes)
+        generation = try cursor.number(bytes, "a hand-over's generation")
         chain = try cursor.bytes32(bytes)
         signature = cursor.copy(bytes, try cursor.take(Format.signatureSize, "a hand-over's signature"))
     }

@@ -26,6 +26,8 @@ package enum VectorMaking {
         try collection.addTails(bases)
         try collection.addHistories(bases)
         try collection.addPages(bases)
+        try collection.addKeyrings(bases)
+        try collection.addItems(bases)
         return collection.vectors
     }
 }
