@@ -31,7 +31,9 @@ struct RawReader {
         var held = try keptKeys()
         var identities: [Int: Set<Identity>] = [:]
         for frame in all {
-            if frame.type == .keyring, let body = open(bytes, frame, .keyring) { held += try keys(of: Keyring(body.span, at: 0)) }
+            if frame.type == .keyring, let body = open(bytes, frame, .keyring) {
+                held += try keys(of: Keyring(body.span, at: 0))
+            }
             for (offset, identity) in try named(bytes, frame) { identities[offset, default: []].insert(identity) }
         }
         var found: Set<String> = []
@@ -52,16 +54,23 @@ struct RawReader {
         let revision: UInt64
         let compartment: UInt64
 
-        var sealed: Sealing.RecordIdentity { Sealing.RecordIdentity(item: item, revision: revision, compartment: compartment) }
+        var sealed: Sealing.RecordIdentity {
+            Sealing.RecordIdentity(item: item, revision: revision, compartment: compartment)
+        }
     }
 
     /// The records that a page or a versions frame refers to.
     private func named(_ bytes: [UInt8], _ frame: FrameInFile) throws -> [(offset: Int, identity: Identity)] {
         var all: [(offset: Int, identity: Identity)] = []
-        func add(_ item: Bytes16, _ record: ObjectRef, _ revision: UInt64, _ compartment: UInt64, _ attributes: [PageAttribute]) {
+        func add(
+            _ item: Bytes16, _ record: ObjectRef, _ revision: UInt64, _ compartment: UInt64,
+            _ attributes: [PageAttribute]
+        ) {
             all.append((Int(record.offset), Identity(item: item, revision: revision, compartment: compartment)))
             for own in attributes.compactMap(\.record) {
-                all.append((Int(own.record.offset), Identity(item: item, revision: own.revision, compartment: own.compartment)))
+                all.append(
+                    (Int(own.record.offset), Identity(item: item, revision: own.revision, compartment: own.compartment))
+                )
             }
         }
         if frame.type == .page, let body = open(bytes, frame, .page) {
@@ -72,12 +81,16 @@ struct RawReader {
                 guard body[tag.lowerBound] != Format.tombstoneTag else { continue }
                 var cursor = Cursor(over: entry.value, of: Cursor(body.span, at: 0, else: .structureInvalid))
                 let item = try ItemEntry(body.span, &cursor)
-                add(item.id, item.record, item.recordRevision, item.compartment, try PageAttributes.decode(body.span, &cursor))
+                add(
+                    item.id, item.record, item.recordRevision, item.compartment,
+                    try PageAttributes.decode(body.span, &cursor))
             }
         }
         if frame.type == .versions, let body = open(bytes, frame, .versions) {
             let versions = try Versions(body.span, at: 0)
-            for one in versions.versions { add(versions.item, one.record, one.recordRevision, one.compartment, one.attributes) }
+            for one in versions.versions {
+                add(versions.item, one.record, one.recordRevision, one.compartment, one.attributes)
+            }
         }
         return all
     }

@@ -7,8 +7,10 @@ internal import VaultStore
 public struct Attribute: Sendable, Equatable {
     /// What kind of value an attribute has (specification, section 6.2).
     public struct Flags: OptionSet, Hashable, Sendable {
+        /// The flags as the file has them.
         public let rawValue: UInt8
 
+        /// Makes flags of what the file has.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// As secret as the item's secret: never in the index, and its earlier values are kept.
@@ -18,8 +20,8 @@ public struct Attribute: Sendable, Equatable {
         /// Not text.
         public static let binary = Flags(rawValue: AttributeFlags.binary.rawValue)
 
-        /// Those of an attribute for which nobody states any: `notes` and `otp` are sealed, `conflict` is sealed and binary, and a name that starts
-        /// with `sealed:` is sealed.
+        /// Those of an attribute for which nobody states any: `notes` and `otp` are sealed, `conflict` is sealed and
+        /// binary, and a name that starts with `sealed:` is sealed.
         public static func usual(for name: String) -> Flags {
             switch name {
             case "notes", "otp": .sealed
@@ -71,8 +73,8 @@ public struct Attribute: Sendable, Equatable {
         self.init(name, .secret(SecretBox(value)), flags: flags)
     }
 
-    /// Whether the value is here. A listing reads values of at most 256 bytes that are not sealed, opening an item those of at most 4096 bytes;
-    /// `Vault.attribute(_:of:)` reads any.
+    /// Whether the value is here. A listing reads values of at most 256 bytes that are not sealed, opening an item
+    /// those of at most 4096 bytes; `Vault.attribute(_:of:)` reads any.
     public var isRead: Bool {
         switch content {
         case .bytes, .secret: true

@@ -1,10 +1,11 @@
 internal import VaultBytes
 
-/// What an item has besides its key and its secret: attributes with different names, sorted by name (specification, section 6.2).
+/// What an item has besides its key and its secret: attributes with different names, sorted by name (specification,
+/// section 6.2).
 ///
-/// At most 64 of them, with names of 1 to 255 bytes of UTF-8 and values of at most 16 MiB. Values of at most 256 bytes are in the index and are there
-/// when items are listed, unless they are sealed; others, of at most 4096 bytes, come with the secret. Larger values are read one at a time, with
-/// `Vault.attribute(_:of:)`.
+/// At most 64 of them, with names of 1 to 255 bytes of UTF-8 and values of at most 16 MiB. Values of at most 256 bytes
+/// are in the index and are there when items are listed, unless they are sealed; others, of at most 4096 bytes, come
+/// with the secret. Larger values are read one at a time, with `Vault.attribute(_:of:)`.
 public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// In the order of their names, as bytes.
     public private(set) var all: [Attribute] = []
@@ -41,8 +42,9 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         if isThere { all[index] = attribute } else { all.insert(attribute, at: index) }
     }
 
-    /// The value of a name; nil where there is none or it was not read, and to remove it. A value that is set has the flags of the one that it
-    /// replaces, or the usual ones. A sealed value is copied out of wiped memory: `attribute(_:)` avoids that.
+    /// The value of a name; nil where there is none or it was not read, and to remove it. A value that is set has the
+    /// flags of the one that it replaces, or the usual ones. A sealed value is copied out of wiped memory:
+    /// `attribute(_:)` avoids that.
     public subscript(name: String) -> [UInt8]? {
         get { attribute(name)?.value }
         set {
@@ -88,7 +90,8 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// How many have a value that was not read.
     public var unread: Int { all.count { !$0.isRead } }
 
-    /// Calls `body` with each name and value that was read, in the order of names. Sealed values are copied out of wiped memory.
+    /// Calls `body` with each name and value that was read, in the order of names. Sealed values are copied out of
+    /// wiped memory.
     public func forEach(_ body: (String, [UInt8]) -> Void) {
         for attribute in all { if let value = attribute.value { body(attribute.name, value) } }
     }
@@ -99,7 +102,8 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// Checks the limits, and that all values are here or those of `old`.
     func check(replacing old: Attributes = Attributes()) throws(VaultError) {
         guard all.count <= Format.Limit.attributes else {
-            throw VaultError(.limitExceeded, "an item has at most \(Format.Limit.attributes) attributes, not \(all.count)")
+            throw VaultError(
+                .limitExceeded, "an item has at most \(Format.Limit.attributes) attributes, not \(all.count)")
         }
         for attribute in all {
             let length = attribute.name.utf8.count
@@ -112,7 +116,8 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
             }
             if let size = attribute.size {
                 guard size <= Format.Limit.attributeValue else {
-                    throw VaultError(.limitExceeded, "an attribute has at most \(Format.Limit.attributeValue) bytes, not \(size)")
+                    throw VaultError(
+                        .limitExceeded, "an attribute has at most \(Format.Limit.attributeValue) bytes, not \(size)")
                 }
             } else {
                 guard old.attribute(attribute.name) == attribute else {

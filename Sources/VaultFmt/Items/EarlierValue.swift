@@ -1,8 +1,8 @@
 package import VaultBytes
 internal import VaultStore
 
-/// An earlier value of an item, without its secret: what an item was before its secret or a sealed attribute was replaced
-/// (specification, section 6.4).
+/// An earlier value of an item, without its secret: what an item was before its secret or a sealed attribute was
+/// replaced (specification, section 6.4).
 public struct EarlierValue: Sendable {
     /// The item's id.
     public let item: ItemID
@@ -31,7 +31,9 @@ public struct EarlierValue: Sendable {
     public var paddedSize: Int { version.record.length - Format.recordOverhead }
 
     /// Whether it is the same value of the same item, at whatever place.
-    func isSame(as other: Versions.Version) -> Bool { version.revision == other.revision && version.device == other.device }
+    func isSame(as other: Versions.Version) -> Bool {
+        version.revision == other.revision && version.device == other.device
+    }
 }
 
 /// An earlier value with its secret.
@@ -68,14 +70,18 @@ public struct NewEarlierValue: Sendable {
     }
 
     /// Lends the secret.
-    func withSecret<R>(_ body: (borrowing Secret) throws(VaultError) -> R) throws(VaultError) -> R { try body(box.secret) }
+    func withSecret<R>(_ body: (borrowing Secret) throws(VaultError) -> R) throws(VaultError) -> R {
+        try body(box.secret)
+    }
 }
 
 extension VaultCore {
     ///
     func requireEarlierValues() throws(VaultError) {
         guard !isLocked else { throw VaultError(.locked, "the vault is locked") }
-        guard isOwner else { throw VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values") }
+        guard isOwner else {
+            throw VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values")
+        }
     }
 
     /// The frame with an item's earlier values, checked; nil if it has none.
@@ -114,7 +120,8 @@ enum VersionsReader {
     }
 
     static func read(
-        _ frame: [UInt8], _ ref: ObjectRef, _ entry: ItemEntry, _ large: [AttributeRecord], _ pages: PageSource, _ check: EntryCheck
+        _ frame: [UInt8], _ ref: ObjectRef, _ entry: ItemEntry, _ large: [AttributeRecord], _ pages: PageSource,
+        _ check: EntryCheck
     ) throws(VaultError) -> Versions {
         let body = try pages.open(frame, .versions, at: ref.offset)
         let versions = try decoding { () throws(FormatError) in try Versions(body.span, at: ref.offset) }

@@ -39,7 +39,8 @@ public struct Item: Sendable {
     public var id: ItemID { ItemID(entry.id) }
     /// What it is found by.
     public var key: ItemKey { content.key }
-    /// Its attributes. From a listing, only those of at most 256 bytes that are not sealed have a value; from an opened item, those of at most 4096.
+    /// Its attributes. From a listing, only those of at most 256 bytes that are not sealed have a value; from an opened
+    /// item, those of at most 4096.
     public var attributes: Attributes { content.attributes }
     /// How many of its attributes have no value here.
     public let unreadAttributes: Int

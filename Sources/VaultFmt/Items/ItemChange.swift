@@ -75,7 +75,8 @@ extension AttributeChanges {
 extension Transaction {
     /// A new item.
     func make(
-        _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ accessibility: Accessibility, created: Int64?,
+        _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ accessibility: Accessibility,
+        created: Int64?,
         modified: Int64?
     ) throws(VaultError) {
         guard key.itemClass.isDefined else {
@@ -88,7 +89,8 @@ extension Transaction {
         let placed = try place(attributes, of: key, id, in: compartment)
         let revision = try core.tick()
         var entry = ItemEntry(
-            record: .none, id: id, revision: revision, device: ring.devicePosition(), recordRevision: revision, compartment: compartment,
+            record: .none, id: id, revision: revision, device: ring.devicePosition(), recordRevision: revision,
+            compartment: compartment,
             created: created ?? now, modified: modified ?? now)
         entry.record = try RecordCodec.append(key, secret, attributes.inRecord, try seal(entry.identity), to: appender)
         changes.put(key.bytes, ItemCodec.encode(entry, placed.listed))

@@ -1,5 +1,5 @@
-/// What kind of secret an item is: the five classes of Apple's Keychain, and those that a later version of the format may define (specification,
-/// section 6.1).
+/// What kind of secret an item is: the five classes of Apple's Keychain, and those that a later version of the format
+/// may define (specification, section 6.1).
 public enum ItemClass: RawRepresentable, CaseIterable, Sendable, Hashable, Comparable {
     /// A password for a service.
     case genericPassword
@@ -11,7 +11,8 @@ public enum ItemClass: RawRepresentable, CaseIterable, Sendable, Hashable, Compa
     case key
     /// A certificate together with its private key.
     case identity
-    /// A class from 6 to 63 that this version does not define. Its items are listed, read, moved and removed, and never made.
+    /// A class from 6 to 63 that this version does not define. Its items are listed, read, moved and removed, and never
+    /// made.
     case reserved(UInt8)
 
     /// Those that this version defines.

@@ -28,7 +28,9 @@ enum ItemCodec {
 
     /// `offset` is that of the page which has the value, or will have it.
     static func decode(_ value: [UInt8], at offset: UInt64) throws(VaultError) -> Decoded {
-        try decoding { () throws(FormatError) in try decode(value.span, Cursor(value.span, at: offset, else: .structureInvalid)) }
+        try decoding { () throws(FormatError) in
+            try decode(value.span, Cursor(value.span, at: offset, else: .structureInvalid))
+        }
     }
 
     static func decode(_ page: Page, _ index: Int) throws(VaultError) -> Decoded {
@@ -52,7 +54,8 @@ enum ItemCodec {
         }
         try cursor.finish()
         return Decoded(
-            entry: entry, largeRecords: large, inRecord: inRecord, entrySize: size, attributes: attributes..<cursor.position)
+            entry: entry, largeRecords: large, inRecord: inRecord, entrySize: size,
+            attributes: attributes..<cursor.position)
     }
 
     /// The item of a key that the caller has, whose value is a page's.
@@ -62,7 +65,9 @@ enum ItemCodec {
     }
 
     /// The item of a key that the caller has, whose value is in no page yet.
-    static func item(_ key: ItemKey, _ value: [UInt8], _ check: EntryCheck, before page: UInt64) throws(VaultError) -> Item {
+    static func item(_ key: ItemKey, _ value: [UInt8], _ check: EntryCheck, before page: UInt64) throws(VaultError)
+        -> Item
+    {
         let decoded = try decode(value, at: page)
         return try item(key, decoded, .encoded(Array(value[decoded.attributes])), check, at: page)
     }
@@ -91,7 +96,9 @@ enum ItemCodec {
 /// Leaf values of removed items (specification, section 6.5).
 enum TombstoneCodec {
     /// with.
-    static func decode(_ page: Page, _ index: Int, _ check: EntryCheck) throws(VaultError) -> (item: Bytes16, entry: TombstoneEntry) {
+    static func decode(_ page: Page, _ index: Int, _ check: EntryCheck) throws(VaultError) -> (
+        item: Bytes16, entry: TombstoneEntry
+    ) {
         let bytes = page.bytes
         let entry = try decoding { () throws(FormatError) in
             var cursor = page.cursor(index)

@@ -1,6 +1,7 @@
 internal import VaultBytes
 
-/// Goes through items in the order of their keys, as they were when the cursor was made. Reads ahead, on two threads, the further it gets.
+/// Goes through items in the order of their keys, as they were when the cursor was made. Reads ahead, on two threads,
+/// the further it gets.
 public struct ItemCursor: Sendable {
     private var leaves: LeafBatches<Item>
     /// The items of the leaves that were read last, and which is next; then those that the other thread has read.
@@ -24,7 +25,8 @@ public struct ItemCursor: Sendable {
         tally = query.isUnrestricted ? TreeTally(core.store.tree, core.store.state.commit, core.entryCheck) : nil
     }
 
-    /// The next matching item, or nil after the last. Throws what reading a page can throw: `authenticationFailed`, `structureInvalid`, `io`.
+    /// The next matching item, or nil after the last. Throws what reading a page can throw: `authenticationFailed`,
+    /// `structureInvalid`, `io`.
     public mutating func next() throws(VaultError) -> Item? {
         while index == items.count {
             index = 0

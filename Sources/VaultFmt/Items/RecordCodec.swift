@@ -21,13 +21,16 @@ enum RecordCodec {
 
     // MARK: sealing
 
-    /// Puts an item's record together, seals it where it is, and appends it: a large secret is in memory once more than its owner has it.
-    /// `attributes` are those whose values belong there.
+    /// Puts an item's record together, seals it where it is, and appends it: a large secret is in memory once more than
+    /// its owner has it. `attributes` are those whose values belong there.
     static func append(
         _ key: ItemKey, _ secret: borrowing Secret, _ attributes: [Attribute], _ seal: Seal, to appender: Appender
     ) throws(VaultError) -> ObjectRef {
-        let heads = attributes.map { RecordAttributes.head(name: $0.name, flags: $0.fileFlags, valueSize: $0.size ?? 0) }
-        let list = VarintSize.of(attributes.count) + zip(heads, attributes).reduce(0) { $0 + $1.0.count + ($1.1.size ?? 0) }
+        let heads = attributes.map {
+            RecordAttributes.head(name: $0.name, flags: $0.fileFlags, valueSize: $0.size ?? 0)
+        }
+        let list =
+            VarintSize.of(attributes.count) + zip(heads, attributes).reduce(0) { $0 + $1.0.count + ($1.1.size ?? 0) }
         let size = RecordLayout.itemBodySize(key: key.bytes.count, secret: secret.count, attributes: list)
         return try append(size, seal, to: appender) { body in
             body.write(form: .item, key: key.bytes)
@@ -45,8 +48,10 @@ enum RecordCodec {
     static func append(
         _ attribute: Attribute, of key: ItemKey, _ seal: Seal, to appender: Appender
     ) throws(VaultError) -> ObjectRef {
-        let head = RecordAttributes.head(name: attribute.name, flags: attribute.fileFlags, valueSize: attribute.size ?? 0)
-        let size = RecordLayout.attributeBodySize(key: key.bytes.count, name: attribute.name.utf8.count, value: attribute.size ?? 0)
+        let head = RecordAttributes.head(
+            name: attribute.name, flags: attribute.fileFlags, valueSize: attribute.size ?? 0)
+        let size = RecordLayout.attributeBodySize(
+            key: key.bytes.count, name: attribute.name.utf8.count, value: attribute.size ?? 0)
         return try append(size, seal, to: appender) { body in
             body.write(form: .attribute, key: key.bytes)
             body.write(head)
@@ -63,14 +68,18 @@ enum RecordCodec {
         _ size: Int, _ seal: Seal, to appender: Appender, _ fill: (inout BodyWriter) -> Void
     ) throws(VaultError) -> ObjectRef {
         let length = size + Format.recordOverhead
-        guard length <= Format.Limit.recordFrame else { throw VaultError(.limitExceeded, "an item of \(length) bytes is too large") }
+        guard length <= Format.Limit.recordFrame else {
+            throw VaultError(.limitExceeded, "an item of \(length) bytes is too large")
+        }
         var frame = try Secret(allocating: length)
         frame.withUnsafeMutableBytes { frame in
-            let body = UnsafeMutableRawBufferPointer(rebasing: frame[Sealing.recordBodyStart..<Sealing.recordBodyStart + size])
+            let body = UnsafeMutableRawBufferPointer(
+                rebasing: frame[Sealing.recordBodyStart..<Sealing.recordBodyStart + size])
             var writer = BodyWriter(out: body)
             fill(&writer)
             seal.sealing.sealRecord(
-                UnsafeRawBufferPointer(body), seal.identity, head: FrameHead(.record, length: length).encoded, key: seal.key.secret,
+                UnsafeRawBufferPointer(body), seal.identity, head: FrameHead(.record, length: length).encoded,
+                key: seal.key.secret,
                 locatorKey: seal.locatorKey.secret, into: frame)
         }
         return try frame.withUnsafeBytes { (frame) throws(VaultError) in try appender.append(sealed: frame) }
@@ -107,16 +116,20 @@ enum RecordCodec {
 
     /// The body of a record that was read from `offset`.
     static func open(
-        _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing, at offset: UInt64
+        _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing,
+        at offset: UInt64
     ) throws(VaultError) -> Secret {
         var body = try Secret(allocating: frame.count - Format.recordOverhead)
-        try body.withUnsafeMutableBytes { (out) throws(VaultError) in try open(frame, identity, key: key, sealing, at: offset, into: out) }
+        try body.withUnsafeMutableBytes { (out) throws(VaultError) in
+            try open(frame, identity, key: key, sealing, at: offset, into: out)
+        }
         return body
     }
 
     /// The same into memory that the caller wipes.
     static func open(
-        _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing, at offset: UInt64,
+        _ frame: UnsafeRawBufferPointer, _ identity: Sealing.RecordIdentity, key: borrowing Secret, _ sealing: Sealing,
+        at offset: UInt64,
         into out: UnsafeMutableRawBufferPointer
     ) throws(VaultError) {
         do throws(CryptoError) { try sealing.openRecord(frame, identity, key: key, into: out) } catch {
@@ -126,7 +139,8 @@ enum RecordCodec {
 
     // MARK: bodies
 
-    /// Where an item's secret is in its body, and the item with the attributes of its record; checks that the body is this item's.
+    /// Where an item's secret is in its body, and the item with the attributes of its record; checks that the body is
+    /// this item's.
     static func read(_ body: Span<UInt8>, _ item: Item) throws(VaultError) -> (secret: Range<Int>, item: Item) {
         let offset = item.entry.record.offset
         let (key, secret, found) = try itemParts(body, at: offset)
@@ -140,7 +154,8 @@ enum RecordCodec {
         return (secret, Item(item, try whole(item.attributes, found, at: offset)))
     }
 
-    /// Where an earlier value's secret is in its body, the item's key at the time, and the attributes with those of the record.
+    /// Where an earlier value's secret is in its body, the item's key at the time, and the attributes with those of the
+    /// record.
     static func readEarlier(
         _ body: Span<UInt8>, _ attributes: Attributes, at offset: UInt64
     ) throws(VaultError) -> (secret: Range<Int>, key: ItemKey, attributes: Attributes) {
@@ -149,7 +164,9 @@ enum RecordCodec {
     }
 
     /// Where the value of a large attribute is in its body; checks that the body is this attribute's.
-    static func readLarge(_ body: Span<UInt8>, _ attribute: Attribute, at offset: UInt64) throws(VaultError) -> Range<Int> {
+    static func readLarge(_ body: Span<UInt8>, _ attribute: Attribute, at offset: UInt64) throws(VaultError) -> Range<
+        Int
+    > {
         let layout = try layout(body, .attribute, at: offset)
         guard case .attribute(let name, let flags, let value) = layout.content else { throw otherAttributes(offset) }
         _ = try itemKey(body, layout.key)
@@ -169,7 +186,8 @@ enum RecordCodec {
         let layout = try layout(body, .attribute, at: offset)
         guard case .attribute(let name, let flags, let value) = layout.content else { throw otherAttributes(offset) }
         return .attribute(
-            try itemKey(body, layout.key), name: try text(body, name, at: offset), flags: Attribute.Flags(rawValue: flags.meaning.rawValue),
+            try itemKey(body, layout.key), name: try text(body, name, at: offset),
+            flags: Attribute.Flags(rawValue: flags.meaning.rawValue),
             value: value)
     }
 
@@ -183,7 +201,10 @@ enum RecordCodec {
             let value = body.extracting(entry.value).bytes
             let content: Attribute.Content =
                 entry.flags.contains(.sealed)
-                ? .secret(SecretBox(try value.withUnsafeBytes { (bytes) throws(VaultError) in try Secret(allocatingCopyOf: bytes) }))
+                ? .secret(
+                    SecretBox(
+                        try value.withUnsafeBytes { (bytes) throws(VaultError) in try Secret(allocatingCopyOf: bytes) })
+                )
                 : .bytes(value.withUnsafeBytes { Array($0) })
             let flags = Attribute.Flags(rawValue: entry.flags.meaning.rawValue)
             attributes.append(Attribute(try text(body, entry.name, at: offset), content, flags: flags))
@@ -191,16 +212,22 @@ enum RecordCodec {
         return (layout.key, secret, attributes)
     }
 
-    /// a form that is known and not the one that the reference calls for is a malformed record, not one of a later format.
-    private static func layout(_ body: Span<UInt8>, _ form: RecordLayout.Form, at offset: UInt64) throws(VaultError) -> RecordLayout {
+    /// a form that is known and not the one that the reference calls for is a malformed record, not one of a
+    /// later format.
+    private static func layout(_ body: Span<UInt8>, _ form: RecordLayout.Form, at offset: UInt64) throws(VaultError)
+        -> RecordLayout
+    {
         if let other = RecordLayout.form(body), other != form {
             throw VaultError(.structureInvalid, "a record of another form than its reference calls for", at: offset)
         }
         return try decoding { () throws(FormatError) in try RecordLayout(body, form, at: offset) }
     }
 
-    /// The attributes of a page or versions frame, with the values that a record has; those must be exactly the ones that belong there.
-    private static func whole(_ listed: Attributes, _ found: [Attribute], at offset: UInt64) throws(VaultError) -> Attributes {
+    /// The attributes of a page or versions frame, with the values that a record has; those must be exactly the ones
+    /// that belong there.
+    private static func whole(_ listed: Attributes, _ found: [Attribute], at offset: UInt64) throws(VaultError)
+        -> Attributes
+    {
         var found = found.makeIterator()
         var all: [Attribute] = []
         for attribute in listed.all {
@@ -208,7 +235,9 @@ enum RecordCodec {
                 all.append(attribute)
                 continue
             }
-            guard let value = found.next(), value.name.utf8.elementsEqual(attribute.name.utf8), value.flags == attribute.flags else {
+            guard let value = found.next(), value.name.utf8.elementsEqual(attribute.name.utf8),
+                value.flags == attribute.flags
+            else {
                 throw otherAttributes(offset)
             }
             all.append(value)

@@ -5,10 +5,11 @@ internal import VaultStore
 ///
 /// It sees its own changes. Other handles see none of them before the transaction has ended.
 public final class Transaction {
-    /// What becomes of records that this transaction leaves behind, and that open with fewer rights than their items ask for from now on.
+    /// What becomes of records that this transaction leaves behind, and that open with fewer rights than their items
+    /// ask for from now on.
     public var narrowing = Narrowing.atOnce
-    /// Those records, in the order in which they were left behind. They go with the commit, or, where `narrowing` is `.later`, stay until the vault is
-    /// compacted.
+    /// Those records, in the order in which they were left behind. They go with the commit, or, where `narrowing` is
+    /// `.later`, stay until the vault is compacted.
     public private(set) var remnants: [Remnant] = []
 
     let core: VaultCore
@@ -108,7 +109,9 @@ public final class Transaction {
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
         guard ref.offset >= appender.start else { return try core.frame(ref, type, before: referrer) }
         // A page of the file can claim anything, also what is being appended.
-        try decoding { () throws(FormatError) in try ref.check(type, from: core.store.header.bodyStart, before: referrer) }
+        try decoding { () throws(FormatError) in
+            try ref.check(type, from: core.store.header.bodyStart, before: referrer)
+        }
         let frame = try appender.frame(ref)
         try FrameReader.check(frame, ref, type)
         return frame
@@ -121,21 +124,26 @@ public final class Transaction {
 
     // MARK: changing
 
-    /// Adds an item. Throws `duplicateItem` if the key exists, `limitExceeded` beyond a limit, `deviceBound` where a device is needed and none given,
-    /// `invalidArgument` for an attribute whose value was not read, and for a class that this version does not define.
+    /// Adds an item. Throws `duplicateItem` if the key exists, `limitExceeded` beyond a limit, `deviceBound` where a
+    /// device is needed and none given, `invalidArgument` for an attribute whose value was not read, and for a class
+    /// that this version does not define.
     public func add(
-        _ key: ItemKey, secret: borrowing Secret, attributes: Attributes = .init(), accessibility: Accessibility = .whenUnlocked,
+        _ key: ItemKey, secret: borrowing Secret, attributes: Attributes = .init(),
+        accessibility: Accessibility = .whenUnlocked,
         created: Int64? = nil, modified: Int64? = nil
     ) throws(VaultError) {
         guard try item(key) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
         try make(key, secret, attributes, accessibility, created: created, modified: modified)
     }
 
-    /// Adds an item, or replaces its secret and the attributes named; the others stay. Without an accessibility, an item keeps its own.
+    /// Adds an item, or replaces its secret and the attributes named; the others stay. Without an accessibility, an
+    /// item keeps its own.
     ///
-    /// Another secret, or another value of a sealed attribute, makes the old one an earlier value, if the vault keeps any.
+    /// Another secret, or another value of a sealed attribute, makes the old one an earlier value, if the vault keeps
+    /// any.
     public func set(
-        _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil,
+        _ key: ItemKey, secret: borrowing Secret, attributes: AttributeChanges = .init(),
+        accessibility: Accessibility? = nil,
         created: Int64? = nil, modified: Int64? = nil
     ) throws(VaultError) {
         guard let old = try item(key) else {
@@ -150,13 +158,17 @@ public final class Transaction {
         guard isNeeded || ring.kept > 0 else { return try apply(change, secret: secret) }
         var failure: VaultError?
         guard let opened = try opened(old, else: &failure) else {
-            guard !isNeeded, let failure, Self.cannotBeRead.contains(failure.code) else { throw failure ?? Self.noSuchItem }
-            // Another device's value is kept as it is. What is damaged cannot be kept, and a new secret repairs the item.
+            guard !isNeeded, let failure, Self.cannotBeRead.contains(failure.code) else {
+                throw failure ?? Self.noSuchItem
+            }
+            // Another device's value is kept as it is. What is damaged cannot be kept, and a new secret repairs the
+            // item.
             change.replaces = failure.code == .deviceBound
             return try apply(change, secret: secret)
         }
         change.attributes = attributes.applied(to: opened.item.attributes)
-        change.replaces = !opened.secret.equals(secret) || opened.item.attributes.losesSealedValue(in: change.attributes)
+        change.replaces =
+            !opened.secret.equals(secret) || opened.item.attributes.losesSealedValue(in: change.attributes)
         try apply(change, secret: secret)
     }
 
@@ -169,12 +181,16 @@ public final class Transaction {
     }
 
     private static let noSuchItem = VaultError(.noSuchItem, "no such item")
-    private static let cannotBeRead: Set<VaultError.Code> = [.deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm]
+    private static let cannotBeRead: Set<VaultError.Code> = [
+        .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm,
+    ]
 
     /// Changes attributes or accessibility of an item, not its secret. Throws `noSuchItem`.
     ///
     /// Another value of a sealed attribute makes the old one an earlier value, if the vault keeps any.
-    public func update(_ key: ItemKey, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil) throws(VaultError) {
+    public func update(_ key: ItemKey, attributes: AttributeChanges = .init(), accessibility: Accessibility? = nil)
+        throws(VaultError)
+    {
         let old = try existing(key)
         var change = ItemChange(old, attributes.applied(to: old.attributes))
         change.accessibility = accessibility ?? old.accessibility
@@ -188,7 +204,8 @@ public final class Transaction {
         try apply(change, secret: opened.secret)
     }
 
-    /// Gives an item another key; it keeps its id, secret, attributes and earlier values. Throws `noSuchItem`, or `duplicateItem` if the new key exists.
+    /// Gives an item another key; it keeps its id, secret, attributes and earlier values. Throws `noSuchItem`, or
+    /// `duplicateItem` if the new key exists.
     public func move(_ key: ItemKey, to newKey: ItemKey) throws(VaultError) {
         let old = try existing(key)
         guard key != newKey else { return }
@@ -200,11 +217,13 @@ public final class Transaction {
         try apply(change, secret: opened.secret)
     }
 
-    /// Removes an item with its earlier values, and leaves a tombstone; false if there is none. What was sealed stays in the file until it is compacted.
+    /// Removes an item with its earlier values, and leaves a tombstone; false if there is none. What was sealed stays
+    /// in the file until it is compacted.
     public func remove(_ key: ItemKey) throws(VaultError) -> Bool {
         guard let old = try item(key) else { return false }
         let tombstone = TombstoneEntry(
-            revision: try core.tick(), device: ring.devicePosition(), lastRevision: old.entry.revision, lastDevice: old.entry.device)
+            revision: try core.tick(), device: ring.devicePosition(), lastRevision: old.entry.revision,
+            lastDevice: old.entry.device)
         let versions = try versionsToRemove(old)
         changes.put(key.bytes, nil)
         changes.put(TombstoneEntry.key(old.id.bytes), tombstone.encode())
@@ -215,7 +234,8 @@ public final class Transaction {
         return true
     }
 
-    /// Sets how many earlier values an item keeps, 0 to 50. Those that there are beyond that stay until an item changes or the vault is compacted.
+    /// Sets how many earlier values an item keeps, 0 to 50. Those that there are beyond that stay until an item changes
+    /// or the vault is compacted.
     public func keepVersions(_ count: Int) throws(VaultError) {
         try requireOpen()
         try Self.check(keptVersions: count)
@@ -227,18 +247,21 @@ public final class Transaction {
 
     func seal(_ identity: Sealing.RecordIdentity) throws(VaultError) -> RecordCodec.Seal {
         RecordCodec.Seal(
-            identity: identity, key: try ring.key(identity.compartment), locatorKey: locatorKey, sealing: core.store.sealing)
+            identity: identity, key: try ring.key(identity.compartment), locatorKey: locatorKey,
+            sealing: core.store.sealing)
     }
 
     // MARK: what is left behind
 
-    /// Notes a record that is replaced by one in another compartment, if somebody could open it who cannot open the new one.
+    /// Notes a record that is replaced by one in another compartment, if somebody could open it who cannot open the new
+    /// one.
     func note(_ old: Item, now key: ItemKey, in compartment: UInt64) throws(VaultError) {
         guard old.entry.compartment != compartment, let before = ring.compartment(old.entry.compartment),
             let now = ring.compartment(compartment)
         else { return }
         if grants == nil, before.group.number != now.group.number { grants = try SlotGrants(core) }
-        let remnant = Remnant(key, before, now, slots: grants?.count(with: before.group.number, without: now.group.number) ?? 0)
+        let remnant = Remnant(
+            key, before, now, slots: grants?.count(with: before.group.number, without: now.group.number) ?? 0)
         if remnant.isReadable { remnants.append(remnant) }
     }
 
@@ -246,7 +269,8 @@ public final class Transaction {
 
     /// Checks what every item must keep to.
     static func check(
-        secretBytes: Int, _ attributes: Attributes, replacing old: Attributes = Attributes(), created: Int64?, modified: Int64?
+        secretBytes: Int, _ attributes: Attributes, replacing old: Attributes = Attributes(), created: Int64?,
+        modified: Int64?
     ) throws(VaultError) {
         guard secretBytes <= Format.Limit.secret else {
             throw VaultError(.limitExceeded, "a secret has at most \(Format.Limit.secret) bytes, not \(secretBytes)")
@@ -268,7 +292,8 @@ public final class Transaction {
     }
 
     static let noDevice = VaultError(.deviceBound, "an item for this device only needs the device's secret")
-    static let groupTooLong = VaultError(.limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
+    static let groupTooLong = VaultError(
+        .limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
 
     /// Whether items for this device only can be made.
     var hasDevice: Bool { core.deviceID != .zero }
@@ -310,8 +335,10 @@ public final class Transaction {
         let state = Store.NewState(
             root: root, keyring: ref, history: history, clock: core.lastTick,
             tombstoneHorizon: max(old.tombstoneHorizon, merging?.tombstoneHorizon ?? 0), items: items,
-            tombstones: try Self.sum(old.tombstones, tally.tombstones), versions: try Self.sum(old.versions, tally.versions),
-            liveBytes: try Self.sum(old.liveBytes, tally.liveBytes), generation: merging?.generation(after: old.generation))
+            tombstones: try Self.sum(old.tombstones, tally.tombstones),
+            versions: try Self.sum(old.versions, tally.versions),
+            liveBytes: try Self.sum(old.liveBytes, tally.liveBytes),
+            generation: merging?.generation(after: old.generation))
         try store.commit(appender, state, keyring: ring.keyring)
         core.stateChanged()
     }

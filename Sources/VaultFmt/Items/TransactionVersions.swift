@@ -1,7 +1,8 @@
 internal import VaultBytes
 internal import VaultStore
 
-// Earlier values within a transaction: kept when a value is replaced, brought along, restored, forgotten (specification, section 6.4).
+// Earlier values within a transaction: kept when a value is replaced, brought along, restored, forgotten
+// (specification, section 6.4).
 extension Transaction {
     // MARK: the caller's
 
@@ -24,11 +25,13 @@ extension Transaction {
         return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: body)
     }
 
-    /// Makes an item what it was: secret and attributes. What it is now becomes an earlier value, if the vault keeps any; the restored one stays among
-    /// them. Its key and accessibility stay. Throws `noSuchItem` if the item, or this earlier value of it, is not there.
+    /// Makes an item what it was: secret and attributes. What it is now becomes an earlier value, if the vault keeps
+    /// any; the restored one stays among them. Its key and accessibility stay. Throws `noSuchItem` if the item, or this
+    /// earlier value of it, is not there.
     public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
         let old = try existing(key)
-        guard value.item.bytes == old.entry.id, let version = try versions(of: old)?.versions.first(where: { value.isSame(as: $0) }),
+        guard value.item.bytes == old.entry.id,
+            let version = try versions(of: old)?.versions.first(where: { value.isSame(as: $0) }),
             let frame = old.entry.versions?.frame
         else { throw Self.noSuchValue }
         let current = EarlierValue(version, of: old.entry.id, ring.view, referrer: frame.offset)
@@ -36,11 +39,13 @@ extension Transaction {
         let now = try open(old)
         var change = ItemChange(old, earlier.attributes)
         change.restored = earlier.attributes
-        change.replaces = !now.secret.equals(earlier.secret) || now.item.attributes.losesSealedValue(in: earlier.attributes)
+        change.replaces =
+            !now.secret.equals(earlier.secret) || now.item.attributes.losesSealedValue(in: earlier.attributes)
         try apply(change, secret: earlier.secret)
     }
 
-    /// Forgets earlier values of an item: these, or all of them. Returns how many. What was sealed stays in the file until it is compacted.
+    /// Forgets earlier values of an item: these, or all of them. Returns how many. What was sealed stays in the file
+    /// until it is compacted.
     ///
     /// Throws `noSuchItem` if the item, or one of these values, is not there.
     @discardableResult
@@ -54,7 +59,9 @@ extension Transaction {
         guard var versions = try versions(of: old) else { throw Self.noSuchValue }
         let before = versions
         for value in values {
-            guard value.item.bytes == old.entry.id, let index = versions.versions.firstIndex(where: { value.isSame(as: $0) }) else {
+            guard value.item.bytes == old.entry.id,
+                let index = versions.versions.firstIndex(where: { value.isSame(as: $0) })
+            else {
                 throw Self.noSuchValue
             }
             versions.versions.remove(at: index)
@@ -63,9 +70,11 @@ extension Transaction {
         return before.versions.count - versions.versions.count
     }
 
-    /// Adds earlier values to an item, the oldest first: those of an import. Returns how many were added: as many as the vault keeps, the last ones.
+    /// Adds earlier values to an item, the oldest first: those of an import. Returns how many were added: as many as
+    /// the vault keeps, the last ones.
     ///
-    /// They come after those that the item has. Throws `noSuchItem`, and what adding an item with such a secret and such attributes would throw.
+    /// They come after those that the item has. Throws `noSuchItem`, and what adding an item with such a secret and
+    /// such attributes would throw.
     @discardableResult
     public func addEarlierValues(_ values: [NewEarlierValue], to key: ItemKey) throws(VaultError) -> Int {
         let old = try existing(key)
@@ -103,7 +112,8 @@ extension Transaction {
             try RecordCodec.append(item.key, secret, value.attributes.inRecord, try seal(identity), to: appender)
         }
         return Versions.Version(
-            revision: revision, device: ring.devicePosition(), replaced: value.replaced, modified: value.modified, record: record,
+            revision: revision, device: ring.devicePosition(), replaced: value.replaced, modified: value.modified,
+            record: record,
             recordRevision: revision, compartment: compartment, attributes: placed.listed)
     }
 
@@ -116,7 +126,8 @@ extension Transaction {
         var now: Versions?
     }
 
-    /// Keeps what a change replaces, and reseals for owners what only earlier values refer to from now on.
+    /// Keeps what a change replaces, and reseals for owners what only earlier values refer to from now on (R-6.10,
+    ///
     func changedVersions(
         _ change: ItemChange, _ placed: PlacedAttributes, _ compartment: UInt64, at now: Int64
     ) throws(VaultError) -> ChangedVersions {
@@ -134,7 +145,9 @@ extension Transaction {
             list = list.suffix(ring.kept)
         }
         list = try withdrawn(list, of: old.entry.id, placed, bound)
-        if let before, before.versions == list { return ChangedVersions(ref: old.entry.versions, before: before, now: before) }
+        if let before, before.versions == list {
+            return ChangedVersions(ref: old.entry.versions, before: before, now: before)
+        }
         let versions = Versions(item: old.entry.id, versions: list)
         return ChangedVersions(ref: try write(versions), before: before, now: versions)
     }
@@ -147,7 +160,8 @@ extension Transaction {
         return now.info.device
     }
 
-    /// Earlier values with the records that the live item does not share under group 0. What belongs to another device stays where it is.
+    /// Earlier values with the records that the live item does not share under group 0. What belongs to another device
+    /// stays where it is.
     private func withdrawn(
         _ list: [Versions.Version], of id: Bytes16, _ placed: PlacedAttributes, _ bound: Bytes16?
     ) throws(VaultError) -> [Versions.Version] {
@@ -163,7 +177,8 @@ extension Transaction {
         for version in list {
             var version = version
             let own = try owners(
-                AttributeRecord(record: version.record, revision: version.recordRevision, compartment: version.compartment))
+                AttributeRecord(
+                    record: version.record, revision: version.recordRevision, compartment: version.compartment))
             (version.record, version.recordRevision, version.compartment) = (own.record, own.revision, own.compartment)
             var attributes: [PageAttribute] = []
             for attribute in version.attributes {
@@ -235,7 +250,8 @@ extension Versions.Version {
     /// What an item is until it is changed; its record is still under the item's compartment.
     init(_ entry: ItemEntry, replaced: Int64, _ attributes: Attributes) {
         self.init(
-            revision: entry.revision, device: entry.device, replaced: replaced, modified: entry.modified, record: entry.record,
+            revision: entry.revision, device: entry.device, replaced: replaced, modified: entry.modified,
+            record: entry.record,
             recordRevision: entry.recordRevision, compartment: entry.compartment, attributes: attributes.listed)
     }
 }
@@ -248,8 +264,8 @@ extension Attributes {
                 switch attribute.content {
                 case .inOwnRecord(let own): .inOwnRecord(own)
                 case .inItemRecord: .inItemRecord
-                case .bytes(let bytes): attribute.fileFlags.contains(.inItemRecord) ? .inItemRecord : .inPage(bytes)
-                case .secret: .inItemRecord
+                case .bytes, .secret:
+                    attribute.fileFlags.contains(.inItemRecord) ? .inItemRecord : .inPage(attribute.value ?? [])
                 }
             return PageAttribute(name: attribute.name, flags: attribute.fileFlags, value: value)
         }

@@ -1,7 +1,8 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Compares what the whole tree has with what the commit states, and ids of items with those of tombstones.
+/// Compares what the whole tree has with what the commit states, and ids of items with those of tombstones
+///
 struct TreeTally: Sendable {
     private let tree: TreeReader
     private let commit: Commit
@@ -54,7 +55,8 @@ struct TreeTally: Sendable {
 
 /// The tombstones of a tree.
 enum Tombstones {
-    /// Calls `body` with each one and the id of the item, in the order of ids; throws for a malformed one when it gets there.
+    /// Calls `body` with each one and the id of the item, in the order of ids; throws for a malformed one when it gets
+    /// there.
     static func forEach(
         _ tree: TreeReader, _ check: EntryCheck, _ body: (Bytes16, TombstoneEntry) throws(VaultError) -> Void
     ) throws(VaultError) {

@@ -6,7 +6,8 @@ enum Clock {
     static func revision(_ fileSystem: any FileSystem) throws(VaultError) -> UInt64 {
         let now = UInt64(clamping: fileSystem.now())
         guard now < 1 << 47 else {
-            throw VaultError(.io, "the machine's clock shows a time that no vault can hold (\(now) ms after 1970): set it")
+            throw VaultError(
+                .io, "the machine's clock shows a time that no vault can hold (\(now) ms after 1970): set it")
         }
         return max(now << 16, 1)
     }

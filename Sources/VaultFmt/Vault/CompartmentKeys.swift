@@ -22,7 +22,8 @@ final class CompartmentKeys {
         let groupKey = try groupKey(compartment.group, context)
         let opened = SecretBox(
             try Wrapping.compartmentKey(
-                compartment.info, groupKey.secret, vault: context.store.vault, device: context.device, deviceID: context.deviceID))
+                compartment.info, groupKey.secret, vault: context.store.vault, device: context.device,
+                deviceID: context.deviceID))
         keys[number] = opened
         return opened
     }
@@ -55,7 +56,9 @@ final class CompartmentKeys {
     func lock(_ view: KeyringView, _ context: borrowing Context) {
         var kept: [UInt64: SecretBox] = [:]
         for info in view.keyring.compartments {
-            guard let compartment = view.compartment(info.number), compartment.accessibility.survivesLock else { continue }
+            guard let compartment = view.compartment(info.number), compartment.accessibility.survivesLock else {
+                continue
+            }
             // One that does not open now will not open when locked either: reading from it then says why.
             do throws(VaultError) { kept[info.number] = try key(compartment, context) } catch { continue }
         }
@@ -74,21 +77,27 @@ final class CompartmentKeys {
 
 /// Wraps and unwraps group and compartment keys.
 enum Wrapping {
-    static func groupKey(_ group: Keyring.Group, _ keys: borrowing VaultKeys, _ vault: Bytes16) throws(VaultError) -> Secret {
+    static func groupKey(_ group: Keyring.Group, _ keys: borrowing VaultKeys, _ vault: Bytes16) throws(VaultError)
+        -> Secret
+    {
         switch keys.owner {
         case .some(let owner):
             do throws(CryptoError) {
                 return try AEAD.unwrap(group.wrapped, groupData(vault, group.number, group.name), key: owner.keyring)
             } catch { throw VaultError(crypto: error, "the key of an access group") }
         case .none:
-            throw VaultError(.notPermitted, "the slot that opened this vault does not grant the access group \"\(group.name)\"")
+            throw VaultError(
+                .notPermitted, "the slot that opened this vault does not grant the access group \"\(group.name)\"")
         }
     }
 
     static func wrap(
-        group number: UInt64, _ name: String, _ key: borrowing Secret, _ owner: borrowing OwnerKeys, _ vault: Bytes16, _ random: Randomness
+        group number: UInt64, _ name: String, _ key: borrowing Secret, _ owner: borrowing OwnerKeys, _ vault: Bytes16,
+        _ random: Randomness
     ) -> Keyring.Group {
-        Keyring.Group(number: number, name: name, wrapped: AEAD.wrap(key, groupData(vault, number, name), key: owner.keyring, random))
+        Keyring.Group(
+            number: number, name: name,
+            wrapped: AEAD.wrap(key, groupData(vault, number, name), key: owner.keyring, random))
     }
 
     static func compartmentKey(
@@ -103,11 +112,15 @@ enum Wrapping {
         let deviceKey = DeviceKey.derive(device.secret, vault: vault)
         do throws(CryptoError) {
             return try AEAD.unwrap(inner, innerData(vault, info), key: deviceKey)
-        } catch { throw VaultError(.deviceBound, "this secret needs the secret of its device, and the one given is another") }
+        } catch {
+            throw VaultError(.deviceBound, "this secret needs the secret of its device, and the one given is another")
+        }
     }
 
     /// The compartment key, or for a device-bound one the inner layer, which is no secret by itself.
-    static func outerOpened(_ info: Keyring.Compartment, _ groupKey: borrowing Secret, _ vault: Bytes16) throws(VaultError) -> Secret {
+    static func outerOpened(_ info: Keyring.Compartment, _ groupKey: borrowing Secret, _ vault: Bytes16)
+        throws(VaultError) -> Secret
+    {
         do throws(CryptoError) {
             return try AEAD.unwrap(info.wrapped, outerData(vault, info), key: groupKey)
         } catch { throw VaultError(crypto: error, "the key of a compartment") }
@@ -115,14 +128,16 @@ enum Wrapping {
 
     /// The outer layer over a compartment key or an inner layer.
     static func wrapOuter(
-        _ info: inout Keyring.Compartment, _ content: borrowing Secret, _ groupKey: borrowing Secret, _ vault: Bytes16, _ random: Randomness
+        _ info: inout Keyring.Compartment, _ content: borrowing Secret, _ groupKey: borrowing Secret, _ vault: Bytes16,
+        _ random: Randomness
     ) {
         info.wrapped = AEAD.wrap(content, outerData(vault, info), key: groupKey, random)
     }
 
     /// Both layers, as the compartment needs.
     static func wrap(
-        _ info: inout Keyring.Compartment, _ key: borrowing Secret, _ groupKey: borrowing Secret, device: SecretBox?, _ vault: Bytes16,
+        _ info: inout Keyring.Compartment, _ key: borrowing Secret, _ groupKey: borrowing Secret, device: SecretBox?,
+        _ vault: Bytes16,
         _ random: Randomness
     ) {
         guard info.isDeviceBound, let device else {

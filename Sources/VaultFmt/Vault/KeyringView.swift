@@ -26,7 +26,8 @@ final class KeyringView: Sendable {
 
         /// Whether records of the other one may stay where they are when their item is in this one.
         func isLike(_ other: Compartment) -> Bool {
-            info.group == other.info.group && info.accessibility == other.info.accessibility && info.device == other.info.device
+            info.group == other.info.group && info.accessibility == other.info.accessibility
+                && info.device == other.info.device
         }
     }
 
@@ -37,7 +38,8 @@ final class KeyringView: Sendable {
         self.keyring = keyring
         var all: [UInt64: Compartment] = [:]
         let owners = Keyring.Group(number: Keyring.ownersGroup, name: "", wrapped: [])
-        let groups = Dictionary((keyring.groups + [owners]).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+        let groups = Dictionary(
+            (keyring.groups + [owners]).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         for info in keyring.compartments {
             guard let group = groups[info.group], let accessibility = Accessibility(rawValue: info.accessibility)
             else { continue }
@@ -58,7 +60,8 @@ final class KeyringView: Sendable {
     }
 }
 
-/// Checks what entries say against the keyring and the commit's clock. The compartments of many items are mostly the same one.
+/// Checks what entries say against the keyring and the commit's clock. The compartments of many items
+/// are mostly the same one.
 struct EntryCheck {
     let view: KeyringView
     /// The greatest revision that there can be.
@@ -92,7 +95,9 @@ struct EntryCheck {
     }
 
     /// Checks the earlier values of an item that has these large attributes.
-    func check(_ versions: Versions, of item: ItemEntry, _ large: [AttributeRecord], at offset: UInt64) throws(VaultError) {
+    func check(_ versions: Versions, of item: ItemEntry, _ large: [AttributeRecord], at offset: UInt64)
+        throws(VaultError)
+    {
         try decoding { () throws(FormatError) in try versions.check(item, at: offset) }
         for version in versions.versions {
             try check(revision: version.revision, at: offset)
@@ -109,7 +114,8 @@ struct EntryCheck {
 
     private func checkOwners(_ number: UInt64, at offset: UInt64) throws(VaultError) {
         guard let compartment = view.compartment(number), compartment.mayHoldEarlierValues else {
-            throw VaultError(.structureInvalid, "an earlier value is in a compartment that is not the owners'", at: offset)
+            throw VaultError(
+                .structureInvalid, "an earlier value is in a compartment that is not the owners'", at: offset)
         }
     }
 
@@ -142,7 +148,9 @@ struct EntryCheck {
         return found
     }
 
-    private static func isSame(_ bytes: Span<UInt8>, _ group: Range<Int>, _ compartment: KeyringView.Compartment) -> Bool {
+    private static func isSame(_ bytes: Span<UInt8>, _ group: Range<Int>, _ compartment: KeyringView.Compartment)
+        -> Bool
+    {
         let name = compartment.encodedGroup
         return ByteOrder.compare(bytes, group, name.span, 0..<name.count) == 0
     }

@@ -58,7 +58,9 @@ final class VaultCore {
         let now = try Clock.revision(store.fileSystem)
         let (next, overflow) = clock.addingReportingOverflow(1)
         let tick = max(now, next)
-        guard !overflow, tick <= Format.Limit.number else { throw VaultError(.limitExceeded, "the vault's clock is at its end") }
+        guard !overflow, tick <= Format.Limit.number else {
+            throw VaultError(.limitExceeded, "the vault's clock is at its end")
+        }
         clock = tick
         return tick
     }
@@ -123,7 +125,8 @@ final class VaultCore {
             let frame = try frame(ref, .record, before: referrer)
             return try Self.open(frame, ref, identity, try key(identity.compartment), store.sealing)
         }
-        try decoding { () throws(FormatError) in try ref.check(.record, from: store.header.bodyStart, before: referrer) }
+        try decoding { () throws(FormatError) in try ref.check(.record, from: store.header.bodyStart, before: referrer)
+        }
         let frame = try store.file.bytes(ref.length, at: ref.offset)
         let key: SecretBox
         do throws(VaultError) { key = try self.key(identity.compartment) } catch {
@@ -150,7 +153,9 @@ final class VaultCore {
         let (_, checked) = SecondThread().both({
             do throws(VaultError) { opened = try open(frame, ref, identity, key, sealing) } catch { failure = error }
         }) { () -> Result<Void, VaultError> in
-            do throws(VaultError) { return .success(try FrameReader.check(frame, ref, .record)) } catch { return .failure(error) }
+            do throws(VaultError) { return .success(try FrameReader.check(frame, ref, .record)) } catch {
+                return .failure(error)
+            }
         }
         try checked.get()
         if let failure { throw failure }
@@ -216,10 +221,13 @@ final class VaultCore {
 
     /// This version knows no extension.
     private func refuseReadOnlyExtensions() throws(VaultError) {
-        guard let unknown = (store.header.extensions + store.keyring.extensions).first(where: \.isReadOnly) else { return }
+        guard let unknown = (store.header.extensions + store.keyring.extensions).first(where: \.isReadOnly) else {
+            return
+        }
         throw VaultError(
             .readOnlyExtension,
-            "only programs that know the extension \"\(unknown.name)\" can change this vault; this version reads it and changes nothing")
+            "only programs that know the extension \"\(unknown.name)\" can change this vault; this version reads it and changes nothing"
+        )
     }
 
     /// Runs a transaction and, if that is due, a compaction after it was acknowledged.

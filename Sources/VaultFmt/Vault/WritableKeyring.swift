@@ -26,7 +26,9 @@ struct WritableKeyring {
     /// The key of a compartment.
     func key(_ number: UInt64) throws(VaultError) -> SecretBox {
         if let new = newKeys[number] { return new }
-        guard let compartment = view.compartment(number) else { throw VaultError(.structureInvalid, "a compartment does not exist") }
+        guard let compartment = view.compartment(number) else {
+            throw VaultError(.structureInvalid, "a compartment does not exist")
+        }
         return try core.compartments.key(compartment, core.context)
     }
 
@@ -98,10 +100,12 @@ struct WritableKeyring {
             throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.compartments) compartments")
         }
         let number = core.store.random.number(besides: Set(keyring.compartments.map(\.number)))
-        var info = Keyring.Compartment(number: number, group: group, accessibility: accessibility.rawValue, device: device, wrapped: [])
+        var info = Keyring.Compartment(
+            number: number, group: group, accessibility: accessibility.rawValue, device: device, wrapped: [])
         let key = core.store.random.secret(Format.keySize)
         Wrapping.wrap(&info, key, try groupKey(group).secret, device: core.device, core.store.vault, core.store.random)
-        keyring.compartments.insert(info, at: keyring.compartments.firstIndex { $0.number > number } ?? keyring.compartments.count)
+        keyring.compartments.insert(
+            info, at: keyring.compartments.firstIndex { $0.number > number } ?? keyring.compartments.count)
         newKeys[number] = SecretBox(key)
         view = KeyringView(keyring)
         return number

@@ -49,7 +49,9 @@ struct AttributeTests {
         let vault = try Fast.create(folder.file("a.vault"))
         func flags(_ name: String) throws -> Attribute.Flags? { try vault.item(key)?.attributes.attribute(name)?.flags }
         let all: Attribute.Flags = [.sealed, .concealed, .binary]
-        try vault.add(key, secret: Secret(text: "s"), attributes: Attributes([Attribute("x", [1], flags: all), Attribute("notes", [2], flags: [])]))
+        try vault.add(
+            key, secret: Secret(text: "s"),
+            attributes: Attributes([Attribute("x", [1], flags: all), Attribute("notes", [2], flags: [])]))
         #expect(try flags("x") == all && flags("notes") == [])
         try vault.update(key, attributes: setting(["x": "2", "notes": "3", "conflict": "4"]))
         #expect(try flags("x") == all && flags("notes") == [] && flags("conflict") == [.sealed, .binary])
@@ -63,7 +65,8 @@ struct AttributeTests {
         opened["x"] = [66]
         #expect(opened.attribute("x")?.flags == .sealed)
         fails(.invalidArgument, "flags") {
-            try vault.update(key, attributes: AttributeChanges(set: Attributes([Attribute("y", [1], flags: .init(rawValue: 0x10))])))
+            try vault.update(
+                key, attributes: AttributeChanges(set: Attributes([Attribute("y", [1], flags: .init(rawValue: 0x10))])))
         }
         #expect(try vault.verify().isSound)
     }
@@ -84,7 +87,9 @@ struct AttributeTests {
     func equality() {
         let plain = Attribute("a", [1, 2], flags: .sealed)
         #expect(plain == Attribute("a", secret: Secret(bytes: [1, 2])))
-        #expect(plain != Attribute("a", secret: Secret(bytes: [1, 3])) && plain != Attribute("a", secret: Secret(bytes: [1])))
+        #expect(
+            plain != Attribute("a", secret: Secret(bytes: [1, 3]))
+                && plain != Attribute("a", secret: Secret(bytes: [1])))
         #expect(plain != Attribute("a", [1, 2], flags: []) && plain != Attribute("b", [1, 2], flags: .sealed))
         #expect(Attribute("a", [1]) == Attribute("a", [1]) && Attribute("a", []) == Attribute("a", []))
     }

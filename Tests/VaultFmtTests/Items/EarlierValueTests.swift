@@ -76,7 +76,8 @@ struct EarlierValueTests {
         #expect(try count() == 1)
         try vault.update(key, attributes: AttributeChanges(remove: ["otp"]))
         #expect(try count() == 2)
-        try vault.set(key, secret: Secret(text: "s"), attributes: AttributeChanges(set: ["label": "N"], replaceAll: true))
+        try vault.set(
+            key, secret: Secret(text: "s"), attributes: AttributeChanges(set: ["label": "N"], replaceAll: true))
         #expect(try count() == 3, "the other sealed ones went")
         let values = try vault.earlierValues(of: key)
         #expect(try vault.attribute("notes", of: values[0])?.array == Array("n".utf8))
@@ -117,7 +118,9 @@ struct EarlierValueTests {
         try expectSound(path)
     }
 
-    @Test("are as many as the vault keeps; the oldest go first, and compaction drops what exceeds a lower setting (section 6.4)")
+    @Test(
+        "are as many as the vault keeps; the oldest go first, and compaction drops what exceeds a lower setting (section 6.4)"
+    )
     func keptNumber() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -142,7 +145,9 @@ struct EarlierValueTests {
         try expectSound(path)
     }
 
-    @Test("are not kept where the vault keeps none: nothing of them is in the file once it is compacted, and nothing more is read or written")
+    @Test(
+        "are not kept where the vault keeps none: nothing of them is in the file once it is compacted, and nothing more is read or written"
+    )
     func none() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -221,7 +226,8 @@ struct EarlierValueTests {
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
         try vault.add(key, secret: Secret(text: "one"), attributes: ["label": "L", "notes": "n"])
-        try vault.set(key, secret: Secret(text: "two"), attributes: AttributeChanges(set: ["url": "u"], replaceAll: true))
+        try vault.set(
+            key, secret: Secret(text: "two"), attributes: AttributeChanges(set: ["url": "u"], replaceAll: true))
         let id = try #require(try vault.item(key)).id
         let value = try #require(try vault.earlierValues(of: key).first)
         try vault.restore(value, of: key)
@@ -262,7 +268,8 @@ struct EarlierValueTests {
         #expect(try RawReader(try Fast.open(path)).secrets(in: contents(path)) == ["3"])
     }
 
-    @Test("of an import come in under new revisions, oldest first and before the item's own, as many as the vault keeps")
+    @Test(
+        "of an import come in under new revisions, oldest first and before the item's own, as many as the vault keeps")
     func importing() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -270,7 +277,8 @@ struct EarlierValueTests {
         try vault.keepVersions(3)
         let history = try (0..<5).map { number in
             NewEarlierValue(
-                secret: Secret(text: "\(number)"), attributes: ["label": "L\(number)", "notes": "n"], modified: Int64(number),
+                secret: Secret(text: "\(number)"), attributes: ["label": "L\(number)", "notes": "n"],
+                modified: Int64(number),
                 replaced: Int64(number) + 1)
         }
         try vault.transaction { (transaction) throws(VaultError) in
@@ -334,7 +342,8 @@ struct EarlierValueTests {
         let path = folder.file("a.vault")
         let device = Device.random()
         let vault = try Fast.create(path, device: try Device(fileContents: device.fileContents()))
-        try vault.add(key, secret: Secret(text: "theirs"), attributes: ["label": "L"], accessibility: .alwaysThisDeviceOnly)
+        try vault.add(
+            key, secret: Secret(text: "theirs"), attributes: ["label": "L"], accessibility: .alwaysThisDeviceOnly)
         let compartment = try #require(try vault.item(key)).entry.compartment
         let elsewhere = try Fast.open(path, device: .random())
         try elsewhere.set(key, secret: Secret(text: "ours"))

@@ -26,11 +26,14 @@ struct EntryCheckTests {
     }
 
     enum Fault: CaseIterable, Sendable {
-        case noCompartment, otherGroup, ownersGroup, largeOfOtherGroup, largeOfOwners, device, revision, noRevision, recordRevision
+        case noCompartment, otherGroup, ownersGroup, largeOfOtherGroup, largeOfOwners, device, revision, noRevision,
+            recordRevision
         case largeRevision
     }
 
-    @Test("is refused if its compartment, a device or a revision is not possible; look-ups of others are not (R-6.6 to R-6.8)", arguments: Fault.allCases)
+    @Test(
+        "is refused if its compartment, a device or a revision is not possible; look-ups of others are not (R-6.6 to R-6.8)",
+        arguments: Fault.allCases)
     func entries(fault: Fault) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -54,7 +57,8 @@ struct EntryCheckTests {
                 case .recordRevision: entry.recordRevision = clock + 1
                 case .largeRevision: changed.revision = clock + 1
                 }
-                attributes[0] = PageAttribute(name: attributes[0].name, flags: attributes[0].flags, value: .inOwnRecord(changed))
+                attributes[0] = PageAttribute(
+                    name: attributes[0].name, flags: attributes[0].flags, value: .inOwnRecord(changed))
             }
         }
         let reader = try Fast.open(path)
@@ -67,11 +71,14 @@ struct EntryCheckTests {
     }
 
     enum VersionFault: CaseIterable, Sendable {
-        case otherItem, otherNumber, notEarlier, sameRevisionAndDevice, itemsCompartment, noCompartment, largeNotShared, device, revision
+        case otherItem, otherNumber, notEarlier, sameRevisionAndDevice, itemsCompartment, noCompartment, largeNotShared,
+            device, revision
         case recordRevision, largeRevision
     }
 
-    @Test("is read although its earlier values are not possible, and those are refused (R-5.13, R-6.6 to R-6.8)", arguments: VersionFault.allCases)
+    @Test(
+        "is read although its earlier values are not possible, and those are refused (R-5.13, R-6.6 to R-6.8)",
+        arguments: VersionFault.allCases)
     func versions(fault: VersionFault) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -86,7 +93,8 @@ struct EntryCheckTests {
             case .otherItem: versions.item = foreign.id
             case .otherNumber: versions.versions.append(contentsOf: [known])
             case .notEarlier: versions.versions[0].revision = item.revision + 1
-            case .sameRevisionAndDevice: (versions.versions[0].revision, versions.versions[0].device) = (item.revision, item.device)
+            case .sameRevisionAndDevice:
+                (versions.versions[0].revision, versions.versions[0].device) = (item.revision, item.device)
             case .itemsCompartment: versions.versions[0].compartment = item.compartment
             case .noCompartment: versions.versions[0].compartment = 77
             case .largeNotShared: large.revision += 1
@@ -98,7 +106,9 @@ struct EntryCheckTests {
             if fault == .otherNumber { versions.versions[1].revision += 1 }
             if fault == .revision { state.clock += 0 }
             let attribute = known.attributes[0]
-            versions.versions[0].attributes = [PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(large))]
+            versions.versions[0].attributes = [
+                PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(large))
+            ]
             var frame = try frames.versions(versions)
             frame.count = 1
             try state.alter(key) { (entry, _) throws(VaultError) in entry.versions = frame }
@@ -130,7 +140,9 @@ struct EntryCheckTests {
         case longKey, shortKey, trailing, device, lastDevice, notLater, future, ofAnItem
     }
 
-    @Test("of a removed item is refused in another form, and where the item is still there (R-6.14)", arguments: Tomb.allCases)
+    @Test(
+        "of a removed item is refused in another form, and where the item is still there (R-6.14)",
+        arguments: Tomb.allCases)
     func tombstones(fault: Tomb) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -145,13 +157,17 @@ struct EntryCheckTests {
             case .shortKey: state.entries.append((Array(id.dropLast()), good.encode()))
             case .trailing: state.entries.append((id, good.encode() + [0]))
             case .device:
-                state.entries.append((id, TombstoneEntry(revision: clock, device: 2, lastRevision: 1, lastDevice: 0).encode()))
+                state.entries.append(
+                    (id, TombstoneEntry(revision: clock, device: 2, lastRevision: 1, lastDevice: 0).encode()))
             case .lastDevice:
-                state.entries.append((id, TombstoneEntry(revision: clock, device: 0, lastRevision: 1, lastDevice: 2).encode()))
+                state.entries.append(
+                    (id, TombstoneEntry(revision: clock, device: 0, lastRevision: 1, lastDevice: 2).encode()))
             case .notLater:
-                state.entries.append((id, TombstoneEntry(revision: 5, device: 0, lastRevision: 5, lastDevice: 0).encode()))
+                state.entries.append(
+                    (id, TombstoneEntry(revision: 5, device: 0, lastRevision: 5, lastDevice: 0).encode()))
             case .future:
-                state.entries.append((id, TombstoneEntry(revision: clock + 1, device: 0, lastRevision: 5, lastDevice: 0).encode()))
+                state.entries.append(
+                    (id, TombstoneEntry(revision: clock + 1, device: 0, lastRevision: 5, lastDevice: 0).encode()))
             case .ofAnItem: state.entries.append((id, good.encode()))
             }
             state.tombstones = 1
@@ -163,7 +179,9 @@ struct EntryCheckTests {
         #expect(try !reader.verify().isSound)
     }
 
-    @Test("is counted: other numbers of items, removed ones or earlier values than the commit's are refused by whoever reads all (R-5.25)", arguments: 0..<5)
+    @Test(
+        "is counted: other numbers of items, removed ones or earlier values than the commit's are refused by whoever reads all (R-5.25)",
+        arguments: 0..<5)
     func counts(which: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -221,7 +239,9 @@ struct EntryCheckTests {
 
     enum Form: CaseIterable, Sendable { case unknown, attribute, otherKey, badKey, otherAttributes }
 
-    @Test("whose record has another form or key costs that item, and an unknown form is named as such (R-5.3, R-5.4, R-6.5)", arguments: Form.allCases)
+    @Test(
+        "whose record has another form or key costs that item, and an unknown form is named as such (R-5.3, R-5.4, R-6.5)",
+        arguments: Form.allCases)
     func forms(form: Form) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -256,7 +276,9 @@ struct EntryCheckTests {
         #expect(try reader.attribute("file", of: try #require(try reader.item(key)))?.count == 5000)
     }
 
-    @Test("whose large attribute's record is another's, or of another form, costs that attribute only (R-5.4, R-6.5)", arguments: 0..<4)
+    @Test(
+        "whose large attribute's record is another's, or of another form, costs that attribute only (R-5.4, R-6.5)",
+        arguments: 0..<4)
     func largeForms(which: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -267,7 +289,9 @@ struct EntryCheckTests {
             var body: [UInt8] = [which == 0 ? 2 : which == 1 ? 0 : 1]
             body.append(varint: UInt64(key.bytes.count))
             body += key.bytes
-            if which == 1 { body += [1, 115, 0] } else {
+            if which == 1 {
+                body += [1, 115, 0]
+            } else {
                 body += [which == 2 ? 0x21 : 0x20, 4] + Array((which == 3 ? "fill" : "file").utf8)
                 body.append(varint: 5000)
                 body += [UInt8](repeating: 1, count: 5000)
@@ -276,7 +300,8 @@ struct EntryCheckTests {
             own.record = try frames.record(body, own.identity(of: entry.id))
             let record = own
             try state.alter(key) { (_, attributes) throws(VaultError) in
-                attributes[0] = PageAttribute(name: attributes[0].name, flags: attributes[0].flags, value: .inOwnRecord(record))
+                attributes[0] = PageAttribute(
+                    name: attributes[0].name, flags: attributes[0].flags, value: .inOwnRecord(record))
             }
         }
         let reader = try Fast.open(path)
@@ -304,7 +329,9 @@ struct EntryCheckTests {
         #expect(found[0].1.revision > entry.revision && found[0].1.device == 1)
     }
 
-    @Test("of which a keyring or header has a read-only extension is read by everybody, and changed by nobody who does not know it (R-3.24)")
+    @Test(
+        "of which a keyring or header has a read-only extension is read by everybody, and changed by nobody who does not know it (R-3.24)"
+    )
     func readOnlyExtension() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")

@@ -4,7 +4,8 @@ import VaultStore
 
 @testable import VaultFmt
 
-/// A state that an owner with a bad writer could commit: everything authenticates, and anything can be wrong in it. The index is one leaf.
+/// A state that an owner with a bad writer could commit: everything authenticates, and anything can be wrong in it. The
+/// index is one leaf.
 struct ForgedState {
     /// Keys and values of the leaf.
     var entries: [(key: [UInt8], value: [UInt8])]
@@ -59,7 +60,8 @@ struct ForgedFrames {
         case .none: throw VaultError(.notPermitted, "not an owner")
         }
         return RecordCodec.Seal(
-            identity: identity, key: try core.key(identity.compartment), locatorKey: locator, sealing: core.store.sealing)
+            identity: identity, key: try core.key(identity.compartment), locatorKey: locator,
+            sealing: core.store.sealing)
     }
 
     func versions(_ versions: Versions) throws(VaultError) -> ItemEntry.Versions {
@@ -79,7 +81,8 @@ extension Vault {
             let commit = store.state.commit
             let appender = try store.makeAppender()
             var state = ForgedState(
-                entries: [], keyring: store.keyring, clock: commit.clock, items: commit.items, tombstones: commit.tombstones,
+                entries: [], keyring: store.keyring, clock: commit.clock, items: commit.items,
+                tombstones: commit.tombstones,
                 versions: commit.versions, liveBytes: commit.liveBytes)
             if let root = commit.root {
                 precondition(root.level == 0, "a forgery starts from one leaf")
@@ -88,8 +91,11 @@ extension Vault {
             }
             try change(&state, ForgedFrames(core: core, appender: appender))
             var page = PageBuilder(level: 0)
-            for entry in state.entries.sorted(by: { ByteOrder.isLess($0.key, $1.key) }) { page.append(entry.key, entry.value) }
-            let root = Commit.Root(ref: try appender.append(page.encode(), as: .page, .page, key: store.slot.keys.index), level: 0)
+            for entry in state.entries.sorted(by: { ByteOrder.isLess($0.key, $1.key) }) {
+                page.append(entry.key, entry.value)
+            }
+            let root = Commit.Root(
+                ref: try appender.append(page.encode(), as: .page, .page, key: store.slot.keys.index), level: 0)
             var ring = commit.keyring
             if state.keyring != store.keyring {
                 let body = try decoding { () throws(FormatError) in try state.keyring.encode() }
@@ -98,8 +104,10 @@ extension Vault {
             try store.commit(
                 appender,
                 Store.NewState(
-                    root: root, keyring: ring, history: commit.history, clock: state.clock, tombstoneHorizon: commit.tombstoneHorizon,
-                    items: state.items, tombstones: state.tombstones, versions: state.versions, liveBytes: state.liveBytes),
+                    root: root, keyring: ring, history: commit.history, clock: state.clock,
+                    tombstoneHorizon: commit.tombstoneHorizon,
+                    items: state.items, tombstones: state.tombstones, versions: state.versions,
+                    liveBytes: state.liveBytes),
                 keyring: state.keyring)
             core.stateChanged()
         }
@@ -110,6 +118,7 @@ extension Vault {
 
     /// The group of a compartment: 0 for the owners'.
     func group(ofCompartment number: UInt64) throws -> UInt64? {
-        try reading { (core) throws(VaultError) in core.store.keyring.compartments.first { $0.number == number }?.group }
+        try reading { (core) throws(VaultError) in core.store.keyring.compartments.first { $0.number == number }?.group
+        }
     }
 }

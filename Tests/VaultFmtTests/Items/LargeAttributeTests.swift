@@ -81,7 +81,9 @@ struct LargeAttributeTests {
         try expectSound(path)
     }
 
-    @Test("stay as they are when their item is renamed or other attributes change, and are resealed when it changes its group or accessibility")
+    @Test(
+        "stay as they are when their item is renamed or other attributes change, and are resealed when it changes its group or accessibility"
+    )
     func moving() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -98,7 +100,9 @@ struct LargeAttributeTests {
         try vault.move(renamed, to: moved)
         let item = try #require(try vault.item(moved))
         #expect(item.largeRecords != record && item.largeRecords[0].compartment == item.entry.compartment)
-        #expect(try vault.earlierValues(of: moved).allSatisfy { $0.version.largeRecords == item.largeRecords }, "they share it")
+        #expect(
+            try vault.earlierValues(of: moved).allSatisfy { $0.version.largeRecords == item.largeRecords },
+            "they share it")
         #expect(try vault.attribute("file", of: item)?.array == value)
         try expectSound(path)
         try vault.update(moved, accessibility: .afterFirstUnlock)
@@ -108,7 +112,9 @@ struct LargeAttributeTests {
         try expectSound(path)
     }
 
-    @Test("that the item drops are resealed for owners if an earlier value has them, and no scoped slot reads them (R-6.11)")
+    @Test(
+        "that the item drops are resealed for owners if an earlier value has them, and no scoped slot reads them (R-6.11)"
+    )
     func dropped() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -183,7 +189,8 @@ struct LargeAttributeTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
-        try vault.add(key, secret: Secret(text: "0"), attributes: Attributes(["file": bytes(5000), "notes": [1], "label": [65]]))
+        try vault.add(
+            key, secret: Secret(text: "0"), attributes: Attributes(["file": bytes(5000), "notes": [1], "label": [65]]))
         let attributes = try #require(try vault.item(key)).attributes
         fails(.invalidArgument, "was not read") {
             try vault.add(try password("other"), secret: Secret(text: ""), attributes: attributes)

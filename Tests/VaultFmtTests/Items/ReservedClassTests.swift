@@ -22,7 +22,8 @@ struct ReservedClassTests {
             entry.id = Bytes16(high: 1, low: 2)
             entry.recordRevision = state.clock
             let attributes = [Attribute("notes", [1])]
-            entry.record = try RecordCodec.append(key, Secret(text: "passkey"), attributes, try frames.seal(entry.identity), to: frames.appender)
+            entry.record = try RecordCodec.append(
+                key, Secret(text: "passkey"), attributes, try frames.seal(entry.identity), to: frames.appender)
             let listed = Attributes(attributes).listed
             state.entries.append((key.bytes, ItemCodec.encode(entry, listed)))
             state.items += 1
