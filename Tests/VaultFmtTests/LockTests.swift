@@ -194,6 +194,9 @@ struct DeviceTests {
         #expect(try elsewhere.text(key) == "free")
         #expect(try elsewhere.verify().unopened > 0, "the old record is still in the file")
         try elsewhere.compact()
+        #expect(try elsewhere.verify().unopened == 1, "it is an earlier value, which only its device can open")
+        #expect(try elsewhere.forgetEarlierValues(of: key) == 1)
+        try elsewhere.compact()
         #expect(try elsewhere.verify().isSound)
         #expect(try elsewhere.remove(key))
     }

@@ -226,8 +226,7 @@ final class VaultCore {
         }
         throw VaultError(
             .readOnlyExtension,
-            "only programs that know the extension \"\(unknown.name)\" can change this vault; this version reads it and changes nothing"
-        )
+            "only programs that know the extension \"\(unknown.name)\" can change this vault; this one can read it")
     }
 
     /// Runs a transaction and, if that is due, a compaction after it was acknowledged.

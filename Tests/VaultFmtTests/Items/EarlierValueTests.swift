@@ -119,7 +119,7 @@ struct EarlierValueTests {
     }
 
     @Test(
-        "are as many as the vault keeps; the oldest go first, and compaction drops what exceeds a lower setting (section 6.4)"
+        "are as many as the vault keeps; the oldest go first, and compaction drops what exceeds a lower setting"
     )
     func keptNumber() throws {
         let folder = try Folder()
@@ -146,7 +146,7 @@ struct EarlierValueTests {
     }
 
     @Test(
-        "are not kept where the vault keeps none: nothing of them is in the file once it is compacted, and nothing more is read or written"
+        "are not kept where the vault keeps none: nothing of them is in the file after a compaction, and it costs nothing"
     )
     func none() throws {
         let folder = try Folder()

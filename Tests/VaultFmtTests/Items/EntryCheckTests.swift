@@ -32,7 +32,7 @@ struct EntryCheckTests {
     }
 
     @Test(
-        "is refused if its compartment, a device or a revision is not possible; look-ups of others are not (R-6.6 to R-6.8)",
+        "is refused if its compartment, a device or a revision is not possible; others are not (R-6.6 to R-6.8)",
         arguments: Fault.allCases)
     func entries(fault: Fault) throws {
         let folder = try Folder()
@@ -180,7 +180,7 @@ struct EntryCheckTests {
     }
 
     @Test(
-        "is counted: other numbers of items, removed ones or earlier values than the commit's are refused by whoever reads all (R-5.25)",
+        "is counted: a commit with other numbers is refused by whoever reads the whole tree (R-5.25)",
         arguments: 0..<5)
     func counts(which: Int) throws {
         let folder = try Folder()
@@ -240,7 +240,7 @@ struct EntryCheckTests {
     enum Form: CaseIterable, Sendable { case unknown, attribute, otherKey, badKey, otherAttributes }
 
     @Test(
-        "whose record has another form or key costs that item, and an unknown form is named as such (R-5.3, R-5.4, R-6.5)",
+        "whose record has another form or key costs that item; an unknown form is named (R-5.3, R-5.4, R-6.5)",
         arguments: Form.allCases)
     func forms(form: Form) throws {
         let folder = try Folder()
@@ -330,7 +330,7 @@ struct EntryCheckTests {
     }
 
     @Test(
-        "of which a keyring or header has a read-only extension is read by everybody, and changed by nobody who does not know it (R-3.24)"
+        "in a vault with an unknown read-only extension is read, and nothing is changed (R-3.24)"
     )
     func readOnlyExtension() throws {
         let folder = try Folder()
@@ -356,7 +356,7 @@ struct EntryCheckTests {
         #expect(kept == ["example.org/harmless"], "R-3.25")
     }
 
-    @Test("of which a keyring has an unknown critical extension is not opened (R-3.23)")
+    @Test("in a vault with an unknown critical extension is not read (R-3.23)")
     func criticalExtension() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")

@@ -82,7 +82,7 @@ struct LargeAttributeTests {
     }
 
     @Test(
-        "stay as they are when their item is renamed or other attributes change, and are resealed when it changes its group or accessibility"
+        "stay when their item is renamed, and are resealed when it changes its group or accessibility"
     )
     func moving() throws {
         let folder = try Folder()
@@ -113,7 +113,7 @@ struct LargeAttributeTests {
     }
 
     @Test(
-        "that the item drops are resealed for owners if an earlier value has them, and no scoped slot reads them (R-6.11)"
+        "that the item drops are resealed for owners if an earlier value has them (R-6.11)"
     )
     func dropped() throws {
         let folder = try Folder()
