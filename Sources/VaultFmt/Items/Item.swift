@@ -14,7 +14,9 @@ public struct Item: Sendable {
     private let compartment: KeyringView.Compartment
     private let content: ItemContent
 
-    init(_ decoded: ItemCodec.Decoded, _ compartment: KeyringView.Compartment, _ content: ItemContent, referrer: UInt64) {
+    init(
+        _ decoded: ItemCodec.Decoded, _ compartment: KeyringView.Compartment, _ content: ItemContent, referrer: UInt64
+    ) {
         entry = decoded.entry
         largeRecords = decoded.largeRecords
         hasAttributesInRecord = decoded.inRecord > 0

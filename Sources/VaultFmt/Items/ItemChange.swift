@@ -52,14 +52,6 @@ extension Attributes {
     /// Those that are in the item's record.
     var inRecord: [Attribute] { all.filter { $0.fileFlags.contains(.inItemRecord) } }
 
-    /// Whether a sealed value of these is not among the new ones.
-    func losesSealedValue(in new: Attributes) -> Bool {
-        all.contains { old in
-            guard old.flags.contains(.sealed) else { return false }
-            guard let now = new.attribute(old.name) else { return true }
-            return !now.hasSameValue(as: old)
-        }
-    }
 }
 
 extension AttributeChanges {
@@ -73,6 +65,32 @@ extension AttributeChanges {
 
 // Making and changing items: records, earlier values, entries and counts.
 extension Transaction {
+    /// Whether a sealed value of an item is not among the new ones. Large ones are read for that, if anything is kept.
+    func losesSealedValue(_ item: Item, in new: Attributes) throws(VaultError) -> Bool {
+        guard ring.kept > 0 else { return false }
+        for old in item.attributes.all where old.flags.contains(.sealed) {
+            guard let now = new.attribute(old.name) else { return true }
+            if now.hasSameValue(as: old) { continue }
+            guard case .inOwnRecord(let own) = old.content, now.size ?? 0 > Format.Limit.attributeInItemRecord,
+                let value = try readIfWhole(old, own, of: item), value.hasSameValue(as: now)
+            else { return true }
+        }
+        return false
+    }
+
+    /// A large attribute with its value; nil if that is damaged, or another device's.
+    private func readIfWhole(
+        _ attribute: Attribute, _ own: AttributeRecord, of item: Item
+    ) throws(VaultError) -> Attribute? {
+        do throws(VaultError) {
+            let value = try open(large: attribute, own, of: item.entry.id, before: item.referrer)
+            return Attribute(attribute.name, secret: value, flags: attribute.flags)
+        } catch {
+            guard Self.cannotBeRead.contains(error.code) else { throw error }
+            return nil
+        }
+    }
+
     /// A new item.
     func make(
         _ key: ItemKey, _ secret: borrowing Secret, _ attributes: Attributes, _ accessibility: Accessibility,
@@ -198,7 +216,9 @@ extension Transaction {
     }
 
     /// The same body in a record of another compartment.
-    func resealed(_ own: AttributeRecord, of id: Bytes16, in compartment: UInt64) throws(VaultError) -> AttributeRecord {
+    func resealed(
+        _ own: AttributeRecord, of id: Bytes16, in compartment: UInt64
+    ) throws(VaultError) -> AttributeRecord {
         let body = try body(own.record, own.identity(of: id), before: appender.position)
         var new = AttributeRecord(record: .none, revision: try core.tick(), compartment: compartment)
         new.record = try RecordCodec.append(body: body, try seal(new.identity(of: id)), to: appender)

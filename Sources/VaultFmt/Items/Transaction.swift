@@ -74,14 +74,19 @@ public final class Transaction {
         switch attribute.content {
         case .bytes, .secret: return attribute.secret
         case .inItemRecord: return try open(item).item.attributes.attribute(name)?.secret
-        case .inOwnRecord(let own):
-            var body = try body(own.record, own.identity(of: item.entry.id), before: item.referrer)
-            let value = try body.withSpan { (bytes) throws(VaultError) in
-                try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
-            }
-            body.keep(value)
-            return body
+        case .inOwnRecord(let own): return try open(large: attribute, own, of: item.entry.id, before: item.referrer)
         }
+    }
+
+    func open(
+        large attribute: Attribute, _ own: AttributeRecord, of item: Bytes16, before referrer: UInt64
+    ) throws(VaultError) -> Secret {
+        var body = try body(own.record, own.identity(of: item), before: referrer)
+        let value = try body.withSpan { (bytes) throws(VaultError) in
+            try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
+        }
+        body.keep(value)
+        return body
     }
 
     /// All matching items as they were when the transaction began, in the order of their keys.
@@ -167,8 +172,8 @@ public final class Transaction {
             return try apply(change, secret: secret)
         }
         change.attributes = attributes.applied(to: opened.item.attributes)
-        change.replaces =
-            !opened.secret.equals(secret) || opened.item.attributes.losesSealedValue(in: change.attributes)
+        let losesSealed = try losesSealedValue(opened.item, in: change.attributes)
+        change.replaces = losesSealed || !opened.secret.equals(secret)
         try apply(change, secret: secret)
     }
 
@@ -181,7 +186,7 @@ public final class Transaction {
     }
 
     private static let noSuchItem = VaultError(.noSuchItem, "no such item")
-    private static let cannotBeRead: Set<VaultError.Code> = [
+    static let cannotBeRead: Set<VaultError.Code> = [
         .deviceBound, .authenticationFailed, .structureInvalid, .unsupportedForm,
     ]
 
@@ -195,12 +200,12 @@ public final class Transaction {
         var change = ItemChange(old, attributes.applied(to: old.attributes))
         change.accessibility = accessibility ?? old.accessibility
         guard change.accessibility != old.accessibility || attributes.touchesRecord(of: old) else {
-            change.replaces = old.attributes.losesSealedValue(in: change.attributes)
+            change.replaces = try losesSealedValue(old, in: change.attributes)
             return try apply(change)
         }
         let opened = try open(old)
         change.attributes = attributes.applied(to: opened.item.attributes)
-        change.replaces = opened.item.attributes.losesSealedValue(in: change.attributes)
+        change.replaces = try losesSealedValue(opened.item, in: change.attributes)
         try apply(change, secret: opened.secret)
     }
 

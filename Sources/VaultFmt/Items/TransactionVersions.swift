@@ -39,8 +39,8 @@ extension Transaction {
         let now = try open(old)
         var change = ItemChange(old, earlier.attributes)
         change.restored = earlier.attributes
-        change.replaces =
-            !now.secret.equals(earlier.secret) || now.item.attributes.losesSealedValue(in: earlier.attributes)
+        let losesSealed = try losesSealedValue(now.item, in: earlier.attributes)
+        change.replaces = losesSealed || !now.secret.equals(earlier.secret)
         try apply(change, secret: earlier.secret)
     }
 
@@ -139,16 +139,21 @@ extension Transaction {
             return ChangedVersions(ref: old.entry.versions)
         }
         let before = try versions(of: old)
-        var list = before?.versions ?? []
+        var withdrawal = Withdrawal(item: old.entry.id, placed: placed, bound: bound)
+        var new: [Versions.Version] = []
+        for version in before?.versions ?? [] { new.append(try withdrawn(version, &withdrawal)) }
         if keeps {
-            list.append(Versions.Version(old.entry, replaced: now, old.attributes))
-            list = list.suffix(ring.kept)
+            let version = Versions.Version(old.entry, replaced: now, old.attributes)
+            // What is damaged cannot be kept.
+            do throws(VaultError) { new.append(try withdrawn(version, &withdrawal)) } catch {
+                guard Self.cannotBeRead.contains(error.code) else { throw error }
+            }
+            new = new.suffix(ring.kept)
         }
-        list = try withdrawn(list, of: old.entry.id, placed, bound)
-        if let before, before.versions == list {
+        if let before, before.versions == new {
             return ChangedVersions(ref: old.entry.versions, before: before, now: before)
         }
-        let versions = Versions(item: old.entry.id, versions: list)
+        let versions = Versions(item: old.entry.id, versions: new)
         return ChangedVersions(ref: try write(versions), before: before, now: versions)
     }
 
@@ -160,40 +165,47 @@ extension Transaction {
         return now.info.device
     }
 
-    /// Earlier values with the records that the live item does not share under group 0. What belongs to another device
-    /// stays where it is.
-    private func withdrawn(
-        _ list: [Versions.Version], of id: Bytes16, _ placed: PlacedAttributes, _ bound: Bytes16?
-    ) throws(VaultError) -> [Versions.Version] {
-        let shared = Set(placed.large)
+    /// What is resealed where the records of an item's earlier values are.
+    private struct Withdrawal {
+        let item: Bytes16
+        let placed: PlacedAttributes
+        let bound: Bytes16?
+        /// Several versions can share a record.
         var done: [AttributeRecord: AttributeRecord] = [:]
-        func owners(_ own: AttributeRecord) throws(VaultError) -> AttributeRecord {
-            if let known = done[own] { return known }
-            let new = try underOwners(own, of: id, bound)
-            done[own] = new
-            return new
-        }
-        var out: [Versions.Version] = []
-        for version in list {
-            var version = version
-            let own = try owners(
-                AttributeRecord(
-                    record: version.record, revision: version.recordRevision, compartment: version.compartment))
-            (version.record, version.recordRevision, version.compartment) = (own.record, own.revision, own.compartment)
-            var attributes: [PageAttribute] = []
-            for attribute in version.attributes {
-                guard let old = attribute.record else {
-                    attributes.append(attribute)
-                    continue
-                }
-                let live = placed.moved[old] ?? old
-                let own = shared.contains(live) ? live : try owners(old)
-                attributes.append(PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(own)))
+    }
+
+    /// An earlier value with the records that the live item does not share under group 0. What belongs to another
+    /// device stays where it is.
+    private func withdrawn(
+        _ version: Versions.Version, _ withdrawal: inout Withdrawal
+    ) throws(VaultError) -> Versions.Version {
+        var version = version
+        let record = AttributeRecord(
+            record: version.record, revision: version.recordRevision, compartment: version.compartment)
+        let own = try underOwners(record, &withdrawal)
+        (version.record, version.recordRevision, version.compartment) = (own.record, own.revision, own.compartment)
+        let placed = withdrawal.placed
+        var attributes: [PageAttribute] = []
+        for attribute in version.attributes {
+            guard let old = attribute.record else {
+                attributes.append(attribute)
+                continue
             }
-            version.attributes = attributes
-            out.append(version)
+            let live = placed.moved[old] ?? old
+            let own = placed.large.contains(live) ? live : try underOwners(old, &withdrawal)
+            attributes.append(PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(own)))
         }
-        return out
+        version.attributes = attributes
+        return version
+    }
+
+    private func underOwners(_ own: AttributeRecord, _ withdrawal: inout Withdrawal) throws(VaultError)
+        -> AttributeRecord
+    {
+        if let known = withdrawal.done[own] { return known }
+        let new = try underOwners(own, of: withdrawal.item, withdrawal.bound)
+        withdrawal.done[own] = new
+        return new
     }
 
     private func underOwners(
