@@ -26,7 +26,7 @@ package struct MergedBranch: Sendable {
     let tombstoneHorizon: UInt64
     let floor: UInt64
     /// The branch's states since the common base, its newest one last.
-    let states: [Ancestor]
+    var states: [Ancestor]
 
     /// What `theirs` has that `ours` has not. Nil if that is nothing: ours is the newer state of one branch, or the same.
     package init?(_ theirs: BranchPast, since ours: BranchPast) {

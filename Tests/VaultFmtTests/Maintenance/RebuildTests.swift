@@ -1,0 +1,235 @@
+import Testing
+import VaultBytes
+import VaultCrypto
+import VaultStore
+
+@testable import VaultFmt
+
+@Suite("Rewriting a vault")
+struct RebuildTests {
+    private let memory = InMemory()
+    private let key: ItemKey
+    private let work: ItemKey
+
+    init() throws {
+        key = try password("s", "a")
+        work = try .genericPassword(service: "s", account: "w", group: "work")
+    }
+
+    /// How the file is rewritten.
+    enum Way: CaseIterable, Sendable {
+        case compaction, grant, rotation
+    }
+
+    private func rewrite(_ vault: Vault, _ way: Way) throws {
+        switch way {
+        case .compaction: try vault.compact()
+        case .grant: try vault.addSlot(try Fast.rawKey(9), grantedGroups: [""])
+        case .rotation: try vault.rotate()
+        }
+    }
+
+    private func types(_ vault: Vault) throws -> [FrameType: Int] {
+        Dictionary(grouping: try frames(try memory.bytes()), by: \.type).mapValues(\.count)
+    }
+
+    @Test("keeps earlier values, with attributes of the time, and large attributes once", arguments: Way.allCases)
+    func earlierValues(way: Way) throws {
+        let vault = try memory.create()
+        let large = [UInt8](repeating: 7, count: 10_000)
+        for number in 0..<5 {
+            try vault.set(key, secret: Secret(text: "\(number)"), attributes: setting(["label": "\(number)", "url": "u"]))
+            if number == 0 { try vault.update(key, attributes: setting(Attributes([Attribute("file", large, flags: [.sealed, .binary])]))) }
+        }
+        try vault.put(work, "w")
+        let before = try vault.earlier(key)
+        #expect(before.map(\.secret) == ["0", "1", "2", "3"])
+        let dump = try vault.dump()
+        let state = try newest(vault)
+        try rewrite(vault, way)
+        #expect(try vault.earlier(key) == before)
+        #expect(try vault.dump() == dump)
+        let again = try memory.open()
+        #expect(try again.earlier(key) == before && again.attribute("file", of: try #require(try again.item(key)))?.array == large)
+        // Two items, four earlier values, one attribute; and nothing dead.
+        #expect(try types(vault) == [.record: 7, .versions: 1, .page: 1, .keyring: 1, .history: 1, .commit: 1])
+        #expect(try newest(vault).versions == 4 && state.versions == 4)
+        try expectSound(again)
+    }
+
+    @Test("drops the oldest earlier values beyond the setting, and all of them where it is 0", arguments: Way.allCases)
+    func policy(way: Way) throws {
+        let vault = try memory.create()
+        for number in 0..<6 { try vault.put(key, "value \(number)") }
+        try vault.keepVersions(2)
+        #expect(try vault.item(key)?.earlierValues == 5)
+        try rewrite(vault, way)
+        #expect(try vault.earlier(key).map(\.secret) == ["value 3", "value 4"])
+        try expectSound(vault)
+        try vault.keepVersions(0)
+        try rewrite(vault, way == .grant ? .compaction : way)
+        #expect(try vault.item(key)?.earlierValues == 0)
+        #expect(try RawReader(vault).secrets(in: try memory.bytes()) == ["value 5"])
+        #expect(try types(vault)[.versions] == nil && newest(vault).versions == 0)
+        try expectSound(vault)
+    }
+
+    private func newest(_ vault: Vault) throws -> Commit { try vault.withCore { (core) throws(VaultError) in core.store.state.commit } }
+
+    @Test("drops tombstones after 180 days, and raises the horizon above them (section 6.5)")
+    func horizon() throws {
+        let vault = try memory.create()
+        let start = memory.files.now()
+        for name in ["a", "b", "c"] { try vault.put(try password("s", name), name) }
+        try vault.remove(try password("s", "a"))
+        let first = try newest(vault).clock
+        memory.files.setClock(start + 100 * 86_400_000)
+        try vault.remove(try password("s", "b"))
+        try vault.compact()
+        #expect(try newest(vault).tombstones == 2 && newest(vault).tombstoneHorizon == 0)
+        memory.files.setClock(start + 181 * 86_400_000)
+        try vault.compact()
+        #expect(try newest(vault).tombstones == 1 && newest(vault).tombstoneHorizon == first + 1)
+        try vault.put(key, "x")
+        #expect(try newest(vault).tombstoneHorizon == first + 1)
+        memory.files.setClock(start + 400 * 86_400_000)
+        try vault.rotate()
+        #expect(try newest(vault).tombstones == 0 && newest(vault).tombstoneHorizon > first + 1)
+        try expectSound(vault)
+    }
+
+    @Test("copies records of other groups unchanged when the epoch changes, and gives the group's a new number (R-3.26, R-3.27)")
+    func epoch() throws {
+        let vault = try memory.create()
+        try vault.put(key, "x")
+        try vault.put(work, "w")
+        let before = try memory.bytes()
+        func record(_ key: ItemKey, _ bytes: [UInt8]) throws -> [UInt8] {
+            let ref = try #require(try vault.item(key)).entry.record
+            return Array(bytes[Int(ref.offset)..<Int(ref.end)])
+        }
+        let (plain, granted) = (try record(key, before), try record(work, before))
+        let numbers = try vault.keyring.compartments.map(\.number)
+        let groups = try vault.keyring.groups
+        try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["work"])
+        let after = try memory.bytes()
+        #expect(try record(key, after) == plain, "the locator key does not depend on the epoch")
+        #expect(try record(work, after) != granted)
+        #expect(try Set(vault.keyring.compartments.map(\.number)).subtracting(numbers).count == 1)
+        for group in groups {
+            let now = try #require(try vault.keyring.groups.first { $0.name == group.name })
+            #expect((now.number == group.number) == (group.name == ""))
+        }
+        try expectSound(vault)
+    }
+
+    @Test("keeps the compartments of other devices under their numbers, and names their items (R-3.27, R-7.17)", arguments: Way.allCases)
+    func otherDevices(way: Way) throws {
+        let device = Device.random()
+        let other = try memory.create(device: try Device(fileContents: device.fileContents()))
+        try other.add(key, secret: Secret(text: "bound"), accessibility: .whenUnlockedThisDeviceOnly)
+        try other.put(key, "bound again")
+        let here = try memory.open()
+        try here.put(try password("s", "free"), "free")
+        let bound = try here.keyring.compartments.filter(\.isDeviceBound).map(\.number)
+        #expect(bound.count == 2, "the item's, and that of its earlier values")
+        switch way {
+        case .compaction: try here.compact()
+        case .grant: #expect(try here.addSlot(try Fast.rawKey(9), grantedGroups: [""]).keptForDevices == [key])
+        case .rotation:
+            var rotation = try here.rotation()
+            try rotation.keep(try Fast.rawKey())
+            #expect(try rotation.run().copiedDeviceBound == [key])
+        }
+        #expect(try here.keyring.compartments.filter(\.isDeviceBound).map(\.number) == bound)
+        try expectSound(here, unopened: 2)
+        let again = try memory.open(device: device)
+        #expect(try again.text(key) == "bound again" && again.earlier(key).map(\.secret) == ["bound"])
+        try expectSound(again)
+    }
+
+    @Test("folds several compartments of one kind into one, and gives a device's new keys where its secret is at hand")
+    func folding() throws {
+        let device = Device.random()
+        let vault = try memory.create(device: try Device(fileContents: device.fileContents()))
+        try vault.add(key, secret: Secret(text: "bound"), accessibility: .whenUnlockedThisDeviceOnly)
+        let before = Set(try vault.keyring.compartments.map(\.number))
+        try vault.rotate()
+        #expect(try vault.keyring.compartments.count == before.count)
+        #expect(try Set(vault.keyring.compartments.map(\.number)).isDisjoint(with: before))
+        #expect(try memory.open(device: device).text(key) == "bound")
+        try expectSound(vault)
+    }
+
+    @Test("changes what a scoped slot opens in one operation: groups that it gains or loses get new keys, the others keep theirs (R-3.27)")
+    func grants() throws {
+        let vault = try memory.create()
+        for group in ["", "work", "home"] { try vault.put(try .genericPassword(service: "s", account: group, group: group), group) }
+        func item(_ group: String) throws -> ItemKey { try .genericPassword(service: "s", account: group, group: group) }
+        let id = try vault.addSlot(try Fast.rawKey(9), name: "ci", grantedGroups: ["", "work"]).id
+        let revision = try #require(try vault.slots()[1].revision)
+        func numbers() throws -> [String: UInt64] {
+            Dictionary(try vault.keyring.groups.map { ($0.name, $0.number) }) { first, _ in first }
+        }
+        let before = try numbers()
+        let old = try memory.open(with: try Fast.rawKey(9))
+        let (oldBytes, oldReader) = (try memory.bytes(), try RawReader(old))
+        #expect(try vault.setGrants(of: id, to: ["work", "home"]).id == id)
+        let after = try numbers()
+        #expect(after["work"] == before["work"] && after[""] != before[""] && after["home"] != before["home"])
+        #expect(try vault.slots()[1].groups == ["home", "work"] && vault.slots()[1].name == "ci")
+        #expect(try #require(try vault.slots()[1].revision) > revision)
+        let scoped = try memory.open(with: try Fast.rawKey(9))
+        #expect(try scoped.text(item("work")) == "work" && scoped.text(item("home")) == "home")
+        fails(.notPermitted) { _ = try scoped.text(item("")) }
+        // What it held opens nothing of the new file, and what it holds nothing of the old one but what it could read then.
+        #expect(try oldReader.secrets(in: try memory.bytes()).isDisjoint(with: ["", "home"]))
+        #expect(try !RawReader(scoped).secrets(in: oldBytes).contains("home"))
+        fails(.invalidArgument, "no access group") { try vault.setGrants(of: id, to: ["none"]) }
+        fails(.invalidArgument, "only a scoped slot") { try vault.setGrants(of: try vault.slots()[0].id, to: [""]) }
+        try vault.setGrants(of: id, to: [])
+        #expect(try memory.open(with: try Fast.rawKey(9)).access == .scoped(groups: []))
+        try expectSound(vault)
+    }
+
+    @Test("keeps a damaged tail in a file, on request, and then cuts it off (R-7.10)")
+    func repair() throws {
+        let vault = try memory.create()
+        try vault.put(key, "x")
+        #expect(try vault.repair() == nil)
+        let bytes = try memory.bytes()
+        var tail = [UInt8](repeating: 3, count: 512)
+        withUnsafeBytes(of: FrameHead.commit.littleEndian) { head in for (index, byte) in head.enumerated() { tail[index] = byte } }
+        memory.files.put("a.vault", bytes + tail)
+        let damaged = try memory.open()
+        #expect(damaged.tail == .damaged(bytes: 512))
+        fails(.damagedTail, "repair") { try damaged.put(key, "y") }
+        #expect(try memory.bytes() == bytes + tail)
+        #expect(try damaged.repair() == "a.vault.damaged-3")
+        #expect(memory.files.bytes(of: "a.vault.damaged-3") == tail)
+        try damaged.put(key, "y")
+        #expect(try memory.open().text(key) == "y")
+        try expectSound(damaged)
+    }
+}
+
+/// An earlier value, with everything.
+struct Earlier: Equatable {
+    let secret: String
+    let label: String?
+    let large: [UInt8]?
+    let revision: UInt64
+    let replaced: Int64
+}
+
+extension Vault {
+    /// All earlier values of an item, opened.
+    func earlier(_ key: ItemKey) throws -> [Earlier] {
+        try earlierValues(of: key).map { value in
+            let opened = try open(value)
+            return Earlier(
+                secret: String(decoding: opened.secret.array, as: UTF8.self), label: opened.attributes.label,
+                large: try attribute("file", of: value)?.array, revision: value.revision, replaced: value.replaced)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Testing
+import VaultBytes
+import VaultStore
+
+@testable import VaultFmt
+
+@Suite("Salvaging what an item has besides its secret")
+struct SalvageValueTests {
+    private let memory = InMemory()
+    private let key: ItemKey
+    private let large = [UInt8](repeating: 7, count: 9000)
+
+    init() throws { key = try password("s", "a") }
+
+    private func filled() throws -> Vault {
+        let vault = try memory.create(kept: 20)
+        let attributes = Attributes([
+            Attribute("file", large, flags: [.binary]), Attribute("label", Array("L".utf8)), Attribute("notes", Array("sealed".utf8)),
+        ])
+        for number in 0..<4 { try vault.set(key, secret: Secret(text: "\(number)"), attributes: setting(attributes)) }
+        return vault
+    }
+
+    private func salvage() throws -> (Vault, SalvageReport) {
+        if memory.files.bytes(of: "new.vault") != nil { try memory.files.remove("new.vault") }
+        let report = try Vault.salvage(
+            "a.vault", factors: try Fast.rawKey(), to: "new.vault", newFactors: try Fast.rawKey(), options: CreateOptions(),
+            place: memory.place)
+        let vault = try memory.open("new.vault")
+        try expectSound(vault)
+        return (vault, report)
+    }
+
+    private func damage(_ ranges: [ObjectRef]) throws {
+        var bytes = try memory.bytes()
+        for ref in ranges { bytes[Int(ref.offset) + 70] ^= 1 }
+        memory.files.put("a.vault", bytes)
+    }
+
+    @Test("brings its earlier values along, its attributes of all sizes, and the setting")
+    func everything() throws {
+        let vault = try filled()
+        let before = try vault.earlier(key).map { [$0.secret, $0.label ?? "", "\($0.replaced)"] }
+        let (new, report) = try salvage()
+        #expect(report.isComplete && report.recovered == 1 && report.recoveredEarlierValues == 3, "\(report)")
+        #expect(try new.earlier(key).map { [$0.secret, $0.label ?? "", "\($0.replaced)"] } == before)
+        #expect(try new.earlier(key).allSatisfy { $0.large == large })
+        let item = try #require(try new.item(key))
+        #expect(try new.attribute("file", of: item)?.array == large && new.attribute("notes", of: item)?.array == Array("sealed".utf8))
+        #expect(item.attributes.attribute("file")?.flags == .binary && item.attributes.attribute("notes")?.flags == .sealed)
+        #expect(new.keptVersions == 20)
+    }
+
+    @Test("names an item whose earlier values or large attributes are damaged, and keeps the rest")
+    func partial() throws {
+        let vault = try filled()
+        let entry = try #require(try vault.item(key))
+        let versions = try vault.withCore { (core) throws(VaultError) in try core.versions(of: entry) }
+        let bytes = try memory.bytes()
+        try damage([try #require(versions).versions[1].record])
+        var (new, report) = try salvage()
+        #expect(report.partial == [key] && !report.isComplete)
+        #expect(try new.earlier(key).map(\.secret) == ["0", "2"])
+        memory.files.put("a.vault", bytes)
+        try damage([try #require(entry.entry.versions).frame])
+        (new, report) = try salvage()
+        #expect(report.partial == [key])
+        #expect(try new.text(key) == "3" && new.earlier(key).isEmpty)
+        memory.files.put("a.vault", bytes)
+        try damage(entry.largeRecords.map(\.record))
+        (new, report) = try salvage()
+        #expect(report.partial == [key])
+        #expect(try new.text(key) == "3" && new.item(key)?.attributes.names == ["label", "notes"])
+    }
+
+    @Test("in the place of a damaged record takes the newest earlier value, and says so")
+    func older() throws {
+        let vault = try filled()
+        try vault.compact()
+        let entry = try #require(try vault.item(key)).entry
+        try damage([entry.record])
+        let (new, report) = try salvage()
+        #expect(report.older == [key] && report.lost.isEmpty)
+        #expect(try new.text(key) == "2" && new.earlier(key).map(\.secret) == ["0", "1"])
+    }
+
+    @Test("finds earlier values and large attributes by their records where the index is lost, and takes none for the item's own")
+    func lostIndex() throws {
+        let vault = try filled()
+        try vault.compact()
+        var bytes = try memory.bytes()
+        for frame in try frames(bytes) where frame.type == .page || frame.type == .versions { bytes[frame.range.lowerBound + 60] ^= 1 }
+        memory.files.put("a.vault", bytes)
+        let (new, report) = try salvage()
+        #expect(report.withoutIndex == [key] && report.lost.isEmpty)
+        #expect(try new.text(key) == "3" && new.earlier(key).map(\.secret) == ["0", "1", "2"])
+        #expect(try new.attribute("file", of: try #require(try new.item(key)))?.array == large)
+    }
+}
