@@ -207,7 +207,9 @@ def test_c2_a_child_that_leaves_the_with_gets_an_error_and_changes_nothing(vault
 
 
 def test_c3_every_use_of_an_inherited_vault_is_refused(vault: Vault, path: Path) -> None:
+    vault["s"] = b"0"
     vault["s"] = b"1"
+    earlier = vault.earlier_values("s")[0]
     found = vault.search()
     opened = vault.open("s")
     uses: list[Callable[[], object]] = [
@@ -231,6 +233,17 @@ def test_c3_every_use_of_an_inherited_vault_is_refused(vault: Vault, path: Path)
         vault.slots,
         lambda: vault.add_slot(Factors(raw_key=bytes(32))),
         lambda: vault.rotate(Factors(raw_key=RAW_KEY)),
+        lambda: vault.grant("00" * 16, ["g"]),
+        lambda: vault.attribute("s", "label"),
+        lambda: vault.earlier_values("s"),
+        lambda: vault.open_earlier("s", earlier),
+        lambda: vault.attribute("s", "label", of=earlier),
+        lambda: vault.restore("s", earlier),
+        lambda: vault.forget("s"),
+        lambda: vault.add_earlier("s", []),
+        lambda: vault.keep_versions(1),
+        lambda: vault.kept_versions,
+        lambda: vault.repair(),
         vault.compact,
         vault.verify,
         vault.statistics,

@@ -68,7 +68,7 @@ def test_attributes_dates_and_accessibility(vault: Vault) -> None:
         accessibility=Accessibility.ALWAYS,
     )  # fmt: skip
     item = vault.item("s")
-    assert item is not None and item.label == "Grüße" and item.sealed_attributes == 1
+    assert item is not None and item.label == "Grüße" and item.unread_attributes == ("sealed:totp",)
     assert dict(item.attributes) == {"comment": b"\xff", "label": "Grüße".encode()}
     assert item.accessibility == Accessibility.ALWAYS and (item.created, item.modified) == (1000, -1)
     assert item.created_at.isoformat() == "1970-01-01T00:00:01+00:00"

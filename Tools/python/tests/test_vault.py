@@ -128,8 +128,10 @@ def test_slots(path: Path) -> None:
     with vaultfmt.create(path, passphrase="first", cost=CHEAP, slot_name="first") as vault:
         vault[vaultfmt.GenericPassword("s", group="ci")] = b"for ci"
         vault["s"] = b"own"
-        second = vault.add_slot(Factors("second"), cost=CHEAP, name="second")
-        scoped = vault.add_slot(Factors(raw_key=RAW_KEY), name="machine", groups=["ci"])
+        second = vault.add_slot(Factors("second"), cost=CHEAP, name="second").id
+        added = vault.add_slot(Factors(raw_key=RAW_KEY), name="machine", groups=["ci"])
+        scoped = added.id
+        assert second is not None and scoped is not None and added.dropped == () and added.kept == ()
         vault.rename_slot(second, "renamed")
         slots = vault.slots()
         assert [slot.name for slot in slots] == ["first", "renamed", "machine"]
@@ -143,13 +145,17 @@ def test_slots(path: Path) -> None:
             refused: list[object] = []
             reader.each_secret(lambda item, secret: refused.append(secret), group="")
             assert isinstance(refused[0], vaultfmt.NotPermitted)
-        vault.change_slot(Factors("new second"), second, cost=CHEAP)
+        changed = vault.change_slot(Factors("new second"), second, cost=CHEAP)
+        assert changed.id not in (None, second) and changed.id in [slot.id for slot in vault.slots()]
         vault.remove_slot(scoped)
         with pytest.raises(vaultfmt.NoSuchSlot):
             vault.remove_slot(second)
         with pytest.raises(vaultfmt.NoSlotOpens):
             vault.rotate(Factors("second"))
-        assert vault.rotate(Factors("new second")) == 0
+        owner, anchor = vault.owner, vault.anchor
+        rotated = vault.rotate(Factors("new second"))
+        assert rotated.id is None and [slot.name for slot in rotated.dropped] == ["first"] and rotated.kept == ()
+        assert vault.owner != owner and vault.verdict(anchor) == Verdict.DESCENDS
         assert [slot.name for slot in vault.slots()] == ["renamed"]
         with pytest.raises(vaultfmt.LastSlot):
             vault.remove_slot(vault.slots()[0].id)
@@ -184,7 +190,8 @@ def test_anchors(path: Path, tmp_path: Path) -> None:
         vault["s"] = b"1"
         new = vault.anchor
         assert vault.verdict(old) == Verdict.DESCENDS and vault.verdict(new) == Verdict.SAME
-        assert vault.id == old.split(":")[0] and len(vault.fingerprint) == 32
+        assert [vault.id, "1", vault.owner] == [old.split(":")[part] for part in (0, 1, 3)] and len(vault.owner) == 64
+        assert vault.verdict(new[:-64] + "0" * 64) == Verdict.FOREIGN
     with pytest.raises(vaultfmt.RolledBack):
         vaultfmt.open(tmp_path / "old", raw_key=RAW_KEY, anchor=new)
     with vaultfmt.open(tmp_path / "old", raw_key=RAW_KEY, anchor=old, writable=True, memory=False) as vault:
@@ -197,26 +204,31 @@ def test_maintenance(vault: Vault, path: Path) -> None:
     for _ in range(3):
         vault["s"] = bytes(1000)
     before, after = vault.compact()
-    assert before > after
+    assert before > after and vault.statistics().earlier_values == 0 and vault.verify().earlier_values == 0
     vault["t"] = b"x"
     report = vault.verify()
     assert report.is_sound and report.items == 2 and report.problems == ()
     assert vault.statistics().items == 2
     inspection = vaultfmt.inspect(path)
     assert inspection.vault_id == vault.id and inspection.slots[0].takes_raw_key and inspection.objects["record"][0] == 2
+    vault.forget("s")
+    vault.compact()
+    vault["u"] = b"x"
     with path.open("r+b") as file:
-        file.seek(4096 + 100)
+        file.seek(8192 + 100)
         byte = file.read(1)[0]
-        file.seek(4096 + 100)
+        file.seek(8192 + 100)
         file.write(bytes([byte ^ 1]))
     report = vault.verify()
-    assert not report.is_sound and report.problems[0][1] == 4096
+    assert not report.is_sound and report.problems[0][1] == 8192
     with pytest.raises(vaultfmt.AuthenticationFailed) as damaged:
-        vault["s"]
-    assert damaged.value.offset == 4096 and "at byte 4096" in str(damaged.value)
+        vault.each_secret(lambda item, secret: None)
+    assert damaged.value.offset == 8192 and "at byte 8192" in str(damaged.value)
 
 
-def test_m1_m4_a_rotation_is_not_undone_on_another_machine(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_m1_m4_a_rotation_is_handed_over_to_another_machine_and_not_undone_there(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def machine(name: str) -> None:
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
 
@@ -231,17 +243,16 @@ def test_m1_m4_a_rotation_is_not_undone_on_another_machine(tmp_path: Path, path:
         vault.rotate(Factors(raw_key=RAW_KEY))
     vaultfmt.open(path, raw_key=RAW_KEY).close()
     machine("two")
-    with pytest.raises(vaultfmt.ForeignOwner):
-        vaultfmt.open(path, raw_key=RAW_KEY)
-    local.accept(path, raw_key=RAW_KEY)
     with vaultfmt.open(path, raw_key=RAW_KEY) as long_running:
         path.write_bytes(old)
-        with pytest.raises(vaultfmt.RolledBack):
+        with pytest.raises(vaultfmt.ForeignOwner):
             vaultfmt.open(path, raw_key=RAW_KEY)
         with pytest.raises(vaultfmt.VaultError):
             long_running.refresh()
     with vaultfmt.open(path, raw_key=RAW_KEY, memory=False) as vault:
         assert vault["s"] == b"1"
+    local.accept(path, raw_key=RAW_KEY)
+    vaultfmt.open(path, raw_key=RAW_KEY).close()
 
 
 def test_what_is_said_goes_to_the_logger(
@@ -254,3 +265,65 @@ def test_what_is_said_goes_to_the_logger(
             vaultfmt.open(path, raw_key=RAW_KEY).close()
     assert [record.message for record in caplog.records if "first sight" in record.message] == [record.message for record in caplog.records]
     assert len(caplog.records) == 1
+
+
+def test_the_owners_public_key_is_insisted_on(path: Path, tmp_path: Path) -> None:
+    with vaultfmt.create(path, raw_key=RAW_KEY) as vault:
+        owner = vault.owner
+        vault.add_slot(Factors("scoped"), cost=CHEAP, groups=[""])
+    other = tmp_path / "other.vault"
+    with vaultfmt.create(other, raw_key=RAW_KEY) as vault:
+        assert vault.owner != owner
+    vaultfmt.open(path, raw_key=RAW_KEY, owner=owner).close()
+    with vaultfmt.open(path, passphrase="scoped", owner=owner, memory=False) as vault:
+        assert not vault.is_owner and vault.owner == owner
+    for memory in (True, False):
+        with pytest.raises(vaultfmt.ForeignOwner):
+            vaultfmt.open(other, raw_key=RAW_KEY, owner=owner, memory=memory)
+    with pytest.raises(vaultfmt.ForeignOwner):
+        local.accept(other, raw_key=RAW_KEY, owner=owner)
+    with pytest.raises(vaultfmt.InvalidArgument):
+        vaultfmt.open(path, raw_key=RAW_KEY, owner=owner[2:])
+    with pytest.raises(vaultfmt.InvalidArgument):
+        vaultfmt.open(path, raw_key=RAW_KEY, owner="")
+    with pytest.raises(ValueError, match="hexadecimal"):
+        vaultfmt.open(path, raw_key=RAW_KEY, owner="no key")
+
+
+def test_grants_are_changed_in_one_operation(path: Path) -> None:
+    with vaultfmt.create(path, raw_key=RAW_KEY) as vault:
+        for group in ("ci", "own"):
+            vault[vaultfmt.GenericPassword("s", group=group)] = group.encode()
+        scoped = vault.add_slot(Factors("scoped"), cost=CHEAP, groups=["ci"]).id
+        assert scoped is not None
+        assert vault.grant(scoped, ["own", "new"]).id == scoped
+        assert [set(slot.groups or ()) for slot in vault.slots()] == [set(), {"own", "new"}]
+        with pytest.raises(vaultfmt.InvalidArgument):
+            vault.grant(vault.slots()[0].id, ["ci"])
+        with pytest.raises(TypeError):
+            vault.grant(scoped, "ci")
+    with vaultfmt.open(path, passphrase="scoped") as vault:
+        assert vault[vaultfmt.GenericPassword("s", group="own")] == b"own"
+        with pytest.raises(vaultfmt.NotPermitted):
+            vault[vaultfmt.GenericPassword("s", group="ci")]
+
+
+def test_a_damaged_tail_is_kept_before_it_is_cut_off(path: Path) -> None:
+    with vaultfmt.create(path, raw_key=RAW_KEY) as vault:
+        vault["s"] = b"1"
+        assert vault.repair() is None
+    sound = path.read_bytes()
+    damaged = b"vCMT" + (512).to_bytes(4, "little") + bytes(range(252)) * 2
+    path.write_bytes(sound + damaged)
+    with vaultfmt.open(path, raw_key=RAW_KEY, writable=True) as vault:
+        assert vault.tail == vaultfmt.Tail.DAMAGED and vault["s"] == b"1"
+        with pytest.raises(vaultfmt.DamagedTail):
+            vault["s"] = b"2"
+        kept = vault.repair()
+        assert kept is not None and Path(kept).read_bytes() == damaged and vault.tail == vaultfmt.Tail.CLEAN
+        vault["s"] = b"2"
+    path.write_bytes(path.read_bytes() + b"torn")
+    with vaultfmt.open(path, raw_key=RAW_KEY, writable=True) as vault:
+        assert vault.tail == vaultfmt.Tail.TORN
+        vault["s"] = b"3"
+        assert vault.tail == vaultfmt.Tail.CLEAN

@@ -6,18 +6,34 @@
         vault["example.org", "ann"] = b"s3cret"
         print(vault["example.org", "ann"])
 
-A vault is a mapping of keys (`GenericPassword` and the other classes; a pair is a service and an account) to secrets, which are bytes.
-Beyond that, `item`, `search`, `add`, `set`, `change`, `move` and `remove` know attributes, dates and filters, and `transaction` makes
-changes that become durable together. Every error is a `VaultError`, with a class of its own for each status.
+A vault is a mapping of keys (`GenericPassword` and the other classes; a pair is a service and an account) to secrets,
+which are bytes. Beyond that, `item`, `search`, `add`, `set`, `change`, `move` and `remove` know attributes, dates and
+filters, `earlier_values` and `restore` what was overwritten, and `transaction` makes changes that become durable
+together. Every error is a `VaultError`, with a class of its own for each status.
 
 Python's bytes and strings are ordinary memory that nobody wipes. `Vault.open` lends a secret in memory that is.
 """
 
+from .earlier import EarlierValue, NewEarlierValue, OpenedEarlierValue
 from .errors import *  # noqa: F403
 from .errors import __all__ as _errors
-from .items import Certificate, GenericPassword, Identity, InternetPassword, Item, ItemKey, KeyItem, OpenedItem
+from .external import ExternalSlot, KeyProvider, WrappedKey
+from .items import (
+    Attribute,
+    Certificate,
+    GenericPassword,
+    Identity,
+    InternetPassword,
+    Item,
+    ItemKey,
+    KeyItem,
+    OpenedItem,
+    OtherItem,
+)
+from .slots import SlotReport
 from .values import (
     Accessibility,
+    AttributeFlags,
     Factors,
     Inspection,
     KDFCost,
@@ -39,7 +55,11 @@ __version__ = library_version()
 
 __all__ = [
     "Accessibility",
+    "Attribute",
+    "AttributeFlags",
     "Certificate",
+    "EarlierValue",
+    "ExternalSlot",
     "Factors",
     "GenericPassword",
     "Identity",
@@ -49,14 +69,20 @@ __all__ = [
     "ItemKey",
     "KDFCost",
     "KeyItem",
+    "KeyProvider",
     "Limits",
+    "NewEarlierValue",
+    "OpenedEarlierValue",
     "OpenedItem",
+    "OtherItem",
     "Report",
     "Slot",
+    "SlotReport",
     "Statistics",
     "Tail",
     "Vault",
     "Verdict",
+    "WrappedKey",
     "create",
     "end_keeping",
     "format_version",

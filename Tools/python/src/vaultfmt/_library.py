@@ -25,11 +25,20 @@ def check(status: int) -> None:
 
 
 class Arguments:
-    """Arguments of one call: C structures, and the memory that they point to, which is wiped when the call has ended."""
+    """Arguments of one call: C structures, and the memory that they point to, which is wiped when the call has ended.
+    """
 
     def __init__(self) -> None:
         self._kept: list[Any] = []
         self._wiped: list[tuple[Any, int]] = []
+        # What the caller's own functions raised within the call.
+        self.failures: list[BaseException] = []
+
+    def check(self, status: int) -> None:
+        """Raises what a function of the caller's raised, else what the status means."""
+        if self.failures:
+            raise self.failures[0]
+        check(status)
 
     def __enter__(self) -> Arguments:
         return self
@@ -70,7 +79,9 @@ class Arguments:
 
 
 def _memory(value: Any) -> Any:
-    """The bytes of a buffer, whatever its items are, as long as the buffer says: a class may have a `__len__` of its own."""
+    """The bytes of a buffer, whatever its items are, as long as the buffer says: a class may have a `__len__` of its
+    own.
+    """
     view = memoryview(value)
     return ffi.from_buffer("uint8_t[]", value if view.c_contiguous else view.tobytes())
 

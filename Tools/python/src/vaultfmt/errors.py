@@ -4,7 +4,9 @@ from __future__ import annotations
 
 
 class VaultError(Exception):
-    """What went wrong about a vault. `status` is the library's number, `offset` where in the file it is, if it has a place."""
+    """What went wrong about a vault. `status` is the library's number, `offset` where in the file it is, if it has a
+    place.
+    """
 
     status: int = 0
 
@@ -66,7 +68,7 @@ class StructureInvalid(VaultError):
 
 
 class LimitExceeded(VaultError, ValueError):
-    """A length, count or depth is over its limit."""
+    """The operation would exceed a limit of the format; nothing of it was written."""
 
     status = 9
 
@@ -78,7 +80,7 @@ class DeviceBound(VaultError, PermissionError):
 
 
 class Tampered(VaultError):
-    """The newest commit belongs to another header."""
+    """The newest commit was not made by an owner, or belongs to another header."""
 
     status = 11
 
@@ -228,7 +230,7 @@ class AncestryUnprovable(VaultError):
 
 
 class ForeignOwner(VaultError):
-    """The vault is under another key than the one that is remembered."""
+    """The vault belongs to other owners than the ones that are remembered or asked for."""
 
     status = 36
 
@@ -237,6 +239,24 @@ class MemoryDamaged(VaultError):
     """What this machine remembers of the vault is damaged."""
 
     status = 37
+
+
+class UnsupportedForm(VaultError):
+    """The value is stored in a form that this version does not know."""
+
+    status = 38
+
+
+class DamagedTail(VaultError):
+    """A damaged commit follows the newest state: `Vault.repair` comes before any change."""
+
+    status = 39
+
+
+class ReadOnlyExtension(VaultError, PermissionError):
+    """The vault has an extension that only programs which know it may write to."""
+
+    status = 40
 
 
 _BY_STATUS = {kind.status: kind for kind in VaultError.__subclasses__()}

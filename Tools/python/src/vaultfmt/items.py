@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ._library import Arguments, ffi, lib, to_bytes, to_text
 from .errors import VaultError, error
-from .values import Accessibility
+from .values import Accessibility, AttributeFlags, BytesLike
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class _Key:
     """What all classes have: the access group, and whether the item is to be synchronised; both are part of the key."""
 
-    item_class: ClassVar[int]
+    item_class: ClassVar[int] = 0
 
     group: str = dataclasses.field(default="", kw_only=True)
     synchronizable: bool = dataclasses.field(default=False, kw_only=True)
@@ -82,7 +82,17 @@ class Identity(_Key):
     serial_number: bytes
 
 
-ItemKey = GenericPassword | InternetPassword | Certificate | KeyItem | Identity
+@dataclasses.dataclass(frozen=True, order=True)
+class OtherItem(_Key):
+    """The key of an item of a class that this version does not define (6 to 63): such items are read, moved and
+    removed, and not made.
+    """
+
+    number: int
+    texts: tuple[str, ...]
+
+
+ItemKey = GenericPassword | InternetPassword | Certificate | KeyItem | Identity | OtherItem
 _CLASSES: dict[int, Callable[..., ItemKey]] = {
     kind.item_class: kind for kind in (GenericPassword, InternetPassword, Certificate, KeyItem, Identity)
 }
@@ -91,6 +101,9 @@ _CLASSES: dict[int, Callable[..., ItemKey]] = {
 def key_structure(key: ItemKey, arguments: Arguments) -> Any:
     """`vaultfmt_key *` for a key."""
     structure = arguments.structure("vaultfmt_key")
+    if isinstance(key, OtherItem):
+        _fill_other(structure, key, arguments)
+        return structure
     structure.item_class = key.item_class
     for field in dataclasses.fields(key):
         value = getattr(key, field.name)
@@ -101,7 +114,24 @@ def key_structure(key: ItemKey, arguments: Arguments) -> Any:
     return structure
 
 
-def _key(structure: Any) -> ItemKey:
+def _fill_other(structure: Any, key: OtherItem, arguments: Arguments) -> None:
+    if key.number < 6:
+        raise ValueError(f"class {key.number} has a type of its own")
+    structure.item_class = key.number
+    structure.synchronizable = key.synchronizable
+    arguments.bytes(key.group, structure.group)
+    structure.texts = texts = arguments.keep(ffi.new("vaultfmt_bytes[]", max(len(key.texts), 1)))
+    structure.text_count = len(key.texts)
+    for index, text in enumerate(key.texts):
+        arguments.bytes(text, texts[index])
+
+
+def key_of(structure: Any) -> ItemKey:
+    """A copy of `vaultfmt_key`."""
+    if structure.item_class not in _CLASSES:
+        texts = tuple(to_text(structure.texts[index]) for index in range(structure.text_count))
+        group, synchronizable = to_text(structure.group), bool(structure.synchronizable)
+        return OtherItem(structure.item_class, texts, group=group, synchronizable=synchronizable)
     kind = _CLASSES[structure.item_class]
     values: dict[str, Any] = {}
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
@@ -118,19 +148,77 @@ def _key(structure: Any) -> ItemKey:
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
+def moment(milliseconds: int) -> datetime:
+    """A time since 1970. Raises OverflowError for what datetime cannot hold."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+@dataclasses.dataclass(frozen=True)
+class Attribute:
+    """A value to be set, with its flags; without them it keeps those that it has, or gets the usual ones: `notes`,
+    `otp` and names that start with `sealed:` are sealed, `conflict` is sealed and binary.
+    """
+
+    value: BytesLike | str = dataclasses.field(repr=False)
+    flags: AttributeFlags | None = None
+
+
+AttributeValue = BytesLike | str | Attribute
+
+
+def attributes_of(structure: Any) -> tuple[Mapping[str, bytes], Mapping[str, AttributeFlags], tuple[str, ...]]:
+    """The attributes of an item or an earlier value: the values that were read, the flags of all, the names of the
+    others.
+    """
+    values, flags, unread = {}, {}, []
+    for index in range(structure.attribute_count):
+        attribute = structure.attributes[index]
+        name = to_text(attribute.name)
+        flags[name] = AttributeFlags(attribute.flags)
+        if attribute.value.data == ffi.NULL:
+            unread.append(name)
+        else:
+            values[name] = to_bytes(attribute.value)
+    return MappingProxyType(values), MappingProxyType(flags), tuple(unread)
+
+
+def fill_attributes(
+    structure: Any, attributes: Mapping[str, AttributeValue | None] | None, arguments: Arguments
+) -> None:
+    """The members `attributes` and `attribute_count`."""
+    if not attributes:
+        return
+    structure.attributes = array = arguments.keep(ffi.new("vaultfmt_attribute[]", len(attributes)))
+    structure.attribute_count = len(attributes)
+    for index, (name, given) in enumerate(attributes.items()):
+        value = given.value if isinstance(given, Attribute) else given
+        if isinstance(given, Attribute):
+            if given.value is None:
+                raise TypeError("an attribute has a value; None alone removes it")
+            if given.flags is not None:
+                array[index].flags = given.flags
+                array[index].states_flags = 1
+        arguments.bytes(name, array[index].name)
+        arguments.bytes(value, array[index].value)
+
+
 @dataclasses.dataclass(frozen=True)
 class Item:
     """An item without its secret: what listing and searching read.
 
-    Times are milliseconds since 1970-01-01T00:00:00Z. `attributes` of an item that was found hold those that stand in the index;
-    `sealed_attributes` says how many more there are. `encoded_key` is the key as it stands in the index: its order is the order of items.
+    Times are milliseconds since 1970-01-01T00:00:00Z. `attributes` of an item that was found are those of at most 256
+    bytes that are not sealed, of one that was opened those of at most 4096; `unread_attributes` names the others,
+    which `Vault.attribute` reads. `encoded_key` is the key as it stands in the index: its order is the order of
+    items.
     """
 
     id: str
     key: ItemKey
     encoded_key: bytes
     attributes: Mapping[str, bytes]
-    sealed_attributes: int
+    attribute_flags: Mapping[str, AttributeFlags]
+    unread_attributes: tuple[str, ...]
+    earlier_values: int
     accessibility: Accessibility
     device: str | None
     created: int
@@ -146,26 +234,25 @@ class Item:
     @property
     def created_at(self) -> datetime:
         """When it was made. Raises OverflowError for what datetime cannot hold."""
-        return _EPOCH + timedelta(milliseconds=self.created)
+        return moment(self.created)
 
     @property
     def modified_at(self) -> datetime:
         """When secret or attributes were changed last. Raises OverflowError for what datetime cannot hold."""
-        return _EPOCH + timedelta(milliseconds=self.modified)
+        return moment(self.modified)
 
 
 def item(structure: Any) -> Item:
     """A copy of `vaultfmt_item`, without the secret."""
-    attributes = {}
-    for index in range(structure.attribute_count):
-        attribute = structure.attributes[index]
-        attributes[to_text(attribute.name)] = to_bytes(attribute.value)
+    values, flags, unread = attributes_of(structure)
     return Item(
         id=bytes(structure.id).hex(),
-        key=_key(structure.key),
+        key=key_of(structure.key),
         encoded_key=to_bytes(structure.encoded_key),
-        attributes=MappingProxyType(attributes),
-        sealed_attributes=structure.sealed_attribute_count,
+        attributes=values,
+        attribute_flags=flags,
+        unread_attributes=unread,
+        earlier_values=structure.earlier_value_count,
         accessibility=Accessibility(structure.accessibility),
         device=bytes(structure.device).hex() if structure.is_device_bound else None,
         created=structure.created,
@@ -174,22 +261,20 @@ def item(structure: Any) -> Item:
     )
 
 
-class OpenedItem:
-    """An item with its secret, in memory that is wiped when the `with` that it is used in ends.
+LentType = TypeVar("LentType", bound="Lent")
 
-    `secret` lends that memory. Later it raises ValueError, and what was made of it (a slice, another view) reads zeros.
-    `bytes(opened.secret)` is a copy, which nobody wipes.
-    """
+
+class Lent:
+    """A secret in memory that is wiped when the `with` that it is used in ends."""
 
     def __init__(self, structure: Any) -> None:
         self._structure = structure
         self._views: list[weakref.ref[memoryview]] = []
-        self.item = item(structure)
 
     def __reduce__(self) -> Any:
         raise TypeError("an opened item cannot be copied or pickled")
 
-    def __enter__(self) -> OpenedItem:
+    def __enter__(self: LentType) -> LentType:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -197,13 +282,10 @@ class OpenedItem:
 
     @property
     def secret(self) -> memoryview:
-        """The secret's bytes. Raises what kept the library from reading it, and ValueError after the end."""
+        """The secret's bytes. Raises ValueError after the end."""
         if self._structure is None:
             raise ValueError("the item's memory was wiped")
         structure = self._structure
-        refusal = _refusal(structure)
-        if refusal is not None:
-            raise refusal
         # A view holds the pointer, and the pointer the item: it is freed after the last view.
         pointer = ffi.gc(structure.secret.data, functools.partial(_nothing, structure))
         view = memoryview(ffi.buffer(pointer, structure.secret.size)).toreadonly()
@@ -222,6 +304,18 @@ class OpenedItem:
                 # One that lends its memory on at this moment stays, and reads zeros.
                 with suppress(BufferError):
                     view.release()
+
+
+class OpenedItem(Lent):
+    """An item with its secret, in memory that is wiped when the `with` that it is used in ends.
+
+    `secret` lends that memory. Later it raises ValueError, and what was made of it (a slice, another view) reads zeros.
+    `bytes(opened.secret)` is a copy, which nobody wipes.
+    """
+
+    def __init__(self, structure: Any) -> None:
+        super().__init__(structure)
+        self.item = item(structure)
 
 
 def _nothing(*_: object) -> None:

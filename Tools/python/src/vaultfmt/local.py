@@ -1,11 +1,13 @@
-"""A vault as the `vaultfmt` command opens it on this machine: same default place, environment, device file and memory of states.
+"""A vault as the `vaultfmt` command opens it on this machine: same default place, environment, device file and
+memory of states.
 
     from vaultfmt import local
 
     with local.open(writable=True) as vault: ...
 
-The vault is `VAULTFMT_VAULT`, or `vaultfmt/default.vault` in `XDG_DATA_HOME`. It is opened with `VAULTFMT_PASSPHRASE`,
-`VAULTFMT_PASSPHRASE_FILE` and `VAULTFMT_KEY_FILE`; where none is set, with what `vaultfmt unlock` keeps. Nothing is ever asked.
+The vault is `VAULTFMT_VAULT`, or `vaultfmt/default.vault` in `XDG_DATA_HOME`. It is opened with
+`VAULTFMT_PASSPHRASE`, `VAULTFMT_PASSPHRASE_FILE` and `VAULTFMT_KEY_FILE`; where none is set, with what `vaultfmt
+unlock` keeps. Nothing is ever asked.
 
 What is said (a vault seen for the first time, a state that could not be remembered) goes to the logger `vaultfmt`.
 """
@@ -16,6 +18,7 @@ import os
 
 from ._library import Arguments, check, ffi, lib, local_options, path_bytes
 from .errors import InvalidArgument, NoSuchFile
+from .external import KeyProvider
 from .values import BytesLike, Factors
 from .vault import Path, Vault, _open_options
 
@@ -32,16 +35,17 @@ def default_path() -> str:
     return os.fsdecode(ffi.string(path))
 
 
-def open(path: Path | None = None, *, writable: bool = False, wait: float = 10.0) -> Vault:
+def open(path: Path | None = None, *, writable: bool = False, owner: str | None = None, wait: float = 10.0) -> Vault:
     """Opens a vault with what the environment gives, else with what `vaultfmt unlock` keeps.
 
-    It is compared with what this machine remembers of it, as `vaultfmt.open` does. Raises NoSlotOpens where nothing opens it.
+    It is compared with what this machine remembers of it, and with `owner`, as `vaultfmt.open` does. Raises
+    NoSlotOpens where nothing opens it.
     """
     path = default_path() if path is None else path
     if not os.path.lexists(path):
         raise NoSuchFile(f'there is no vault "{os.fsdecode(path)}"')
     with Arguments() as arguments:
-        options = _open_options(arguments, writable, None, None, None, wait)
+        options = _open_options(arguments, writable, None, None, None, wait, owner)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
         check(lib.vaultfmt_local_open(path_bytes(path), ffi.NULL, options, local_options(arguments), out))
         return Vault(out[0], path)
@@ -53,9 +57,15 @@ def accept(
     passphrase: str | BytesLike | None = None,
     key_file: BytesLike | None = None,
     raw_key: BytesLike | None = None,
+    external: KeyProvider | None = None,
+    owner: str | None = None,
 ) -> None:
-    """Makes this machine remember the state of a file, whatever it remembered, as `vaultfmt anchor --accept` does. Look at it first."""
+    """Makes this machine remember the state of a file, whatever it remembered, as `vaultfmt anchor --accept` does. Look
+    at it first.
+
+    With `owner`, ForeignOwner for a vault under another owners' public key.
+    """
     with Arguments() as arguments:
-        options = _open_options(arguments, False, None, None, None, 10.0)
-        factors = Factors(passphrase, key_file, raw_key).structure(arguments)
-        check(lib.vaultfmt_local_accept(path_bytes(path), factors, options, local_options(arguments)))
+        options = _open_options(arguments, False, None, None, None, 10.0, owner)
+        factors = Factors(passphrase, key_file, raw_key, external).structure(arguments)
+        arguments.check(lib.vaultfmt_local_accept(path_bytes(path), factors, options, local_options(arguments)))

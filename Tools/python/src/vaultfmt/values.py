@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from ._library import Arguments, check, ffi, lib, path_bytes, to_text
+from .external import KeyProvider, provider_structure
 
 BytesLike = bytes | bytearray | memoryview
 
@@ -25,32 +26,49 @@ class Accessibility(enum.IntEnum):
 
 
 class Verdict(enum.IntEnum):
-    """How a state stands to one that was remembered."""
+    """How a state compares with one that was remembered."""
 
     SAME = 0
     DESCENDS = 1
     OLDER = 2
     FORKED = 3
     UNPROVABLE = 4
+    FOREIGN = 5
 
 
 class Tail(enum.IntEnum):
-    """What stands after the newest commit."""
+    """What follows the newest commit.
+
+    The next writer cuts off a torn tail, and keeps an incomplete generation aside; it refuses a damaged one until
+    `Vault.repair`.
+    """
 
     CLEAN = 0
     WRITE_IN_PROGRESS = 1
-    DAMAGED = 2
+    TORN = 2
     INCOMPLETE = 3
-    DAMAGED_COMMIT = 4
+    DAMAGED = 4
+
+
+class AttributeFlags(enum.IntFlag):
+    """What kind of value an attribute has: as secret as the item's secret; to be shown only when asked for; not text.
+    """
+
+    SEALED = 1
+    CONCEALED = 2
+    BINARY = 4
 
 
 @dataclasses.dataclass(frozen=True)
 class Factors:
-    """What opens a slot: a passphrase (text, or UTF-8), the content of a key file, both together, or a raw key of 32 bytes alone."""
+    """What opens a slot: a passphrase (text, or UTF-8), the content of a key file, both together; a provider's key,
+    alone or with a passphrase; or a raw key of 32 bytes alone.
+    """
 
     passphrase: str | BytesLike | None = dataclasses.field(default=None, repr=False)
     key_file: BytesLike | None = dataclasses.field(default=None, repr=False)
     raw_key: BytesLike | None = dataclasses.field(default=None, repr=False)
+    external: KeyProvider | None = None
 
     def structure(self, arguments: Arguments) -> Any:
         """`vaultfmt_factors *`."""
@@ -63,15 +81,17 @@ class Factors:
         arguments.bytes(self.passphrase, structure.passphrase)
         arguments.bytes(self.key_file, structure.key_file)
         arguments.bytes(self.raw_key, structure.raw_key)
+        if self.external is not None:
+            structure.external = provider_structure(self.external, arguments)
 
 
 @dataclasses.dataclass(frozen=True)
 class KDFCost:
-    """What Argon2id costs to turn a passphrase into a key; the default is 256 MiB, 3 passes, 4 lanes."""
+    """What Argon2id costs to turn a passphrase into a key; the default is 256 MiB, 3 passes, 1 lane."""
 
     memory_kib: int = 256 << 10
     passes: int = 3
-    lanes: int = 4
+    lanes: int = 1
     allow_weak: bool = False
 
 
@@ -87,18 +107,30 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """A slot. Name and groups are None for who is not an owner; groups also for a full slot."""
+    """A slot. Name, groups, revision and device are None for anyone but an owner; groups also for a slot that is not
+    scoped.
+
+    `kind` is its number in the file. A slot that is not known is of a kind, or takes factors, that this version does
+    not know: it is kept as it is, and never tried. The id stays when name or grants change, and is new when the
+    factors do.
+    """
 
     id: str
+    kind: int
+    is_known: bool
     is_full: bool
     opened_this: bool
     is_weak: bool
     takes_passphrase: bool
     takes_key_file: bool
     takes_raw_key: bool
+    takes_external_key: bool
+    provider: str | None
     cost: KDFCost | None
     name: str | None
     groups: tuple[str, ...] | None
+    revision: int | None
+    device: str | None
 
 
 def slot(structure: Any) -> Slot:
@@ -109,17 +141,24 @@ def slot(structure: Any) -> Slot:
     groups = None
     if structure.groups != ffi.NULL:
         groups = tuple(to_text(structure.groups[index]) for index in range(structure.group_count))
+    device = bytes(structure.device)
     return Slot(
         id=bytes(structure.id).hex(),
+        kind=structure.kind,
+        is_known=bool(structure.is_known),
         is_full=bool(structure.is_full),
         opened_this=bool(structure.opened_this),
         is_weak=bool(structure.is_weak),
         takes_passphrase=bool(structure.factors & 1),
         takes_key_file=bool(structure.factors & 6),
         takes_raw_key=bool(structure.factors & 8),
+        takes_external_key=bool(structure.factors & 16),
+        provider=None if structure.provider.data == ffi.NULL else to_text(structure.provider),
         cost=cost,
         name=None if structure.name.data == ffi.NULL else to_text(structure.name),
         groups=groups,
+        revision=structure.revision or None,
+        device=device.hex() if any(device) else None,
     )
 
 
@@ -134,6 +173,8 @@ class Statistics:
     dead_bytes: int
     tree_height: int
     is_memory_locked: bool
+    earlier_values: int
+    kept_versions: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,6 +186,7 @@ class Report:
     objects: int
     unopened: int
     problem_count: int
+    earlier_values: int
     problems: tuple[tuple[str, int | None], ...]
 
 

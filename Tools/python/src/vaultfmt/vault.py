@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from typing import Any, TypedDict
 
-from ._library import Arguments, c_string, check, ffi, lib, local_options, path_bytes, to_text
+from ._library import Arguments, c_string, check, ffi, lib, local_options, path_bytes, to_bytes, to_text
 from ._transaction import Transaction, entered_handle
+from .earlier import EarlierValue, NewEarlierValue, OpenedEarlierValue, earlier_value
 from .errors import NoSuchItem, VaultError
-from .items import GenericPassword, Item, ItemKey, OpenedItem, _Key, item, key_structure, lent
+from .external import KeyProvider, provider_structure
+from .items import (
+    AttributeValue,
+    GenericPassword,
+    Item,
+    ItemKey,
+    OpenedItem,
+    OtherItem,
+    _Key,
+    fill_attributes,
+    item,
+    key_structure,
+    lent,
+)
+from .slots import SlotReport, report_output, slot_report
 from .values import Accessibility, BytesLike, Factors, KDFCost, Limits, Report, Slot, Statistics, Tail, Verdict, slot
 
 Path = str | bytes | os.PathLike[str]
@@ -19,9 +34,11 @@ _UNSET = -(2**63)
 
 
 class Filters(TypedDict, total=False):
-    """Which items: what is given must match exactly, `pattern` a part of service, account, server or label, whatever its case."""
+    """Which items: what is given must match exactly, `pattern` a part of service, account, server or label, whatever
+    its case.
+    """
 
-    item_class: type[_Key]
+    item_class: type[_Key] | int
     service: str
     account: str
     server: str
@@ -41,16 +58,19 @@ def create(
     passphrase: str | BytesLike | None = None,
     key_file: BytesLike | None = None,
     raw_key: BytesLike | None = None,
+    external: KeyProvider | None = None,
     cost: KDFCost | None = None,
     slot_name: str = "",
+    kept_versions: int = 10,
     device: BytesLike | None = None,
     wait: float = 10.0,
     memory: bool = True,
 ) -> Vault:
     """Creates a vault with one slot, and opens it for changing. Never overwrites: FileExists.
 
-    `wait` is how many seconds a change waits for another writer, `device` what `generate_device` made; without one, this machine's is used.
-    With `memory` false, this machine neither remembers the vault nor lends it its device.
+    `kept_versions` is how many earlier values an item keeps, 0 to 50; `wait` how many seconds a change waits for
+    another writer; `device` what `generate_device` made; without one, this machine's is used. With `memory` false,
+    this machine neither remembers the vault nor lends it its device.
     """
     cost = cost or KDFCost()
     with Arguments() as arguments:
@@ -59,15 +79,17 @@ def create(
         options.kdf_passes = cost.passes
         options.kdf_lanes = cost.lanes
         options.allow_weak_kdf = cost.allow_weak
+        options.kept_versions = kept_versions
         options.lock_wait = round(wait * 1000)
         arguments.bytes(slot_name, options.slot_name)
         arguments.bytes(device, options.device)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
-        factors = Factors(passphrase, key_file, raw_key).structure(arguments)
+        factors = Factors(passphrase, key_file, raw_key, external).structure(arguments)
         if memory:
-            check(lib.vaultfmt_local_create(path_bytes(path), factors, options, local_options(arguments), out))
+            local = local_options(arguments)
+            arguments.check(lib.vaultfmt_local_create(path_bytes(path), factors, options, local, out))
         else:
-            check(lib.vaultfmt_create(path_bytes(path), factors, options, out))
+            arguments.check(lib.vaultfmt_create(path_bytes(path), factors, options, out))
         return Vault(out[0], path)
 
 
@@ -77,34 +99,40 @@ def open(
     passphrase: str | BytesLike | None = None,
     key_file: BytesLike | None = None,
     raw_key: BytesLike | None = None,
+    external: KeyProvider | None = None,
     writable: bool = False,
     limits: Limits | None = None,
     device: BytesLike | None = None,
     anchor: str | None = None,
+    owner: str | None = None,
     wait: float = 10.0,
     memory: bool = True,
 ) -> Vault:
-    """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack or Forked unless it came from that state.
+    """Opens a vault with the factors of one of its slots. With `anchor`, raises RolledBack, Forked, AncestryUnprovable
+    or ForeignOwner unless it came from that state; with `owner`, the owners' public key in hexadecimal, ForeignOwner
+    for a vault under another one.
 
-    It is compared with what this machine remembers of it (`vaultfmt anchor`), before anything is shown and at each refresh and change:
-    RolledBack, Forked, AncestryUnprovable and ForeignOwner until it is accepted (`local.accept`).
+    It is compared with what this machine remembers of it (`vaultfmt anchor`), before anything is shown and at each
+    refresh and change: RolledBack, Forked, AncestryUnprovable and ForeignOwner until it is accepted (`local.accept`).
     With `memory` false nothing is compared or remembered.
     """
     with Arguments() as arguments:
-        options = _open_options(arguments, writable, limits, device, anchor, wait)
+        options = _open_options(arguments, writable, limits, device, anchor, wait, owner)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
-        factors = Factors(passphrase, key_file, raw_key).structure(arguments)
+        factors = Factors(passphrase, key_file, raw_key, external).structure(arguments)
         if memory:
-            check(lib.vaultfmt_local_open(path_bytes(path), factors, options, local_options(arguments), out))
+            arguments.check(lib.vaultfmt_local_open(path_bytes(path), factors, options, local_options(arguments), out))
         else:
-            check(lib.vaultfmt_open(path_bytes(path), factors, options, out))
+            arguments.check(lib.vaultfmt_open(path_bytes(path), factors, options, out))
         return Vault(out[0], path)
 
 
 def open_kept(
     path: Path, *, writable: bool = False, device: BytesLike | None = None, anchor: str | None = None, wait: float = 10.0
 ) -> Vault:
-    """Opens a vault that `vaultfmt unlock` or `Vault.keep_open` keeps open. Raises NoSlotOpens if it is not, NoKernelKeyring."""
+    """Opens a vault that `vaultfmt unlock` or `Vault.keep_open` keeps open. Raises NoSlotOpens if it is not,
+    NoKernelKeyring.
+    """
     with Arguments() as arguments:
         options = _open_options(arguments, writable, None, device, anchor, wait)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
@@ -113,12 +141,19 @@ def open_kept(
 
 
 def end_keeping(path: Path) -> None:
-    """Ends what `vaultfmt unlock` or `Vault.keep_open` began, for the vault in a file; nothing if it was not kept open."""
+    """Ends what `vaultfmt unlock` or `Vault.keep_open` began, for the vault in a file; nothing if it was not kept open.
+    """
     check(lib.vaultfmt_end_keeping(path_bytes(path)))
 
 
 def _open_options(
-    arguments: Arguments, writable: bool, limits: Limits | None, device: BytesLike | None, anchor: str | None, wait: float
+    arguments: Arguments,
+    writable: bool,
+    limits: Limits | None,
+    device: BytesLike | None,
+    anchor: str | None,
+    wait: float,
+    owner: str | None = None,
 ) -> Any:
     limits = limits or Limits()
     options = arguments.structure("vaultfmt_open_options")
@@ -131,6 +166,8 @@ def _open_options(
     arguments.bytes(device, options.device)
     if anchor is not None:
         options.anchor = arguments.keep(c_string(anchor, "an anchor"))
+    if owner is not None:
+        arguments.bytes(bytes.fromhex(owner), options.owners)
     return options
 
 
@@ -146,11 +183,12 @@ def _key(key: KeyLike) -> ItemKey:
 class Vault(MutableMapping[KeyLike, bytes]):
     """An open vault; a mapping of keys to secrets. Use it in a `with`, or close it: that wipes its keys.
 
-    A pair is the key of a generic password, of service and account, and a string that of one without an account. Changes are durable when
-    they return, but within a `transaction`.
+    A pair is the key of a generic password, of service and account, and a string that of one without an account.
+    Changes are durable when they return, but within a `transaction`.
 
-    Any number of threads may use it, and close it while others read. It belongs to the process that opened it: in a child, after a fork,
-    every use raises OtherProcess, and closing it does nothing; the child opens the vault itself. It cannot be copied or pickled.
+    Any number of threads may use it, and close it while others read. It belongs to the process that opened it: in a
+    child, after a fork, every use raises OtherProcess, and closing it does nothing; the child opens the vault itself.
+    It cannot be copied or pickled.
     """
 
     def __init__(self, handle: Any, path: Path) -> None:
@@ -175,7 +213,9 @@ class Vault(MutableMapping[KeyLike, bytes]):
     __hash__ = object.__hash__
 
     def close(self) -> None:
-        """Wipes the keys, once calls of other threads have ended; does nothing the second time. Rolls back a transaction."""
+        """Wipes the keys, once calls of other threads have ended; does nothing the second time. Rolls back a
+        transaction.
+        """
         if self._handle is None:
             return
         transaction = entered_handle(self)
@@ -241,11 +281,28 @@ class Vault(MutableMapping[KeyLike, bytes]):
             return item(ffi.gc(out[0], lib.vaultfmt_item_free))
 
     def open(self, key: KeyLike) -> OpenedItem:
-        """The item with its secret, in memory that is wiped: use it in a `with`. Raises NoSuchItem, Locked, NotPermitted, DeviceBound."""
+        """The item with its secret, in memory that is wiped: use it in a `with`. Raises NoSuchItem, Locked,
+        NotPermitted, DeviceBound.
+        """
         with Arguments() as arguments:
             out = arguments.keep(ffi.new("const vaultfmt_item **"))
             check(lib.vaultfmt_get(self._vault, key_structure(_key(key), arguments), out))
             return OpenedItem(ffi.gc(out[0], lib.vaultfmt_item_free))
+
+    def attribute(self, key: KeyLike, name: str, *, of: EarlierValue | None = None) -> bytes | None:
+        """The value of an attribute, of any size; None if the item has none of this name. With `of`, what it was in
+        that earlier value.
+
+        Raises NoSuchItem, and what `open` raises.
+        """
+        with Arguments() as arguments:
+            out = arguments.keep(ffi.new("const vaultfmt_value **"))
+            structure, encoded = key_structure(_key(key), arguments), arguments.bytes(name)
+            if of is None:
+                check(lib.vaultfmt_get_attribute(self._vault, structure, encoded, out))
+            else:
+                check(lib.vaultfmt_get_earlier_attribute(self._vault, structure, of.structure(arguments), encoded, out))
+            return _value(out)
 
     def search(self, **filters: Any) -> Iterator[Item]:
         """All items that match (see `Filters`), in the order of their keys, as they are now. No secret is decrypted."""
@@ -257,7 +314,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def each_secret(self, function: Callable[[Item, bytes | VaultError], object], **filters: Any) -> None:
         """Calls a function with every item that matches and its secret, or with the error that kept it from being read.
 
-        It is the fast way to read everything. An error that the function raises, KeyboardInterrupt too, ends it, and is raised.
+        It is the fast way to read everything. An error that the function raises, KeyboardInterrupt too, ends it, and
+        is raised.
         """
         failures: list[BaseException] = []
 
@@ -285,23 +343,21 @@ class Vault(MutableMapping[KeyLike, bytes]):
     def set(self, key: KeyLike, secret: BytesLike, **details: Any) -> None:
         """Adds an item, or replaces its secret and the attributes that are named.
 
-        Details are `attributes`, a mapping of names to bytes or text, with None for those to be removed; `replace_attributes`, whether the
-        others go; `accessibility`; `created` and `modified`, in milliseconds since 1970.
+        Details are `attributes`, a mapping of names to bytes, text or an `Attribute`, with None for those to be
+        removed; `replace_attributes`, whether the others go; `accessibility`; `created` and `modified`, in
+        milliseconds since 1970. What a secret or a sealed attribute was becomes an earlier value.
         """
         self._store(lib.vaultfmt_set, key, secret, details)
 
     def _store(self, function: Any, key: KeyLike, secret: BytesLike, details: dict[str, Any]) -> None:
-        if isinstance(secret, str):
-            raise TypeError("a secret is bytes: encode text")
-        if secret is None:
-            raise TypeError("a secret is bytes, not None")
         with Arguments() as arguments:
-            check(
-                function(self._vault, key_structure(_key(key), arguments), arguments.bytes(secret), _details(arguments, **details)),
-            )
+            encoded = arguments.bytes(_secret(secret))
+            check(function(self._vault, key_structure(_key(key), arguments), encoded, _details(arguments, **details)))
 
     def change(self, key: KeyLike, **details: Any) -> None:
-        """Changes attributes or accessibility and not the secret; details as for `set`, without dates. Raises NoSuchItem."""
+        """Changes attributes or accessibility and not the secret; details as for `set`, without dates. Raises
+        NoSuchItem.
+        """
         with Arguments() as arguments:
             check(lib.vaultfmt_update(self._vault, key_structure(_key(key), arguments), _details(arguments, **details)))
 
@@ -311,17 +367,99 @@ class Vault(MutableMapping[KeyLike, bytes]):
             check(lib.vaultfmt_move(self._vault, key_structure(_key(key), arguments), key_structure(_key(new_key), arguments)))
 
     def remove(self, key: KeyLike) -> None:
-        """Removes an item. Raises NoSuchItem. Its ciphertext stays in the file until `compact`, and in copies of it."""
+        """Removes an item with its earlier values. Raises NoSuchItem. Its ciphertext stays in the file until `compact`,
+        and in copies of it.
+        """
         with Arguments() as arguments:
             check(lib.vaultfmt_remove(self._vault, key_structure(_key(key), arguments)))
+
+    # ---- Earlier values ----
+
+    def earlier_values(self, key: KeyLike) -> Sequence[EarlierValue]:
+        """What an item was before its secret or a sealed attribute was replaced, the oldest first. Raises NoSuchItem,
+        Locked, NotPermitted.
+        """
+        with Arguments() as arguments:
+            out = ffi.new("const vaultfmt_earlier_values **")
+            check(lib.vaultfmt_get_earlier_values(self._vault, key_structure(_key(key), arguments), out))
+        try:
+            return tuple(earlier_value(out[0].values[index]) for index in range(out[0].count))
+        finally:
+            lib.vaultfmt_earlier_values_free(out[0])
+
+    def open_earlier(self, key: KeyLike, value: EarlierValue) -> OpenedEarlierValue:
+        """An earlier value with its secret, in memory that is wiped: use it in a `with`. Raises NoSuchItem also if the
+        item has no such value.
+        """
+        with Arguments() as arguments:
+            out = ffi.new("const vaultfmt_earlier_value **")
+            structure = key_structure(_key(key), arguments)
+            check(lib.vaultfmt_get_earlier_value(self._vault, structure, value.structure(arguments), out))
+            return OpenedEarlierValue(out[0])
+
+    def restore(self, key: KeyLike, value: EarlierValue) -> None:
+        """Makes an item what it was: secret and attributes. What it is now becomes an earlier value, and the restored
+        one stays among them.
+        """
+        with Arguments() as arguments:
+            check(lib.vaultfmt_restore(self._vault, key_structure(_key(key), arguments), value.structure(arguments)))
+
+    def forget(self, key: KeyLike, values: Iterable[EarlierValue] | None = None) -> int:
+        """Forgets these earlier values of an item, or all; returns how many. Their ciphertext stays in the file until
+        `compact`, and in copies of it.
+
+        Raises NoSuchItem if one of them is not there; then none is forgotten.
+        """
+        with Arguments() as arguments:
+            ids, count = ffi.NULL, 0
+            if values is not None:
+                chosen = list(values)
+                count = len(chosen)
+                ids = arguments.keep(ffi.new("vaultfmt_earlier_id[]", max(count, 1)))
+                for index, value in enumerate(chosen):
+                    value.fill(ids[index])
+            forgotten = ffi.new("size_t *")
+            check(lib.vaultfmt_forget(self._vault, key_structure(_key(key), arguments), ids, count, forgotten))
+            return int(forgotten[0])
+
+    def add_earlier(self, key: KeyLike, values: Iterable[NewEarlierValue]) -> int:
+        """Adds earlier values to an item, the oldest first, after those that it has: for imports. Returns how many were
+        added: as many as the vault keeps, the last ones.
+        """
+        with Arguments() as arguments:
+            new = list(values)
+            array = arguments.keep(ffi.new("vaultfmt_new_earlier_value[]", max(len(new), 1)))
+            for index, value in enumerate(new):
+                array[index].struct_size = ffi.sizeof("vaultfmt_new_earlier_value")
+                arguments.bytes(_secret(value.secret), array[index].secret)
+                array[index].modified = value.modified
+                array[index].replaced = value.replaced
+                fill_attributes(array[index], value.attributes, arguments)
+            added = ffi.new("size_t *")
+            structure = key_structure(_key(key), arguments)
+            check(lib.vaultfmt_add_earlier_values(self._vault, structure, array, len(new), added))
+            return int(added[0])
+
+    def keep_versions(self, count: int) -> None:
+        """Sets how many earlier values an item keeps, 0 to 50. Those that are too many go when their item changes, or
+        with `compact`.
+        """
+        check(lib.vaultfmt_keep_versions(self._vault, count))
+
+    @property
+    def kept_versions(self) -> int:
+        """How many earlier values an item keeps."""
+        return int(self._info().kept_versions)
+
+    # ---- Transactions ----
 
     def transaction(self) -> Transaction:
         """For a `with`: changes that become durable together when it ends, or not at all if it ends with an error.
 
-        Within it, this thread reads and changes single items; everything else of this vault raises InvalidArgument. Other threads wait
-        for `wait` seconds and get Busy then. It belongs to the task that began it, and to those that this one starts meanwhile: other
-        tasks on the same thread get InvalidArgument. However the `with` is left, by KeyboardInterrupt at any instant too, no
-        transaction stays open.
+        Within it, this thread reads and changes single items; everything else of this vault raises InvalidArgument.
+        Other threads wait for `wait` seconds and get Busy then. It belongs to the task that began it, and to those
+        that this one starts meanwhile: other tasks on the same thread get InvalidArgument. However the `with` is
+        left, by KeyboardInterrupt at any instant too, no transaction stays open.
         """
         return Transaction(self)
 
@@ -341,15 +479,19 @@ class Vault(MutableMapping[KeyLike, bytes]):
         passphrase: str | BytesLike | None = None,
         key_file: BytesLike | None = None,
         raw_key: BytesLike | None = None,
+        external: KeyProvider | None = None,
         limits: Limits | None = None,
     ) -> None:
         """Unlocks it with the factors of any of its slots, and moves to the newest state."""
         with Arguments() as arguments:
             options = _open_options(arguments, False, limits, None, None, 0)
-            check(lib.vaultfmt_unlock(self._vault, Factors(passphrase, key_file, raw_key).structure(arguments), options))
+            factors = Factors(passphrase, key_file, raw_key, external).structure(arguments)
+            arguments.check(lib.vaultfmt_unlock(self._vault, factors, options))
 
     def keep_open(self, seconds: int) -> None:
-        """Keeps the vault open to all processes of this user, in the kernel's keyring, for `open_kept`. Raises NoKernelKeyring."""
+        """Keeps the vault open to all processes of this user, in the kernel's keyring, for `open_kept`. Raises
+        NoKernelKeyring.
+        """
         check(lib.vaultfmt_keep_open(self._vault, seconds))
 
     def _info(self) -> Any:
@@ -365,18 +507,22 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
     @property
     def generation(self) -> int:
-        """How many commits there were."""
+        """That of the state which is being read: greater than that of every state before it."""
         return int(self._info().generation)
 
     @property
     def anchor(self) -> str:
-        """The state, to be remembered: who does notices if the file is put back."""
+        """The state, to be remembered: whoever does notices if the file is put back. VAULT:GENERATION:CHAIN:OWNER, a
+        form that stays.
+        """
         return ffi.string(self._info().anchor).decode()
 
     @property
-    def fingerprint(self) -> str:
-        """Tells the key that opened the vault from others: 32 hexadecimal digits."""
-        return ffi.string(self._info().fingerprint).decode()
+    def owner(self) -> str:
+        """The owners' public key: 64 hexadecimal digits, the same for all slots, others after a rotation. It reveals
+        nothing.
+        """
+        return bytes(self._info().owners).hex()
 
     @property
     def is_locked(self) -> bool:
@@ -395,11 +541,12 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
     @property
     def tail(self) -> Tail:
-        """What stands after the state that is being read."""
+        """What follows the state that is being read."""
         return Tail(self._info().tail)
 
     def verdict(self, anchor: str) -> Verdict:
-        """How the state stands to one that was remembered. Raises InvalidArgument for an anchor of another vault."""
+        """How the state compares with one that was remembered. Raises InvalidArgument for an anchor of another vault.
+        """
         out = ffi.new("int32_t *")
         check(lib.vaultfmt_check_anchor(self._vault, c_string(anchor, "an anchor"), out))
         return Verdict(out[0])
@@ -417,53 +564,71 @@ class Vault(MutableMapping[KeyLike, bytes]):
 
     def add_slot(
         self, factors: Factors, *, cost: KDFCost | None = None, name: str = "", groups: Sequence[str] | None = None
-    ) -> str:
-        """Adds a slot, with `groups` a scoped one that opens these access groups only, and returns its id.
+    ) -> SlotReport:
+        """Adds a slot, with `groups` a scoped one that opens these access groups only; the report has its id.
 
-        A scoped slot reads the vault as it is from now on, and the file is rewritten for it. A group that the vault does not have
-        is made. Factors that open a slot already are an `InvalidArgument`.
+        A scoped slot reads the vault as it is from now on, and the file is rewritten for it. A group that the vault
+        does not have is made. Factors that open a slot already are an `InvalidArgument`.
         """
         with Arguments() as arguments:
             options = _slot_options(arguments, cost or KDFCost())
             arguments.bytes(name, options.name)
             if groups is not None:
                 options.is_scoped = 1
-                options.groups = arguments.keep(ffi.new("vaultfmt_bytes[]", max(len(groups), 1)))
-                options.group_count = len(groups)
-                for index, group in enumerate(groups):
-                    arguments.bytes(group, options.groups[index])
-            out = ffi.new("uint8_t[16]")
-            check(lib.vaultfmt_slot_add(self._vault, factors.structure(arguments), options, out))
-            return bytes(out).hex()
+                options.groups, options.group_count = _texts(groups, arguments)
+            identity, out = ffi.new("uint8_t[16]"), report_output()
+            arguments.check(lib.vaultfmt_slot_add(self._vault, factors.structure(arguments), options, identity, out))
+            return slot_report(out)
 
-    def change_slot(self, factors: Factors, slot_id: str | None = None, *, cost: KDFCost | None = None) -> None:
-        """Gives a slot other factors: the one with this id, or the one that opened the vault. It gets another id."""
+    def change_slot(self, factors: Factors, slot_id: str | None = None, *, cost: KDFCost | None = None) -> SlotReport:
+        """Gives a slot other factors: the one with this id, or the one that opened the vault. It gets another id, which
+        the report has.
+        """
         with Arguments() as arguments:
             options = _slot_options(arguments, cost) if cost else ffi.NULL
             identity = ffi.NULL if slot_id is None else _slot_id(slot_id)
-            check(lib.vaultfmt_slot_change(self._vault, identity, factors.structure(arguments), options))
+            out = report_output()
+            arguments.check(lib.vaultfmt_slot_change(self._vault, identity, factors.structure(arguments), options, out))
+            return slot_report(out)
 
     def rename_slot(self, slot_id: str, name: str) -> None:
         """Gives a slot another name."""
         with Arguments() as arguments:
             check(lib.vaultfmt_slot_rename(self._vault, _slot_id(slot_id), arguments.bytes(name)))
 
-    def remove_slot(self, slot_id: str) -> None:
+    def grant(self, slot_id: str, groups: Sequence[str]) -> SlotReport:
+        """Replaces the access groups that a scoped slot opens. Groups that it gains or loses get new keys, and the file
+        is rewritten.
+        """
+        with Arguments() as arguments:
+            out = report_output()
+            check(lib.vaultfmt_slot_grant(self._vault, _slot_id(slot_id), *_texts(groups, arguments), out))
+            return slot_report(out)
+
+    def remove_slot(self, slot_id: str) -> SlotReport:
         """Removes a slot. Raises LastSlot, NoSuchSlot."""
-        check(lib.vaultfmt_slot_remove(self._vault, _slot_id(slot_id)))
+        out = report_output()
+        check(lib.vaultfmt_slot_remove(self._vault, _slot_id(slot_id), out))
+        return slot_report(out)
 
-    def rotate(self, *kept: Factors) -> int:
-        """Re-encrypts everything under new keys. Slots that none of these factors opens are dropped.
+    def rotate(self, *kept: Factors, made_again: Mapping[str, KeyProvider] | None = None) -> SlotReport:
+        """Encrypts everything again under new keys. Slots that none of these factors opens are dropped, and are in the
+        report.
 
-        Gives how many items were copied as they are, since they are of other devices.
+        `made_again` names slots of external keys alone, by their ids, that their providers make again without
+        anybody's token or identity.
         """
         with Arguments() as arguments:
             all_factors = arguments.keep(ffi.new("vaultfmt_factors[]", max(len(kept), 1)))
             for index, factors in enumerate(kept):
                 factors.fill(all_factors[index], arguments)
-            copied = ffi.new("uint64_t *")
-            check(lib.vaultfmt_rotate(self._vault, all_factors, len(kept), copied))
-            return int(copied[0])
+            again = arguments.keep(ffi.new("vaultfmt_made_again[]", max(len(made_again or {}), 1)))
+            for index, (slot_id, provider) in enumerate((made_again or {}).items()):
+                again[index].id = _slot_id(slot_id)
+                again[index].provider = provider_structure(provider, arguments)
+            out = report_output()
+            arguments.check(lib.vaultfmt_rotate(self._vault, all_factors, len(kept), again, len(made_again or {}), out))
+            return slot_report(out)
 
     # ---- Maintenance ----
 
@@ -472,6 +637,15 @@ class Vault(MutableMapping[KeyLike, bytes]):
         before, after = ffi.new("uint64_t *"), ffi.new("uint64_t *")
         check(lib.vaultfmt_compact(self._vault, before, after))
         return int(before[0]), int(after[0])
+
+    def repair(self) -> str | None:
+        """Copies a damaged tail to a file next to the vault and cuts it off, so that the vault can be changed again.
+        Returns that file's path; None if the tail was not damaged.
+        """
+        out = ffi.new("const vaultfmt_value **")
+        check(lib.vaultfmt_repair(self._vault, out))
+        kept = _value(out)
+        return None if kept is None else os.fsdecode(kept)
 
     def verify(self) -> Report:
         """Authenticates every byte of every object. Damage is in the report, and raises nothing."""
@@ -486,6 +660,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
                 objects=found.objects,
                 unopened=found.unopened,
                 problem_count=found.problem_count,
+                earlier_values=found.earlier_values,
                 problems=tuple((to_text(one.what), one.offset if one.has_offset else None) for one in problems),
             )
         finally:
@@ -497,7 +672,15 @@ class Vault(MutableMapping[KeyLike, bytes]):
         out.struct_size = ffi.sizeof("vaultfmt_statistics")
         check(lib.vaultfmt_get_statistics(self._vault, out))
         return Statistics(
-            out.items, out.tombstones, out.file_bytes, out.live_bytes, out.dead_bytes, out.tree_height, bool(out.is_memory_locked)
+            items=out.items,
+            tombstones=out.tombstones,
+            file_bytes=out.file_bytes,
+            live_bytes=out.live_bytes,
+            dead_bytes=out.dead_bytes,
+            tree_height=out.tree_height,
+            is_memory_locked=bool(out.is_memory_locked),
+            earlier_values=out.earlier_values,
+            kept_versions=out.kept_versions,
         )
 
 
@@ -534,16 +717,49 @@ def _query(filters: dict[str, Any], arguments: Arguments) -> Any:
     query.synchronizable = filters.get("synchronizable", -1)
     query.accessibility = filters.get("accessibility", 0)
     if "item_class" in filters:
-        query.item_class = filters["item_class"].item_class
+        query.item_class = _class_number(filters["item_class"])
     for name in ("service", "account", "server", "protocol", "path", "group", "label", "pattern"):
         arguments.bytes(filters.get(name), getattr(query, name))
     return query
 
 
+def _class_number(kind: type[_Key] | int) -> int:
+    if kind is OtherItem:
+        raise ValueError("a class without a type of its own is named by its number")
+    return kind if isinstance(kind, int) else kind.item_class
+
+
+def _value(out: Any) -> bytes | None:
+    """A copy of a `vaultfmt_value`, which is wiped and freed; None for NULL."""
+    if out[0] == ffi.NULL:
+        return None
+    try:
+        return to_bytes(out[0].bytes)
+    finally:
+        lib.vaultfmt_value_free(out[0])
+
+
+def _secret(secret: Any) -> Any:
+    if isinstance(secret, str):
+        raise TypeError("a secret is bytes: encode text")
+    if secret is None:
+        raise TypeError("a secret is bytes, not None")
+    return secret
+
+
+def _texts(texts: Sequence[str], arguments: Arguments) -> tuple[Any, int]:
+    if isinstance(texts, str):
+        raise TypeError("groups are a sequence of names, not one")
+    array = arguments.keep(ffi.new("vaultfmt_bytes[]", max(len(texts), 1)))
+    for index, text in enumerate(texts):
+        arguments.bytes(text, array[index])
+    return array, len(texts)
+
+
 def _details(
     arguments: Arguments,
     *,
-    attributes: Mapping[str, BytesLike | str | None] | None = None,
+    attributes: Mapping[str, AttributeValue | None] | None = None,
     replace_attributes: bool = False,
     accessibility: Accessibility | None = None,
     created: int | None = None,
@@ -554,12 +770,7 @@ def _details(
     details.replaces_attributes = replace_attributes
     details.created = _UNSET if created is None else created
     details.modified = _UNSET if modified is None else modified
-    if attributes:
-        details.attributes = array = arguments.keep(ffi.new("vaultfmt_attribute[]", len(attributes)))
-        details.attribute_count = len(attributes)
-        for index, (name, value) in enumerate(attributes.items()):
-            arguments.bytes(name, array[index].name)
-            arguments.bytes(value, array[index].value)
+    fill_attributes(details, attributes, arguments)
     return details
 
 

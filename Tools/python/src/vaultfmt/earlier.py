@@ -1,0 +1,86 @@
+"""Earlier values: what items were before their secret or a sealed attribute was replaced."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from ._library import Arguments, ffi, lib
+from .items import AttributeValue, Lent, attributes_of, moment
+from .values import AttributeFlags, BytesLike
+
+
+@dataclasses.dataclass(frozen=True)
+class EarlierValue:
+    """What an item was, without the secret. Revision and device tell it from the item's other values.
+
+    Times are milliseconds since 1970-01-01T00:00:00Z: `replaced`, when it ceased to be the item's value, and
+    `modified`. Attributes are the item's at the time; those in `unread_attributes` are sealed or large, and
+    `Vault.attribute` reads them.
+    """
+
+    revision: int
+    device: str | None
+    replaced: int
+    modified: int
+    attributes: Mapping[str, bytes]
+    attribute_flags: Mapping[str, AttributeFlags]
+    unread_attributes: tuple[str, ...]
+
+    @property
+    def replaced_at(self) -> datetime:
+        """When it ceased to be the item's value. Raises OverflowError for what datetime cannot hold."""
+        return moment(self.replaced)
+
+    @property
+    def modified_at(self) -> datetime:
+        """When it was changed last. Raises OverflowError for what datetime cannot hold."""
+        return moment(self.modified)
+
+    def fill(self, structure: Any) -> None:
+        """`vaultfmt_earlier_id`."""
+        structure.revision = self.revision
+        structure.device = bytes.fromhex(self.device) if self.device else bytes(16)
+
+    def structure(self, arguments: Arguments) -> Any:
+        """`vaultfmt_earlier_id *`."""
+        structure = arguments.structure("vaultfmt_earlier_id")
+        self.fill(structure)
+        return structure
+
+
+def earlier_value(structure: Any) -> EarlierValue:
+    """A copy of `vaultfmt_earlier_value`, without the secret."""
+    device = bytes(structure.id.device)
+    values, flags, unread = attributes_of(structure)
+    return EarlierValue(
+        revision=structure.id.revision,
+        device=device.hex() if any(device) else None,
+        replaced=structure.replaced,
+        modified=structure.modified,
+        attributes=values,
+        attribute_flags=flags,
+        unread_attributes=unread,
+    )
+
+
+class OpenedEarlierValue(Lent):
+    """An earlier value with its secret, in memory that is wiped when the `with` that it is used in ends; `secret` as of
+    an `OpenedItem`.
+    """
+
+    def __init__(self, structure: Any) -> None:
+        super().__init__(ffi.gc(structure, lib.vaultfmt_earlier_value_free))
+        self.value = earlier_value(structure)
+
+
+@dataclasses.dataclass(frozen=True)
+class NewEarlierValue:
+    """An earlier value that an import brings along; times are milliseconds since 1970."""
+
+    secret: BytesLike = dataclasses.field(repr=False)
+    modified: int
+    replaced: int
+    attributes: Mapping[str, AttributeValue] = dataclasses.field(default_factory=dict)

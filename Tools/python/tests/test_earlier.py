@@ -1,0 +1,201 @@
+"""Earlier values, and attributes with flags and of every size."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from conftest import CHEAP, RAW_KEY
+
+import vaultfmt
+from vaultfmt import Attribute, AttributeFlags, EarlierValue, Factors, NewEarlierValue, Vault
+
+
+def secrets(vault: Vault, key: str = "s") -> list[bytes]:
+    found = []
+    for value in vault.earlier_values(key):
+        with vault.open_earlier(key, value) as opened:
+            found.append(bytes(opened.secret))
+    return found
+
+
+def test_what_was_overwritten_is_listed_read_and_restored(vault: Vault) -> None:
+    vault.set("s", b"one", attributes={"label": "First", "notes": "as they were"}, modified=1000)
+    assert vault.earlier_values("s") == ()
+    vault.set("s", b"two", attributes={"label": "Second", "notes": None})
+    vault["s"] = b"three"
+    vault["s"] = b"three"
+    first, second = vault.earlier_values("s")
+    assert vault.item("s").earlier_values == 2  # type: ignore[union-attr]
+    assert first.modified == 1000 and first.modified_at == datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
+    assert first.replaced <= second.replaced
+    assert abs((datetime.now(timezone.utc) - second.replaced_at).total_seconds()) < 600
+    assert first.revision < second.revision and first.device is None
+    assert dict(first.attributes) == {"label": b"First"} and first.unread_attributes == ("notes",)
+    assert first.attribute_flags == {"label": AttributeFlags(0), "notes": AttributeFlags.SEALED}
+    assert vault.attribute("s", "notes", of=first) == b"as they were" and vault.attribute("s", "notes") is None
+    assert vault.attribute("s", "label", of=first) == b"First" and vault.attribute("s", "none", of=first) is None
+    with vault.open_earlier("s", first) as opened:
+        view = opened.secret
+        assert view == b"one" and view.readonly and opened.value.attributes["notes"] == b"as they were"
+        with pytest.raises(TypeError):
+            pickle.dumps(opened)
+    with pytest.raises(ValueError, match="wiped"):
+        opened.secret  # noqa: B018
+    vault.move("s", "t")
+    vault.compact()
+    vault.rotate(Factors(raw_key=RAW_KEY))
+    vault.move("t", "s")
+    vault.restore("s", first)
+    assert vault["s"] == b"one" and secrets(vault) == [b"one", b"two", b"three"]
+    assert vault.attribute("s", "notes") == b"as they were"
+
+
+def test_earlier_values_are_forgotten_all_or_none(vault: Vault) -> None:
+    for number in range(5):
+        vault["s"] = str(number).encode()
+    values = vault.earlier_values("s")
+    unknown = dataclasses.replace(values[0], revision=values[0].revision + 1)
+    with pytest.raises(vaultfmt.NoSuchItem):
+        vault.forget("s", [values[0], unknown])
+    assert len(vault.earlier_values("s")) == 4
+    assert vault.forget("s", [values[0], values[2], values[2]]) == 2 and secrets(vault) == [b"1", b"3"]
+    assert vault.forget("s", []) == 0 and vault.forget("s") == 2 and vault.forget("s") == 0
+    with pytest.raises(vaultfmt.NoSuchItem):
+        vault.restore("s", values[1])
+    with pytest.raises(vaultfmt.NoSuchItem):
+        vault.open_earlier("s", values[1])
+    with pytest.raises(vaultfmt.NoSuchItem):
+        vault.forget("none")
+    with pytest.raises(ValueError, match="hexadecimal"):
+        vault.restore("s", dataclasses.replace(values[0], device="no id"))
+
+
+def test_an_import_brings_earlier_values_along(vault: Vault) -> None:
+    vault["s"] = b"now"
+    attributes = {"label": "Imported", "pin": Attribute("1", AttributeFlags.SEALED)}
+    new = [NewEarlierValue(b"old", 1, 2), NewEarlierValue(b"", 2, -3, attributes)]
+    assert vault.add_earlier("s", new) == 2
+    old, newer = vault.earlier_values("s")
+    assert (old.modified, old.replaced, newer.modified, newer.replaced) == (1, 2, 2, -3)
+    assert secrets(vault) == [b"old", b""] and vault.attribute("s", "pin", of=newer) == b"1"
+    assert newer.unread_attributes == ("pin",)
+    vault.keep_versions(1)
+    assert vault.add_earlier("s", new) == 1 and secrets(vault) == [b""]
+    assert vault.add_earlier("s", iter([])) == 0
+    with pytest.raises(TypeError, match="encode text"):
+        vault.add_earlier("s", [NewEarlierValue("text", 1, 2)])  # type: ignore[arg-type]
+    with pytest.raises(vaultfmt.InvalidArgument):
+        vault.add_earlier("s", [NewEarlierValue(b"x", 1, 1 << 62)])
+    with pytest.raises(vaultfmt.InvalidArgument):
+        vault.add_earlier("s", [NewEarlierValue(b"x", 1, 1, {"label": None})])  # type: ignore[dict-item]
+    with pytest.raises(vaultfmt.NoSuchItem):
+        vault.add_earlier("none", new)
+    assert "old" not in repr(new)
+
+
+def test_a_vault_keeps_as_many_as_it_is_told(path: Path, tmp_path: Path) -> None:
+    with vaultfmt.create(path, raw_key=RAW_KEY, kept_versions=2) as vault:
+        assert vault.kept_versions == 2 and vault.statistics().kept_versions == 2
+        for number in range(5):
+            vault["s"] = str(number).encode()
+        assert secrets(vault) == [b"2", b"3"]
+        assert vault.statistics().earlier_values == 2 == vault.verify().earlier_values
+        vault.keep_versions(0)
+        vault["s"] = b"5"
+        vault.compact()
+        assert vault.earlier_values("s") == () and vault.kept_versions == 0
+        for count in (51, 2**31):
+            with pytest.raises(vaultfmt.LimitExceeded):
+                vault.keep_versions(count)
+    with vaultfmt.create(tmp_path / "default.vault", raw_key=RAW_KEY) as vault:
+        assert vault.kept_versions == 10
+    with pytest.raises(vaultfmt.LimitExceeded):
+        vaultfmt.create(tmp_path / "none.vault", raw_key=RAW_KEY, kept_versions=51)
+    with pytest.raises(OverflowError):
+        vaultfmt.create(tmp_path / "none.vault", raw_key=RAW_KEY, kept_versions=-1)
+
+
+def test_a_transaction_sees_its_own_earlier_values(vault: Vault) -> None:
+    vault["s"] = b"1"
+    with pytest.raises(ZeroDivisionError), vault.transaction():
+        vault.set("s", b"2", attributes={"notes": "sealed"})
+        vault["s"] = b"3"
+        (first, second) = vault.earlier_values("s")
+        assert secrets(vault) == [b"1", b"2"] and vault.attribute("s", "notes", of=second) == b"sealed"
+        vault.restore("s", first)
+        assert vault["s"] == b"1" and vault.forget("s") == 3
+        vault.keep_versions(0)
+        raise ZeroDivisionError
+    assert vault["s"] == b"1" and vault.earlier_values("s") == () and vault.kept_versions == 10
+
+
+def test_nobody_but_an_owner_reads_earlier_values(vault: Vault, path: Path) -> None:
+    vault["s"] = b"1"
+    vault["s"] = b"2"
+    (value,) = vault.earlier_values("s")
+    vault.add_slot(Factors("scoped"), cost=CHEAP, groups=[""])
+    with vaultfmt.open(path, passphrase="scoped") as reader:
+        assert reader["s"] == b"2"
+        with pytest.raises(vaultfmt.NotPermitted):
+            reader.earlier_values("s")
+        with pytest.raises(vaultfmt.NotPermitted):
+            reader.open_earlier("s", value)
+        with pytest.raises(vaultfmt.NotPermitted):
+            reader.attribute("s", "label", of=value)
+    vault.lock()
+    with pytest.raises(vaultfmt.Locked):
+        vault.earlier_values("s")
+    with pytest.raises(vaultfmt.Locked):
+        vault.forget("s")
+
+
+def test_earlier_values_name_the_device_that_made_them(path: Path) -> None:
+    device = vaultfmt.generate_device()
+    with vaultfmt.create(path, raw_key=RAW_KEY, device=device) as vault:
+        vault["s"] = b"1"
+        vault["s"] = b"2"
+        (value,) = vault.earlier_values("s")
+        assert value.device == device[:16].hex() and secrets(vault) == [b"1"]
+        other = EarlierValue(value.revision, None, 0, 0, {}, {}, ())
+        with pytest.raises(vaultfmt.NoSuchItem):
+            vault.restore("s", other)
+
+
+def test_attributes_have_flags(vault: Vault) -> None:
+    both = AttributeFlags.SEALED | AttributeFlags.CONCEALED
+    pin, blob = Attribute("1234", both), Attribute(b"\xff", AttributeFlags.BINARY)
+    vault.add("s", b"x", attributes={"pin": pin, "blob": blob, "otp": "o", "plain": "p"})
+    item = vault.item("s")
+    assert item is not None and dict(item.attributes) == {"blob": b"\xff", "plain": b"p"}
+    assert item.unread_attributes == ("otp", "pin")
+    assert item.attribute_flags == {"blob": 4, "otp": 1, "pin": both, "plain": 0}
+    hidden = Attribute("hidden", AttributeFlags.SEALED)
+    vault.change("s", attributes={"pin": b"4321", "plain": hidden, "otp": Attribute("o")})
+    with vault.open("s") as opened:
+        assert opened.item.attributes["pin"] == b"4321" and opened.item.unread_attributes == ()
+        assert opened.item.attribute_flags == {"blob": 4, "otp": 1, "pin": both, "plain": 1}
+    assert vault.item("s").earlier_values == 1  # type: ignore[union-attr]
+    with pytest.raises(vaultfmt.InvalidArgument):
+        vault.change("s", attributes={"pin": Attribute("1", AttributeFlags(8))})
+    with pytest.raises(TypeError):
+        vault.change("s", attributes={"pin": Attribute(None)})  # type: ignore[arg-type]
+    assert "4321" not in repr(Attribute("4321"))
+
+
+def test_attributes_have_up_to_16_mib(vault: Vault) -> None:
+    for size in (0, 256, 257, 4096, 4097, 100_000, 16 << 20):
+        for flags in (AttributeFlags(0), AttributeFlags.SEALED):
+            vault.set("s", b"x", attributes={"value": Attribute(bytes([size % 251]) * size, flags)})
+            assert vault.attribute("s", "value") == bytes([size % 251]) * size
+            with vault.open("s") as opened:
+                assert opened.item.unread_attributes == (("value",) if size > 4096 else ())
+    with pytest.raises(vaultfmt.LimitExceeded):
+        vault.change("s", attributes={"value": bytes((16 << 20) + 1)})
+    with pytest.raises(vaultfmt.NoSuchItem):
+        vault.attribute("none", "value")
+    vault.each_secret(lambda item, secret: None)
+    assert vault.verify().is_sound
