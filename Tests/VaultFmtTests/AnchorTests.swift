@@ -133,18 +133,24 @@ struct AnchorTests {
         let folder = try Folder()
         let vault = try Fast.create(folder.file("a.vault"))
         let text = vault.anchor.description
-        func hex(_ bytes: [UInt8]) -> String { bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+        func hex(_ bytes: [UInt8]) -> String {
+            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
         #expect(text == "\(vault.id):1:\(hex(vault.anchor.chain)):\(hex(vault.anchor.owners.bytes))")
         #expect(Anchor(text) == vault.anchor)
         #expect(OwnersPublicKey(vault.anchor.owners.description) == vault.anchor.owners)
         let parts = text.split(separator: ":").map(String.init)
         let rest = "\(parts[2]):\(parts[3])"
         for bad in [
-            "", ":", "::", ":::", text + ":", text + "0", String(text.dropLast()), "\(parts[0]):0:\(rest)", "\(parts[0]):-1:\(rest)",
-            "\(parts[0]):+1:\(rest)", "\(parts[0]):01:\(rest)", "\(parts[0]): 1:\(rest)", "\(parts[0]):99999999999999999999:\(rest)",
+            "", ":", "::", ":::", text + ":", text + "0", String(text.dropLast()), "\(parts[0]):0:\(rest)",
+            "\(parts[0]):-1:\(rest)",
+            "\(parts[0]):+1:\(rest)", "\(parts[0]):01:\(rest)", "\(parts[0]): 1:\(rest)",
+            "\(parts[0]):99999999999999999999:\(rest)",
             "\(parts[0]):1:", "zz\(text)", "\(parts[0]):1:\(parts[2])",
         ] { #expect(Anchor(bad) == nil, "\(bad)") }
-        for bad in ["", parts[0], parts[3] + "0", parts[3] + "00", "x" + parts[3].dropFirst()] { #expect(OwnersPublicKey(bad) == nil) }
+        for bad in ["", parts[0], parts[3] + "0", parts[3] + "00", "x" + parts[3].dropFirst()] {
+            #expect(OwnersPublicKey(bad) == nil)
+        }
     }
 
     @Test("of another vault is an error")

@@ -23,7 +23,9 @@ struct InMemory {
         try open(name, with: try Fast.rawKey(), device: device)
     }
 
-    func open(_ name: String = "a.vault", with factors: borrowing Factors, device: consuming Device? = nil) throws -> Vault {
+    func open(_ name: String = "a.vault", with factors: borrowing Factors, device: consuming Device? = nil) throws
+        -> Vault
+    {
         var options = OpenOptions()
         options.writable = true
         options.device = device
@@ -61,5 +63,7 @@ extension Vault {
 /// Checks that nothing is wrong with a vault, and says what is.
 func expectSound(_ vault: Vault, unopened: Int = 0, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let report = try vault.verify()
-    #expect(report.problems.isEmpty && report.unopened == unopened, "\(report.problems), \(report.unopened)", sourceLocation: sourceLocation)
+    #expect(
+        report.problems.isEmpty && report.unopened == unopened, "\(report.problems), \(report.unopened)",
+        sourceLocation: sourceLocation)
 }

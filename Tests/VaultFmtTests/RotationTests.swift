@@ -34,7 +34,9 @@ struct RotationTests {
         _ = try rotation.run()
         #expect(try vault.dump() == before)
         #expect(try vault.allItems().map(\.id) == items.map(\.id))
-        #expect(try vault.allItems().map(\.revision) == items.map(\.revision), "an item's revision says when it changed, not its record's")
+        #expect(
+            try vault.allItems().map(\.revision) == items.map(\.revision),
+            "an item's revision says when it changed, not its record's")
         #expect(try vault.verdict(on: anchor) == .descends)
         let (newKeys, newKeyring) = try keys(vault)
         #expect(Set(oldKeys).isDisjoint(with: newKeys) && Set(oldKeyring).isDisjoint(with: newKeyring))
@@ -72,7 +74,9 @@ struct RotationTests {
         #expect(rotation.dropped.map(\.name) == ["", "gone"])
         _ = try rotation.run()
         #expect(try vault.slots().map(\.name).sorted { ($0 ?? "") < ($1 ?? "") } == ["passphrase", "scoped"])
-        for byte in [0x2B, 9] as [UInt8] { fails(.noSlotOpens) { _ = try Fast.openWritable(path, try Fast.rawKey(byte)) } }
+        for byte in [0x2B, 9] as [UInt8] {
+            fails(.noSlotOpens) { _ = try Fast.openWritable(path, try Fast.rawKey(byte)) }
+        }
         let again = try Fast.openWritable(path, try Fast.factors("pw"))
         #expect(try again.dump().count == 25)
         #expect(try again.slots().map(\.cost).contains(.testing))
@@ -136,10 +140,13 @@ struct RotationTests {
         // Records, versions, pages, keyring and history, commit.
         let kinds: [FrameType] = [.record, .versions, .page, .keyring, .history, .commit]
         #expect(types == kinds.flatMap { kind in types.filter { $0 == kind } })
-        let nonces = all.filter { $0.type == .record }.map { Array(bytes[$0.range.lowerBound + 8..<$0.range.lowerBound + 32]) }
+        let nonces = all.filter { $0.type == .record }.map {
+            Array(bytes[$0.range.lowerBound + 8..<$0.range.lowerBound + 32])
+        }
         #expect(nonces.count == 28 && nonces == nonces.sorted { $0.lexicographicallyPrecedes($1) })
         let items = try vault.allItems()
-        let byFrame = items.compactMap { item in item.entry.versions.map { ($0.frame.offset, item.id.description) } }.sorted { $0.0 < $1.0 }
+        let byFrame = items.compactMap { item in item.entry.versions.map { ($0.frame.offset, item.id.description) } }
+            .sorted { $0.0 < $1.0 }
         #expect(byFrame.count == 3 && byFrame.map(\.1) == byFrame.map(\.1).sorted())
         // Neither is the order of keys, or of ids.
         let byPlace = items.sorted { $0.entry.record.offset < $1.entry.record.offset }.map(\.id.description)

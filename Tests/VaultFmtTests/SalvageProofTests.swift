@@ -59,7 +59,8 @@ struct SalvageProofTests {
             entry.recordRevision = entry.revision
             // The locator is not for its holder: without it nothing is found but what a page refers to.
             let seal = RecordCodec.Seal(
-                identity: entry.identity, key: try core.compartments.key(compartment, core.context), locatorKey: SecretBox(Secret(count: 32)),
+                identity: entry.identity, key: try core.compartments.key(compartment, core.context),
+                locatorKey: SecretBox(Secret(count: 32)),
                 sealing: store.sealing)
             entry.record = try RecordCodec.append(work, Secret(text: "forged"), [], seal, to: appender)
             let value = ItemCodec.encode(entry, item.attributes.listed)
@@ -85,14 +86,18 @@ struct SalvageProofTests {
         #expect(report.unproven.isEmpty && report.withoutIndex == [home])
     }
 
-    @Test("S3: with no page of any state left, names what a forged page refers to, and leaves it out", arguments: [false, true])
+    @Test(
+        "S3: with no page of any state left, names what a forged page refers to, and leaves it out",
+        arguments: [false, true])
     func forgedLeaf(takesUnproven: Bool) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         _ = try sample(path)
         try forge(path)
         var bytes = try contents(path)
-        for frame in try frames(bytes).filter({ $0.type == .page }).dropLast() { bytes[frame.range.lowerBound + 60] ^= 1 }
+        for frame in try frames(bytes).filter({ $0.type == .page }).dropLast() {
+            bytes[frame.range.lowerBound + 60] ^= 1
+        }
         try write(bytes, path)
         let (vault, report) = try salvage(path, folder, takesUnproven: takesUnproven)
         #expect(report.unproven == [work] && !report.isComplete)
@@ -148,7 +153,9 @@ struct SalvageProofTests {
         var bytes = try contents(path)
         // The old epoch, so that the body opens, under the index key that the holder has: hash and MAC are right.
         header.epoch = try Header(Array(before[..<4096]).span).epoch
-        let index = try Fast.openWritable(path, try Fast.rawKey(9)).withCore { (core) throws(VaultError) in core.store.slot.keys.index.array }
+        let index = try Fast.openWritable(path, try Fast.rawKey(9)).withCore { (core) throws(VaultError) in
+            core.store.slot.keys.index.array
+        }
         let forged = try HeaderSeal.seal(&header, VaultKeys(index: Secret(bytes: index), ownersPublicKey: .zero)).bytes
         bytes.replaceSubrange(0..<8192, with: forged + forged)
         for frame in try frames(bytes) where frame.type == .page { bytes[frame.range.lowerBound + 60] ^= 1 }

@@ -12,7 +12,8 @@ struct SalvageTests {
         if folder.names.contains("new.vault") { try remove(new) }
         let before = try contents(path)
         let report = try Vault.salvage(
-            path, factors: try Fast.rawKey(), to: new, newFactors: try Fast.rawKey(3), device: device, takesUnproven: takesUnproven)
+            path, factors: try Fast.rawKey(), to: new, newFactors: try Fast.rawKey(3), device: device,
+            takesUnproven: takesUnproven)
         #expect(try contents(path) == before, "the damaged file is only read")
         let vault = try Fast.openWritable(new, try Fast.rawKey(3))
         #expect(try vault.verify().isSound)
@@ -32,7 +33,9 @@ struct SalvageTests {
                 for number in 0..<24 {
                     try transaction.set(
                         try key(number), secret: Secret(text: "\(value) \(number)"),
-                        attributes: setting(["label": "\(value)", "comment": String(repeating: "c", count: number % 3 * 200)]))
+                        attributes: setting([
+                            "label": "\(value)", "comment": String(repeating: "c", count: number % 3 * 200),
+                        ]))
                 }
             }
         }
@@ -48,9 +51,11 @@ struct SalvageTests {
         let (vault, report) = try salvage(path, folder)
         #expect(try vault.dump() == dump)
         #expect(
-            report.recovered == 22 && report.lost.isEmpty && report.older.isEmpty && report.withoutIndex.isEmpty && report.notes.isEmpty)
+            report.recovered == 22 && report.lost.isEmpty && report.older.isEmpty && report.withoutIndex.isEmpty
+                && report.notes.isEmpty)
         fails(.fileExists) {
-            _ = try Vault.salvage(path, factors: try Fast.rawKey(), to: folder.file("new.vault"), newFactors: try Fast.rawKey(3))
+            _ = try Vault.salvage(
+                path, factors: try Fast.rawKey(), to: folder.file("new.vault"), newFactors: try Fast.rawKey(3))
         }
     }
 
@@ -78,7 +83,8 @@ struct SalvageTests {
         #expect(!report.notes.isEmpty)
     }
 
-    @Test("after each object was damaged in turn recovers everything else, and names what is lost", arguments: [0, 1, 2])
+    @Test(
+        "after each object was damaged in turn recovers everything else, and names what is lost", arguments: [0, 1, 2])
     func eachObject(kind: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -104,7 +110,8 @@ struct SalvageTests {
             // Without its commit, the newest state is not one: the one before is whole.
             let isLast = frame.range.upperBound == bytes.count
             try check(
-                vault, report, isLast ? before : dump, "\(frame.type) at \(frame.range.lowerBound)", isKeyring: frame.type == .keyring)
+                vault, report, isLast ? before : dump, "\(frame.type) at \(frame.range.lowerBound)",
+                isKeyring: frame.type == .keyring)
         }
         #expect(changed >= 22, "each live record matters")
     }
@@ -221,12 +228,16 @@ struct SalvageTests {
                 try write(damaged, path)
                 let (vault, report) = try salvage(path, folder)
                 #expect(try vault.dump() == dump, "byte \(start + place)")
-                #expect(report.isComplete && report.notes.contains { $0.contains("its copy was used") } == (start == 0), "byte \(start + place)")
+                #expect(
+                    report.isComplete && report.notes.contains { $0.contains("its copy was used") } == (start == 0),
+                    "byte \(start + place)")
             }
         }
     }
 
-    @Test("with header and copy damaged, but a slot that still opens, takes what commits prove; with none that opens is refused")
+    @Test(
+        "with header and copy damaged, but a slot that still opens, takes what commits prove; with none that opens is refused"
+    )
     func bothHeaders() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")

@@ -20,11 +20,15 @@ struct ScopedSlotTests {
     /// A vault of three groups, with a scoped slot for one of them.
     private func sample(_ path: String) throws -> (Vault, SlotID) {
         let vault = try Fast.create(path)
-        for key in [work, home, plain] { try vault.add(key, secret: Secret(text: key.account ?? ""), attributes: ["label": "L"]) }
+        for key in [work, home, plain] {
+            try vault.add(key, secret: Secret(text: key.account ?? ""), attributes: ["label": "L"])
+        }
         return (vault, try vault.addSlot(try Fast.rawKey(9), name: "reader", grantedGroups: ["work"]).id)
     }
 
-    private func openScoped(_ path: String, _ byte: UInt8 = 9) throws -> Vault { try Fast.openWritable(path, try Fast.rawKey(byte)) }
+    private func openScoped(_ path: String, _ byte: UInt8 = 9) throws -> Vault {
+        try Fast.openWritable(path, try Fast.rawKey(byte))
+    }
 
     @Test("lists everything, opens the secrets of its groups, and can change nothing")
     func access() throws {
@@ -62,7 +66,8 @@ struct ScopedSlotTests {
         #expect(try scoped.text(work) == "new")
         #expect(try scoped.verdict(on: owner.anchor) == .same)
         fails(.notPermitted) {
-            _ = try Vault.salvage(path, factors: try Fast.rawKey(9), to: folder.file("b.vault"), newFactors: try Fast.rawKey())
+            _ = try Vault.salvage(
+                path, factors: try Fast.rawKey(9), to: folder.file("b.vault"), newFactors: try Fast.rawKey())
         }
     }
 
@@ -102,7 +107,8 @@ struct ScopedSlotTests {
         let decomposed = try ItemKey.genericPassword(service: "d", group: "e\u{301}")
         try owner.put(composed, "c")
         try owner.put(decomposed, "d")
-        _ = try owner.addSlot(try Fast.rawKey(10), grantedGroups: ["\u{E9}", "", "future", "\u{E9}"], createsGroups: true)
+        _ = try owner.addSlot(
+            try Fast.rawKey(10), grantedGroups: ["\u{E9}", "", "future", "\u{E9}"], createsGroups: true)
         _ = try owner.addSlot(try Fast.rawKey(11), grantedGroups: [])
         func check() throws {
             let several = try openScoped(path, 10)
@@ -161,7 +167,9 @@ struct ScopedSlotTests {
         try vault.withCore { (core) throws(VaultError) in
             let slot = core.store
             var groups: [UInt64: [UInt8]] = [:]
-            for number in slot.slot.grants.numbers { groups[number] = (slot.slot.grants.key(number) ?? Secret(count: 0)).array }
+            for number in slot.slot.grants.numbers {
+                groups[number] = (slot.slot.grants.key(number) ?? Secret(count: 0)).array
+            }
             return Held(index: slot.slot.keys.index.array, publicKey: slot.slot.keys.ownersPublicKey(), groups: groups)
         }
     }
@@ -175,13 +183,16 @@ struct ScopedSlotTests {
         let sealing = Sealing(vault: vault, random: .system)
         frame.withUnsafeMutableBytes { frame in
             body.withUnsafeBytes {
-                sealing.seal($0, as: .commit, at: commit.offset, head: FrameHead.commit, key: Secret(bytes: held.index), into: frame)
+                sealing.seal(
+                    $0, as: .commit, at: commit.offset, head: FrameHead.commit, key: Secret(bytes: held.index),
+                    into: frame)
             }
         }
         return frame
     }
 
-    @Test("M2, F3: cannot make a commit that an owner, or another scoped reader, accepts (R-5.18)", arguments: [0, 1, 2])
+    @Test(
+        "M2, F3: cannot make a commit that an owner, or another scoped reader, accepts (R-5.18)", arguments: [0, 1, 2])
     func forgedCommit(kind: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -204,7 +215,8 @@ struct ScopedSlotTests {
             case 0: [UInt8](repeating: 7, count: 96)
             case 1: [UInt8](repeating: 0, count: 96)
             default:
-                [UInt8](repeating: 0, count: 32) + CommitProof.sign(chain, SigningKey(seed: Secret(bytes: [UInt8](repeating: 1, count: 32))))
+                [UInt8](repeating: 0, count: 32)
+                    + CommitProof.sign(chain, SigningKey(seed: Secret(bytes: [UInt8](repeating: 1, count: 32))))
             }
         }
         try write(bytes + frame, path)
@@ -214,7 +226,8 @@ struct ScopedSlotTests {
         fails(.tampered) { try owner.refresh() }
         fails(.tampered) { try owner.put(work, "x") }
         #expect(try owner.text(work) == "work")
-        let report = try Vault.salvage(path, factors: try Fast.rawKey(), to: folder.file("new.vault"), newFactors: try Fast.rawKey())
+        let report = try Vault.salvage(
+            path, factors: try Fast.rawKey(), to: folder.file("new.vault"), newFactors: try Fast.rawKey())
         #expect(report.recovered == 3, "salvaging follows an owner's commit")
         try write(bytes, path)
         try owner.put(work, "x")
@@ -247,13 +260,18 @@ struct ScopedSlotTests {
         // The record's key is granted: seal another secret under the same identity, at the same place.
         let forged = try scoped.withCore { (core) throws(VaultError) -> [UInt8] in
             let entry = item.entry
-            guard let compartment = core.view.compartment(entry.compartment) else { throw VaultError(.structureInvalid, "") }
+            guard let compartment = core.view.compartment(entry.compartment) else {
+                throw VaultError(.structureInvalid, "")
+            }
             let key = try core.compartments.key(compartment, core.context)
             var frame = try core.store.file.bytes(entry.record.length, at: entry.record.offset)
             var body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-                try RecordCodec.open(frame, entry.identity, key: key.secret, core.store.sealing, at: entry.record.offset)
+                try RecordCodec.open(
+                    frame, entry.identity, key: key.secret, core.store.sealing, at: entry.record.offset)
             }
-            let found = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: entry.record.offset) }
+            let found = try body.withSpan { (bytes) throws(VaultError) in
+                try RecordCodec.found(bytes, at: entry.record.offset)
+            }
             guard case .item(_, let secret, _) = found else { throw VaultError(.structureInvalid, "") }
             body.withUnsafeMutableBytes { $0[secret.lowerBound] ^= 1 }
             let head = FrameHead(.record, length: frame.count).encoded
@@ -324,7 +342,8 @@ struct ScopedSlotTests {
         for groupKey in held.groups.values {
             for compartment in compartments {
                 fails(.authenticationFailed) {
-                    _ = try Wrapping.compartmentKey(compartment, Secret(bytes: groupKey), vault: header.id, device: nil, deviceID: .zero)
+                    _ = try Wrapping.compartmentKey(
+                        compartment, Secret(bytes: groupKey), vault: header.id, device: nil, deviceID: .zero)
                 }
             }
         }

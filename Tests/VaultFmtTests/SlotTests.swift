@@ -38,7 +38,8 @@ struct SlotTests {
         try vault.renameSlot(id, to: name)
         #expect(try vault.slots().map(\.name) == ["first", name])
         #expect(opens(path, { try Fast.factors("pw") }), "a new name leaves the factors")
-        try vault.changeFactors(of: id, to: try Fast.factors("new"), cost: KDFCost(memoryKiB: 16, passes: 1, lanes: 2), allowWeak: true)
+        try vault.changeFactors(
+            of: id, to: try Fast.factors("new"), cost: KDFCost(memoryKiB: 16, passes: 1, lanes: 2), allowWeak: true)
         #expect(!opens(path, { try Fast.factors("pw") }) && opens(path, { try Fast.factors("new") }))
         slots = try vault.slots()
         #expect(slots[1].name == name && slots[1].cost == KDFCost(memoryKiB: 16, passes: 1, lanes: 2))
@@ -94,7 +95,9 @@ struct SlotTests {
         fails(.limitExceeded, "64 slots") { _ = try vault.addSlot(try Fast.rawKey(99)) }
         #expect(try vault.slots().map(\.isFull) == (0..<64).map { $0 == 0 || $0 % 8 != 0 })
         #expect(try vault.slots()[8].groups?.count == 32)
-        for number in 1..<64 { #expect(try Fast.openWritable(path, try Fast.rawKey(UInt8(number + 100))).allItems().count == 1) }
+        for number in 1..<64 {
+            #expect(try Fast.openWritable(path, try Fast.rawKey(UInt8(number + 100))).allItems().count == 1)
+        }
         #expect(try vault.text(key) == "x")
         #expect(try vault.statistics().compartments.count == 1)
         for slot in try vault.slots().dropFirst() where slot.isFull { try vault.removeSlot(slot.id) }
@@ -116,10 +119,13 @@ struct SlotTests {
             fails(.invalidArgument, "the scoped slot \"ci\"") {
                 _ = try vault.addSlot(try Fast.rawKey(9), name: "x", grantedGroups: groups)
             }
-            fails(.invalidArgument, "open the full slot") { _ = try vault.addSlot(try Fast.rawKey(), grantedGroups: groups) }
+            fails(.invalidArgument, "open the full slot") {
+                _ = try vault.addSlot(try Fast.rawKey(), grantedGroups: groups)
+            }
             fails(.invalidArgument, "open the full slot") {
                 _ = try vault.addSlot(
-                    try Fast.factors("pw"), cost: KDFCost(memoryKiB: 16, passes: 2, lanes: 1), grantedGroups: groups, allowWeak: true)
+                    try Fast.factors("pw"), cost: KDFCost(memoryKiB: 16, passes: 2, lanes: 1), grantedGroups: groups,
+                    allowWeak: true)
             }
         }
         fails(.invalidArgument, "ci") { try vault.changeFactors(to: try Fast.rawKey(9)) }
@@ -127,7 +133,8 @@ struct SlotTests {
         #expect(try contents(path) == bytes)
         // The slot's own factors once more, at another cost, are not another slot's.
         try vault.changeFactors(
-            of: passphrase, to: try Fast.factors("pw"), cost: KDFCost(memoryKiB: 16, passes: 2, lanes: 1), allowWeak: true)
+            of: passphrase, to: try Fast.factors("pw"), cost: KDFCost(memoryKiB: 16, passes: 2, lanes: 1),
+            allowWeak: true)
         try vault.changeFactors(to: try Fast.rawKey())
     }
 
@@ -138,7 +145,9 @@ struct SlotTests {
         let vault = try Fast.create(path)
         try vault.put(try .genericPassword(service: "s", group: "ci"), "x")
         let bytes = try contents(path)
-        fails(.invalidArgument, "no access group \"typo\"") { _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["ci", "typo"]) }
+        fails(.invalidArgument, "no access group \"typo\"") {
+            _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["ci", "typo"])
+        }
         #expect(try contents(path) == bytes)
         _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: ["ci", "typo"], createsGroups: true)
         #expect(try vault.slots()[1].groups == ["ci", "typo"])
@@ -154,9 +163,13 @@ struct SlotTests {
         let long = String(repeating: "n", count: 64)
         fails(.limitExceeded, "63 bytes") { _ = try vault.addSlot(try Fast.rawKey(9), name: long) }
         fails(.limitExceeded, "63 bytes") { try vault.renameSlot(try vault.slots()[0].id, to: long) }
-        fails(.limitExceeded, "32 access groups") { _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: (0..<33).map { "\($0)" }) }
+        fails(.limitExceeded, "32 access groups") {
+            _ = try vault.addSlot(try Fast.rawKey(9), grantedGroups: (0..<33).map { "\($0)" })
+        }
         fails(.weakKDF) { _ = try vault.addSlot(try Fast.factors(), cost: .testing) }
-        fails(.kdfLimit) { _ = try vault.addSlot(try Fast.factors(), cost: KDFCost(memoryKiB: 3 << 20, passes: 3, lanes: 4)) }
+        fails(.kdfLimit) {
+            _ = try vault.addSlot(try Fast.factors(), cost: KDFCost(memoryKiB: 3 << 20, passes: 3, lanes: 4))
+        }
         #expect(try contents(path) == bytes)
         fails(.limitExceeded, "63 bytes") {
             var options = CreateOptions()
@@ -198,7 +211,8 @@ struct SlotTests {
                 header.extensions.append(extra)
                 try core.store.replaceHeader(
                     Store.Replacement(
-                        header: header, keys: try Rebuild.ownKeys(core.store), wrappingKey: core.store.slot.wrappingKey.copy(),
+                        header: header, keys: try Rebuild.ownKeys(core.store),
+                        wrappingKey: core.store.slot.wrappingKey.copy(),
                         slotID: core.store.slot.id), clock: core.lastTick)
                 core.stateChanged()
             }
@@ -210,7 +224,9 @@ struct SlotTests {
         _ = try rotation.keep(try Fast.rawKey())
         _ = try rotation.run()
         let shown = try Vault.inspect(path).extensions
-        #expect(shown.map(\.name) == ["example.org/thing"] && shown.map(\.bytes) == [3] && shown.map(\.isCritical) == [false])
+        #expect(
+            shown.map(\.name) == ["example.org/thing"] && shown.map(\.bytes) == [3]
+                && shown.map(\.isCritical) == [false])
         let kept = try vault.withCore { (core) throws(VaultError) in core.store.header.extensions }
         #expect(kept == [extra])
         #expect(try vault.verify().isSound)

@@ -7,14 +7,20 @@ import VaultBytes
 struct VerifyTests {
     private let keys: [ItemKey]
 
-    init() throws { keys = try (0..<8).map { try ItemKey.genericPassword(service: "s", account: "\($0)", group: $0 == 5 ? "g" : "") } }
+    init() throws {
+        keys = try (0..<8).map {
+            try ItemKey.genericPassword(service: "s", account: "\($0)", group: $0 == 5 ? "g" : "")
+        }
+    }
 
     /// A file with dead and live objects of every type, alignment zeros included.
     private func sample(_ path: String) throws -> Vault {
         let vault = try Fast.create(path)
         for key in keys[..<4] { try vault.put(key, "first") }
         try vault.compact()
-        try vault.set(keys[5], secret: Secret(text: "new group"), attributes: setting(["comment": String(repeating: "c", count: 600)]))
+        try vault.set(
+            keys[5], secret: Secret(text: "new group"),
+            attributes: setting(["comment": String(repeating: "c", count: 600)]))
         for key in keys[..<2] { try vault.put(key, "second") }
         try vault.remove(keys[3])
         return vault
@@ -46,11 +52,16 @@ struct VerifyTests {
         for frame in all {
             let range = frame.range
             // Tag, length, nonce, locator or sealed body, its middle, tag.
-            places += [range.lowerBound, range.lowerBound + 4, range.lowerBound + 6, range.lowerBound + 8, range.lowerBound + 33]
+            places += [
+                range.lowerBound, range.lowerBound + 4, range.lowerBound + 6, range.lowerBound + 8,
+                range.lowerBound + 33,
+            ]
             places += [range.lowerBound + range.count / 2, range.upperBound - 1]
         }
         // The zeros before commits.
-        for (left, right) in zip(all, all.dropFirst()) { places += Array(left.range.upperBound..<right.range.lowerBound) }
+        for (left, right) in zip(all, all.dropFirst()) {
+            places += Array(left.range.upperBound..<right.range.lowerBound)
+        }
         var reported = 0
         var refused = 0
         for place in places {
@@ -83,7 +94,8 @@ struct VerifyTests {
         let report = try Fast.open(path).verify()
         // The record itself, and the digest of the commit that appended it; nothing else.
         #expect(
-            report.problems.allSatisfy { ($0.offset ?? 0) <= UInt64(dead.range.upperBound) } && report.problemCount <= 3,
+            report.problems.allSatisfy { ($0.offset ?? 0) <= UInt64(dead.range.upperBound) }
+                && report.problemCount <= 3,
             "\(report.problems)")
         #expect(report.problems.contains { $0.offset == UInt64(dead.range.lowerBound) })
         #expect(report.items == 4)

@@ -43,9 +43,12 @@ public struct Inspection: Sendable {
 }
 
 extension Vault {
-    /// The slots as a file's header shows them without a key; nothing is authenticated, and nothing but the header is read. Throws `notAVault`,
+    /// The slots as a file's header shows them without a key; nothing is authenticated, and nothing but the header is
+    /// read. Throws `notAVault`,
     /// `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `noSuchFile`, `io`.
-    public static func slots(at path: String) throws(VaultError) -> [SlotInfo] { try slots(at: path, place: Store.Place()) }
+    public static func slots(at path: String) throws(VaultError) -> [SlotInfo] {
+        try slots(at: path, place: Store.Place())
+    }
 
     package static func slots(at path: String, place: Store.Place) throws(VaultError) -> [SlotInfo] {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
@@ -53,8 +56,11 @@ extension Vault {
         return header.slots.map { SlotInfo($0) }
     }
 
-    /// Reads what a file shows without a key: header, slots and the sizes of objects. Throws `notAVault`, `unsupportedVersion`, `headerInvalid`, `noSuchFile`, `io`.
-    public static func inspect(_ path: String) throws(VaultError) -> Inspection { try inspect(path, place: Store.Place()) }
+    /// Reads what a file shows without a key: header, slots and the sizes of objects. Throws `notAVault`,
+    /// `unsupportedVersion`, `headerInvalid`, `noSuchFile`, `io`.
+    public static func inspect(_ path: String) throws(VaultError) -> Inspection {
+        try inspect(path, place: Store.Place())
+    }
 
     package static func inspect(_ path: String, place: Store.Place) throws(VaultError) -> Inspection {
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
@@ -63,7 +69,8 @@ extension Vault {
         var counts: [FrameType: (count: Int, bytes: UInt64)] = [:]
         var lastCommit = header.bodyStart
         do throws(VaultError) {
-            try FrameWalker(file: file, header.bodyStart..<max(size, header.bodyStart)).walk { (_, head, offset) throws(VaultError) in
+            try FrameWalker(file: file, header.bodyStart..<max(size, header.bodyStart)).walk {
+                (_, head, offset) throws(VaultError) in
                 let known = counts[head.type] ?? (0, 0)
                 counts[head.type] = (known.count + 1, known.bytes + UInt64(head.length))
                 if head.type == .commit { lastCommit = offset + UInt64(head.length) }
@@ -78,8 +85,11 @@ extension Vault {
         return Inspection(
             version: Int(Format.version), id: VaultID(header.id), headerBytes: header.length, fileBytes: size,
             slots: header.slots.map { SlotInfo($0) },
-            extensions: header.extensions.map { .init(name: $0.name, isCritical: $0.isCritical, isReadOnly: $0.isReadOnly, bytes: $0.value.count) },
-            objects: FrameType.allCases.compactMap { type in counts[type].map { .init(type: type.name, count: $0.count, bytes: $0.bytes) }
+            extensions: header.extensions.map {
+                .init(name: $0.name, isCritical: $0.isCritical, isReadOnly: $0.isReadOnly, bytes: $0.value.count)
+            },
+            objects: FrameType.allCases.compactMap { type in
+                counts[type].map { .init(type: type.name, count: $0.count, bytes: $0.bytes) }
             },
             tail: tail)
     }

@@ -23,7 +23,9 @@ public struct Statistics: Sendable {
 
         /// By the bytes of the group's name: the numbers of compartments are random.
         static func precedes(_ left: Compartment, _ right: Compartment) -> Bool {
-            if left.group.utf8.elementsEqual(right.group.utf8) { return left.accessibility.rawValue < right.accessibility.rawValue }
+            if left.group.utf8.elementsEqual(right.group.utf8) {
+                return left.accessibility.rawValue < right.accessibility.rawValue
+            }
             return left.group.utf8.lexicographicallyPrecedes(right.group.utf8)
         }
     }
@@ -40,7 +42,8 @@ public struct Statistics: Sendable {
     public let earlierValues: UInt64
     /// How many earlier values an item keeps.
     public let keptVersions: Int
-    /// The compartments of items, also those without any, in the order of their groups; not the owners', which hold earlier values.
+    /// The compartments of items, also those without any, in the order of their groups; not the owners', which hold
+    /// earlier values.
     public let compartments: [Compartment]
     /// The file's length.
     public let fileBytes: UInt64
@@ -57,10 +60,11 @@ public struct Statistics: Sendable {
 }
 
 extension Vault {
-    /// Rewrites the file without what is dead: removed secrets, replaced records and pages, and earlier values beyond the number that is kept. The
-    /// handle goes on with the new file.
+    /// Rewrites the file without what is dead: removed secrets, replaced records and pages, and earlier values beyond
+    /// the number that is kept. The handle goes on with the new file.
     ///
-    /// Throws `cannotReplace` if the file has hard links, or an owner or attributes that a new file cannot be given; `notPermitted`, `busy`, `noSpace`, `io`.
+    /// Throws `cannotReplace` if the file has hard links, or an owner or attributes that a new file cannot be given;
+    /// `notPermitted`, `busy`, `noSpace`, `io`.
     @discardableResult
     public func compact() throws(VaultError) -> CompactionReport {
         try withCore { (core) throws(VaultError) in
@@ -72,8 +76,8 @@ extension Vault {
         }
     }
 
-    /// Keeps a damaged tail in a file beside the vault, `FILE.damaged-G`, and cuts it off, so that the vault can be changed again. Torn tails
-    /// and incomplete generations are treated as any change would.
+    /// Keeps a damaged tail in a file beside the vault, `FILE.damaged-G`, and cuts it off, so that the vault can be
+    /// changed again. Torn tails and incomplete generations are treated as any change would.
     ///
     /// - Returns: The path of the file that was made; nil if the tail was not damaged.
     public func repair() throws(VaultError) -> String? {
@@ -106,8 +110,10 @@ extension Vault {
             return Statistics(
                 generation: commit.generation, items: commit.items,
                 itemsByClass: classes.sorted { $0.key < $1.key }.map { (itemClass: $0.key, count: $0.value) },
-                tombstones: commit.tombstones, earlierValues: commit.versions, keptVersions: core.store.keyring.keeping.count,
-                compartments: all.sorted(by: Statistics.Compartment.precedes), fileBytes: try core.store.file.size(), liveBytes: commit.liveBytes, deadBytes: core.deadBytes,
+                tombstones: commit.tombstones, earlierValues: commit.versions,
+                keptVersions: core.store.keyring.keeping.count,
+                compartments: all.sorted(by: Statistics.Compartment.precedes), fileBytes: try core.store.file.size(),
+                liveBytes: commit.liveBytes, deadBytes: core.deadBytes,
                 treeHeight: commit.root.map { Int($0.level) + 1 } ?? 0, memoryLocked: Secret.isMemoryLocked,
                 compactionBlocked: core.compactionBlocked)
         }

@@ -13,7 +13,10 @@ package struct BranchPast: Sendable {
         let state = store.state
         let past = try store.past.ancestors(of: state)
         floor = past.floor
-        states = past.ancestors + [Ancestor(generation: state.commit.generation, clock: state.commit.clock, chain: state.chain)]
+        states =
+            past.ancestors + [
+                Ancestor(generation: state.commit.generation, clock: state.commit.clock, chain: state.chain)
+            ]
         tombstoneHorizon = state.commit.tombstoneHorizon
     }
 }
@@ -28,7 +31,8 @@ package struct MergedBranch: Sendable {
     /// The branch's states since the common base, its newest one last.
     var states: [Ancestor]
 
-    /// What `theirs` has that `ours` has not. Nil if that is nothing: ours is the newer state of one branch, or the same.
+    /// What `theirs` has that `ours` has not. Nil if that is nothing: ours is the newer state of one branch, or the
+    /// same.
     package init?(_ theirs: BranchPast, since ours: BranchPast) {
         let known = Set(ours.states)
         states = theirs.states.filter { !known.contains($0) }
@@ -65,7 +69,8 @@ extension History {
         return history
     }
 
-    /// That of a merge commit which is appended to the file: our own predecessors are in it, or in the history that there is.
+    /// That of a merge commit which is appended to the file: our own predecessors are in it, or in the history that
+    /// there is.
     static func appended(_ store: Store, merging branch: MergedBranch) throws(VaultError) -> History {
         let before = try store.past.history(of: store.state)
         return branch.added(to: before?.floor ?? 1, before?.ancestors ?? [])

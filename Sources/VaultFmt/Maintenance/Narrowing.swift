@@ -1,8 +1,8 @@
 internal import VaultBytes
 
 /// What becomes of the records that a transaction leaves behind if an item moves out of a group that a scoped slot
-/// opens, gets a stricter accessibility, or is for this device only from now on: until the vault is compacted, they
-/// open with fewer rights than the item asks for.
+/// opens, gets a stricter accessibility, or is for this device only from now on: until the vault is compacted,
+/// they open with fewer rights than the item asks for.
 public enum Narrowing: Sendable, Hashable {
     /// The vault is compacted in the same commit: all of it or nothing happens, and no such record is left in the file.
     /// It costs rewriting the file, and throws `cannotReplace` where that is not possible, `noSpace` where there is no
@@ -35,7 +35,8 @@ public struct Remnant: Sendable, Hashable {
     var isReadable: Bool { group != nil || isOpenWhenLocked || isForOtherDevices }
 }
 
-/// What the scoped slots of a vault open. A slot of an unknown kind could open every group: nothing is hidden from it by another group.
+/// What the scoped slots of a vault open. A slot of an unknown kind could open every group: nothing is hidden from it
+/// by another group.
 struct SlotGrants {
     private let groups: [Set<UInt64>]
 

@@ -2,7 +2,8 @@ internal import VaultBytes
 
 /// Writing a vault's live contents into a new file: compaction, grants and revocations, rotation (section 7.4).
 ///
-/// Records go first, then earlier values, both in orders that tell nothing; then the tree, the keyring and the history.
+/// Records go first, then earlier values, both in orders that tell nothing; then the tree, the keyring and the
+/// history.
 enum Rebuild {
     /// What changes on the way.
     struct Plan: ~Copyable {
@@ -27,8 +28,8 @@ enum Rebuild {
         }
     }
 
-    /// The tree that a transaction has appended and not committed, how many items it has, the keyring that it refers to, and what else the
-    /// commit will say.
+    /// The tree that a transaction has appended and not committed, how many items it has, the keyring that it refers
+    /// to, and what else the commit will say.
     struct Content {
         let root: Commit.Root?
         let items: UInt64
@@ -43,22 +44,27 @@ enum Rebuild {
         }
     }
 
-    /// Rewrites the file without what is dead; keys stay as they are. With the content of a transaction, its changes and the compaction become
-    /// durable together.
+    /// Rewrites the file without what is dead; keys stay as they are. With the content of a transaction, its changes
+    /// and the compaction become durable together.
     static func compact(_ core: VaultCore, content: Content? = nil) throws(VaultError) {
         let store = core.store
         let replacement = Store.Replacement(
-            header: store.header, keys: try ownKeys(store), wrappingKey: store.slot.wrappingKey.copy(), slotID: store.slot.id)
+            header: store.header, keys: try ownKeys(store), wrappingKey: store.slot.wrappingKey.copy(),
+            slotID: store.slot.id)
         try run(Plan(replacement, keyring: content?.keyring ?? store.keyring, content: content), core)
     }
 
     static func ownKeys(_ store: Store) throws(VaultError) -> VaultKeys {
-        guard let vaultKey = store.slot.keys.vaultKey() else { throw VaultError(.notPermitted, "only an owner can do this") }
+        guard let vaultKey = store.slot.keys.vaultKey() else {
+            throw VaultError(.notPermitted, "only an owner can do this")
+        }
         return VaultKeys(vaultKey: vaultKey, epoch: store.header.epoch)
     }
 
     /// A group whose key is wrapped for the owners of a store.
-    static func wrappedGroup(_ number: UInt64, _ name: String, _ key: borrowing Secret, _ store: Store) throws(VaultError) -> Keyring.Group {
+    static func wrappedGroup(_ number: UInt64, _ name: String, _ key: borrowing Secret, _ store: Store)
+        throws(VaultError) -> Keyring.Group
+    {
         switch store.slot.keys.owner {
         case .some(let owner): return Wrapping.wrap(group: number, name, key, owner, store.vault, store.random)
         case .none: throw VaultError(.notPermitted, "only an owner can do this")
@@ -73,7 +79,9 @@ enum Rebuild {
     }
 
     /// Carries a plan out.
-    static func run(_ plan: consuming Plan, _ core: VaultCore, progress: ((UInt64, UInt64) -> Void)? = nil) throws(VaultError) {
+    static func run(_ plan: consuming Plan, _ core: VaultCore, progress: ((UInt64, UInt64) -> Void)? = nil)
+        throws(VaultError)
+    {
         let store = core.store
         let (keyring, targets, areLocatorsSame) = (plan.keyring, plan.targets, !plan.hasNewLocator)
         let commit = store.state.commit
@@ -92,19 +100,24 @@ enum Rebuild {
                 oldTree, reader, items: content.items, resealed: Set(targets.keys), start: appender.start, store.random)
             let room = try appender.leaveRoom(for: layout.recordBytes + layout.versionBytes)
             var mover = RecordMover(
-                core, from: source, view, targets, locators: (oldLocator, try locatorKey(keys), areLocatorsSame), to: room)
+                core, from: source, view, targets, locators: (oldLocator, try locatorKey(keys), areLocatorsSame),
+                to: room)
             let new = NewVersions(room, layout, store.sealing, indexKey: SecretBox(keys.index.copy()))
             var tree = RebuiltTree(
-                TreeBuilder(appender: appender, indexKey: keys.index.copy()), new, reader.check, oldest: oldestTombstone(core),
+                TreeBuilder(appender: appender, indexKey: keys.index.copy()), new, reader.check,
+                oldest: oldestTombstone(core),
                 horizon: max(commit.tombstoneHorizon, content.merging?.tombstoneHorizon ?? 0))
-            var leaves = LeafBatches(oldTree, isCaching: false) { (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
+            var leaves = LeafBatches(oldTree, isCaching: false) {
+                (leaf, _, entries: inout [LeafEntry]) throws(VaultError) in
                 try reader.read(leaf, into: &entries)
                 return false
             }
             var records = 0
             var batch: (entries: [LeafEntry], moved: [RecordPlace]) = ([], [])
             while let entries = try leaves.nextOutputs() {
-                let moved = try mover.move(entries, layout, from: records) { () throws(VaultError) in try tree.append(batch) }
+                let moved = try mover.move(entries, layout, from: records) { () throws(VaultError) in
+                    try tree.append(batch)
+                }
                 records += moved.count
                 batch = (entries, moved)
                 progress?(tree.items, content.items)
@@ -115,10 +128,13 @@ enum Rebuild {
             let body = try decoding { () throws(FormatError) in try keyring.encode() }
             let keyringRef = try appender.append(body, as: .keyring, .keyring, key: keys.index)
             let historyRef = try appender.append(history.encode(), as: .history, .history, key: keys.index)
-            let live = layout.recordBytes + layout.versionBytes + tree.bytes + UInt64(keyringRef.length + historyRef.length)
+            let live =
+                layout.recordBytes + layout.versionBytes + tree.bytes + UInt64(keyringRef.length + historyRef.length)
             return Store.NewState(
-                root: root, keyring: keyringRef, history: historyRef, clock: max(core.lastTick, content.merging?.clock ?? 0),
-                tombstoneHorizon: tree.horizon, items: tree.items, tombstones: tree.tombstones, versions: tree.versions, liveBytes: live,
+                root: root, keyring: keyringRef, history: historyRef,
+                clock: max(core.lastTick, content.merging?.clock ?? 0),
+                tombstoneHorizon: tree.horizon, items: tree.items, tombstones: tree.tombstones, versions: tree.versions,
+                liveBytes: live,
                 generation: content.merging.map { $0.generation(after: commit.generation) })
         }
         store.dropRelocation()
@@ -148,7 +164,9 @@ private struct NewVersions {
     }
 
     /// Writes the frame with this number, which an item refers to whose records have moved.
-    func write(_ versions: Versions, _ number: Int, _ item: LiveItem, _ moved: ArraySlice<RecordPlace>) throws(VaultError) -> ObjectRef {
+    func write(_ versions: Versions, _ number: Int, _ item: LiveItem, _ moved: ArraySlice<RecordPlace>)
+        throws(VaultError) -> ObjectRef
+    {
         let places = Dictionary(zip(item.places, moved)) { first, _ in first }
         let body = try decoding { () throws(FormatError) in try versions.moved(places).encode() }
         let (offset, length) = try layout.versions(number)
@@ -157,7 +175,8 @@ private struct NewVersions {
         frame.withUnsafeMutableBytes { frame in
             body.withUnsafeBytes {
                 sealing.seal(
-                    $0, as: .versions, at: offset, head: FrameHead(.versions, length: length).encoded, key: indexKey.secret, into: frame)
+                    $0, as: .versions, at: offset, head: FrameHead(.versions, length: length).encoded,
+                    key: indexKey.secret, into: frame)
             }
         }
         return try room.place(frame, at: offset)
@@ -201,7 +220,8 @@ private struct RebuiltTree: ~Copyable {
             next += item.places.count
             var named: ItemEntry.Versions?
             if let values = item.versions {
-                named = ItemEntry.Versions(count: values.versions.count, frame: try earlier.write(values, frames, item, moved))
+                named = ItemEntry.Versions(
+                    count: values.versions.count, frame: try earlier.write(values, frames, item, moved))
                 frames += 1
                 versions += UInt64(values.versions.count)
             }

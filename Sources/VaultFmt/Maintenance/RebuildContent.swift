@@ -37,7 +37,9 @@ struct LiveItem: Sendable {
     var versionPlaces: [Int] {
         guard let versions else { return [] }
         let positions = Dictionary(places.enumerated().map { ($1, $0) }) { first, _ in first }
-        return versions.versions.flatMap { [RecordPlace($0)] + $0.largeRecords.map(RecordPlace.init) }.map { positions[$0] ?? 0 }
+        return versions.versions.flatMap { [RecordPlace($0)] + $0.largeRecords.map(RecordPlace.init) }.map {
+            positions[$0] ?? 0
+        }
     }
 }
 
@@ -50,7 +52,9 @@ extension RecordPlace {
         self.init(ref: version.record, revision: version.recordRevision, compartment: version.compartment)
     }
 
-    var asAttributeRecord: AttributeRecord { AttributeRecord(record: ref, revision: revision, compartment: compartment) }
+    var asAttributeRecord: AttributeRecord {
+        AttributeRecord(record: ref, revision: revision, compartment: compartment)
+    }
 }
 
 /// An entry of a leaf that is being rewritten.
@@ -61,7 +65,9 @@ struct LeafEntry: Sendable {
     let item: LiveItem?
 
     /// The value of an item whose records have moved; `places` are in the order of the item's.
-    func value(_ item: LiveItem, _ places: ArraySlice<RecordPlace>, _ versions: ItemEntry.Versions?) throws(VaultError) -> [UInt8] {
+    func value(_ item: LiveItem, _ places: ArraySlice<RecordPlace>, _ versions: ItemEntry.Versions?) throws(VaultError)
+        -> [UInt8]
+    {
         var entry = item.decoded.entry
         guard let own = places.first else { throw RebuildLayout.changed }
         entry.record = own.ref
@@ -77,7 +83,8 @@ struct LeafEntry: Sendable {
             out.append(bytes.span.extracting(item.decoded.attributes))
         } else {
             let moved = Dictionary(zip(item.places, places)) { first, _ in first }
-            var cursor = Cursor(over: item.decoded.attributes, of: Cursor(bytes.span, at: page.offset, else: .structureInvalid))
+            var cursor = Cursor(
+                over: item.decoded.attributes, of: Cursor(bytes.span, at: page.offset, else: .structureInvalid))
             let attributes = try decoding { () throws(FormatError) in try PageAttributes.decode(bytes.span, &cursor) }
             PageAttributes.encode(attributes.map { $0.moved(moved) }, into: &out)
         }
@@ -113,7 +120,9 @@ extension Versions {
     var sizeWithoutPlaces: Int {
         versions.reduce(Format.idSize + 1) { size, version in
             let numbers = VarintSize.of(version.device) + version.replaced.zigzagSize + version.modified.zigzagSize
-            let attributes = version.attributes.reduce(VarintSize.of(version.attributes.count)) { $0 + $1.sizeWithoutPlace }
+            let attributes = version.attributes.reduce(VarintSize.of(version.attributes.count)) {
+                $0 + $1.sizeWithoutPlace
+            }
             return size + 24 + numbers + Format.hashSize + attributes
         }
     }
@@ -135,7 +144,8 @@ extension Int64 {
     fileprivate var zigzagSize: Int { VarintSize.of(Int((self << 1) ^ (self >> 63))) }
 }
 
-/// Reads the leaves of a tree that is being rewritten, with the earlier values of their items. Any number of threads may use it.
+/// Reads the leaves of a tree that is being rewritten, with the earlier values of their items. Any number of threads
+/// may use it.
 struct RebuildReader: Sendable {
     let source: PageSource
     let check: EntryCheck
@@ -168,14 +178,15 @@ struct RebuildReader: Sendable {
 }
 
 extension PageSource {
-    /// The earlier values of an item, checked against its entry and the keyring, with the places of their records. The reference to the frame was
-    /// checked.
+    /// The earlier values of an item, checked against its entry and the keyring, with the places of their records. The
+    /// reference to the frame was checked.
     func versions(_ ref: ObjectRef, of item: ItemCodec.Decoded, _ check: EntryCheck) throws(VaultError) -> Versions {
         let frame = try FrameReader.read(ref, .versions, file)
         let versions = try VersionsReader.read(frame, ref, item.entry, item.largeRecords, self, check)
         for version in versions.versions {
             for record in [version.record] + version.largeRecords.map(\.record) {
-                try decoding { () throws(FormatError) in try record.check(.record, from: bodyStart, before: ref.offset) }
+                try decoding { () throws(FormatError) in try record.check(.record, from: bodyStart, before: ref.offset)
+                }
             }
         }
         return versions

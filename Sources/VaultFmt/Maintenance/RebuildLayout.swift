@@ -1,13 +1,15 @@
 internal import VaultBytes
 
-/// Where everything goes in a new file: records in the order of their nonces, then versions frames in the order of their items' ids.
+/// Where everything goes in a new file: records in the order of their nonces, then versions frames in the order of
+/// their items' ids.
 ///
-/// Records and frames are counted as they come in the order of the items' keys. In memory it is 16 bytes for a record, once it is made, and about
-/// twice as much while it is.
+/// Records and frames are counted as they come in the order of the items' keys. In memory it is 16 bytes for a record,
+/// once it is made, and about twice as much while it is.
 struct RebuildLayout {
     /// Where each record goes.
     private let records: [UInt64]
-    /// The first eight bytes of each record's nonce: of one that is copied, what it has; of one that is resealed, what it will have.
+    /// The first eight bytes of each record's nonce: of one that is copied, what it has; of one that is resealed, what
+    /// it will have.
     private let nonces: [UInt64]
     /// Where each versions frame goes, and how long it will be.
     private let versions: [(offset: UInt64, length: Int)]
@@ -35,7 +37,8 @@ struct RebuildLayout {
 
     /// Goes over the tree once. Records in the compartments of `resealed` are sealed again.
     init(
-        _ tree: TreeReader, _ reader: RebuildReader, items: UInt64, resealed: Set<UInt64>, start: UInt64, _ random: Randomness
+        _ tree: TreeReader, _ reader: RebuildReader, items: UInt64, resealed: Set<UInt64>, start: UInt64,
+        _ random: Randomness
     ) throws(VaultError) {
         var all = Measures()
         let expected = Int(min(items, 1 << 24))
@@ -121,7 +124,8 @@ extension RebuildLayout.Measures {
         frames.append((frame.id, frame.size, start..<places.count))
     }
 
-    /// Reads the beginnings of nonces in the order in which the records are in the file, which makes it a walk over the file.
+    /// Reads the beginnings of nonces in the order in which the records are in the file, which makes it a walk over the
+    /// file.
     fileprivate mutating func readNonces(_ file: any FileHandle) throws(VaultError) {
         copied.sort { $0.offset < $1.offset }
         var index = 0
@@ -129,12 +133,15 @@ extension RebuildLayout.Measures {
             let from = copied[index].offset
             var end = index + 1
             // As far as reading on is cheaper than another call.
-            while end < copied.count, copied[end].offset - copied[end - 1].offset <= 4096, copied[end].offset - from < 1 << 20 { end += 1 }
+            while end < copied.count, copied[end].offset - copied[end - 1].offset <= 4096,
+                copied[end].offset - from < 1 << 20
+            { end += 1 }
             let bytes = try file.bytes(Int(copied[end - 1].offset - from) + Format.frameHeadSize + 8, at: from)
             bytes.withUnsafeBytes { bytes in
                 for one in copied[index..<end] {
                     let at = Int(one.offset - from) + Format.frameHeadSize
-                    nonces[Int(one.record)] = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+                    nonces[Int(one.record)] = UInt64(
+                        bigEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
                 }
             }
             index = end

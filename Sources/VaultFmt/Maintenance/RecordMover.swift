@@ -28,15 +28,17 @@ struct RecordMover {
         second = MovingPart(work)
     }
 
-    /// Moves the records of a batch's items, and returns where they are now, in order. `from` counts those before. Meanwhile this thread does
-    /// something else, too, which leaves a greater part of the records to the other one.
+    /// Moves the records of a batch's items, and returns where they are now, in order. `from` counts those before.
+    /// Meanwhile this thread does something else, too, which leaves a greater part of the records to the other one.
     mutating func move(
         _ entries: [LeafEntry], _ layout: RebuildLayout, from: Int, meanwhile: () throws(VaultError) -> Void
     ) throws(VaultError) -> [RecordPlace] {
         var moves: [RecordMove] = []
         moves.reserveCapacity(entries.count)
         for case let item? in entries.lazy.map(\.item) {
-            for place in item.places { moves.append(try plan(item.decoded.entry.id, place, try layout.record(from + moves.count))) }
+            for place in item.places {
+                moves.append(try plan(item.decoded.entry.id, place, try layout.record(from + moves.count)))
+            }
         }
         guard moves.count >= Self.leastDivided else {
             try meanwhile()
@@ -117,11 +119,13 @@ private struct MovingWork: Sendable {
             let body = UnsafeMutableRawBufferPointer(rebasing: memory[..<size])
             try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
                 try RecordCodec.open(
-                    frame, record.old.identity(of: record.item), key: keys.old.secret, sealing, at: record.old.ref.offset, into: body)
+                    frame, record.old.identity(of: record.item), key: keys.old.secret, sealing,
+                    at: record.old.ref.offset, into: body)
             }
             frame.withUnsafeMutableBytes { frame in
                 sealing.sealRecord(
-                    UnsafeRawBufferPointer(body), record.new.identity(of: record.item), head: head, nonceStart: keys.nonceStart,
+                    UnsafeRawBufferPointer(body), record.new.identity(of: record.item), head: head,
+                    nonceStart: keys.nonceStart,
                     key: keys.new.secret, locatorKey: newLocator.secret, into: frame)
             }
         }

@@ -38,8 +38,9 @@ public struct VerifyReport: Sendable {
 }
 
 extension Vault {
-    /// Authenticates every byte of every object in the file, also of those that are dead, checks all commits with their proofs, the header's copy and
-    /// the slots, and the whole index of the newest state (`Spec/vectors/README.md`, *Verification*).
+    /// Authenticates every byte of every object in the file, also of those that are dead, checks all commits with their
+    /// proofs, the header's copy and the slots, and the whole index of the newest state (`Spec/vectors/README.md`,
+    /// *Verification*).
     ///
     /// `progress` is called with bytes done and in all. Problems are reported, not thrown; reading errors are thrown. A vault that was opened with a
     /// scoped slot is verified as far as that slot opens it.
@@ -95,10 +96,14 @@ private struct FileVerifier: ~Copyable {
         let end = store.state.commit.end
         switch store.tail {
         case .clean, .writeInProgress: break
-        case .torn(let bytes): report.add("\(bytes) bytes after the newest commit belong to none: a change that was interrupted", at: end)
+        case .torn(let bytes):
+            report.add("\(bytes) bytes after the newest commit belong to none: a change that was interrupted", at: end)
         case .damaged(let bytes):
-            report.add("a commit that does not open is in the \(bytes) bytes after the newest one: the one before it is served", at: end)
-        case .incomplete(let generation): report.add("generation \(generation) is incomplete: the one before it is served", at: end)
+            report.add(
+                "a commit that does not open is in the \(bytes) bytes after the newest one: the one before it is served",
+                at: end)
+        case .incomplete(let generation):
+            report.add("generation \(generation) is incomplete: the one before it is served", at: end)
         }
     }
 
@@ -112,7 +117,8 @@ private struct FileVerifier: ~Copyable {
             do throws(VaultError) {
                 let commit = try check(at, expected)
                 report.objects[FrameType.commit.name, default: 0] += 1
-                regions.append(Region(start: commit.start, end: at, generation: commit.generation, digest: commit.digest))
+                regions.append(
+                    Region(start: commit.start, end: at, generation: commit.generation, digest: commit.digest))
                 end = commit.start
                 offset = commit.predecessorOffset(from: store.header.bodyStart)
                 if let before = commit.predecessor { expected = before }
@@ -120,7 +126,8 @@ private struct FileVerifier: ~Copyable {
                 guard error.code != .io else { throw error }
                 report.add(error)
                 // What is before it is looked through frame by frame.
-                regions.append(Region(start: store.header.bodyStart, end: end, generation: Format.Limit.number, digest: nil))
+                regions.append(
+                    Region(start: store.header.bodyStart, end: end, generation: Format.Limit.number, digest: nil))
                 return
             }
         }
@@ -134,7 +141,9 @@ private struct FileVerifier: ~Copyable {
         guard opened.chain == expected.chain else {
             throw VaultError(.authenticationFailed, "a commit is not the one that the next one names", at: offset)
         }
-        let commit = try decoding { () throws(FormatError) in try Commit(opened.core.span, at: offset, from: store.header.bodyStart) }
+        let commit = try decoding { () throws(FormatError) in
+            try Commit(opened.core.span, at: offset, from: store.header.bodyStart)
+        }
         guard commit.generation == expected.generation else {
             throw VaultError(.structureInvalid, "a commit is of another generation than the next one names", at: offset)
         }
@@ -149,7 +158,8 @@ private struct FileVerifier: ~Copyable {
     private func checkSignature(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) {
         let isThere = opened.signature.contains { $0 != 0 }
         if offset == store.state.commit.offset, isThere != store.header.isSigned {
-            let what = isThere ? "a signature that nobody needs" : "no signature, which other readers of this vault need"
+            let what =
+                isThere ? "a signature that nobody needs" : "no signature, which other readers of this vault need"
             throw VaultError(.authenticationFailed, "the newest commit has \(what)", at: offset)
         }
         guard !isThere || store.codec.isSigned(opened) else {
@@ -167,7 +177,8 @@ private struct FileVerifier: ~Copyable {
             digest.update(Label.digest)
             var isWhole = true
             do throws(VaultError) {
-                try FrameWalker(file: store.file, region.start..<region.end).walk { (frame, head, offset) throws(VaultError) in
+                try FrameWalker(file: store.file, region.start..<region.end).walk {
+                    (frame, head, offset) throws(VaultError) in
                     try check(frame, head, offset, region)
                     digest.update(Blake2b.hash(frame))
                     count += 1
@@ -192,11 +203,17 @@ private struct FileVerifier: ~Copyable {
             switch head.type {
             case .record: try checkRecord(frame, offset)
             case .page:
-                try checkIndexObject(frame, .page, offset) { (body) throws(FormatError) in _ = try PageLayout(body.span, at: offset) }
+                try checkIndexObject(frame, .page, offset) { (body) throws(FormatError) in
+                    _ = try PageLayout(body.span, at: offset)
+                }
             case .versions:
-                try checkIndexObject(frame, .versions, offset) { (body) throws(FormatError) in _ = try Versions(body.span, at: offset) }
+                try checkIndexObject(frame, .versions, offset) { (body) throws(FormatError) in
+                    _ = try Versions(body.span, at: offset)
+                }
             case .keyring:
-                try checkIndexObject(frame, .keyring, offset) { (body) throws(FormatError) in _ = try Keyring(body.span, at: offset) }
+                try checkIndexObject(frame, .keyring, offset) { (body) throws(FormatError) in
+                    _ = try Keyring(body.span, at: offset)
+                }
             case .history:
                 try checkIndexObject(frame, .history, offset) { (body) throws(FormatError) in
                     _ = try History(body.span, at: offset, of: region.generation)
@@ -211,7 +228,8 @@ private struct FileVerifier: ~Copyable {
     }
 
     private func checkIndexObject(
-        _ frame: UnsafeRawBufferPointer, _ kind: Sealing.Placed, _ offset: UInt64, _ parse: ([UInt8]) throws(FormatError) -> Void
+        _ frame: UnsafeRawBufferPointer, _ kind: Sealing.Placed, _ offset: UInt64,
+        _ parse: ([UInt8]) throws(FormatError) -> Void
     ) throws(VaultError) {
         let body = try store.pages.open(Array(frame), kind, at: offset)
         try decoding { () throws(FormatError) in try parse(body) }
@@ -283,13 +301,16 @@ private struct StateVerifier: ~Copyable {
         store = core.store
         entries = EntryCheck(core.view, clock: store.state.commit.clock)
         let commit = store.state.commit
-        liveBytes = store.header.bodyStart + UInt64(Format.commitSize + commit.keyring.length + (commit.history?.length ?? 0))
+        liveBytes =
+            store.header.bodyStart + UInt64(Format.commitSize + commit.keyring.length + (commit.history?.length ?? 0))
     }
 
     mutating func check() throws(VaultError) {
         let commit = store.state.commit
         try attempt { (this) throws(VaultError) in _ = try this.store.past.history(of: this.store.state) }
-        if store.keyring.keeping.revision > commit.clock || store.keyring.removedSlots.contains(where: { $0.revision > commit.clock }) {
+        if store.keyring.keeping.revision > commit.clock
+            || store.keyring.removedSlots.contains(where: { $0.revision > commit.clock })
+        {
             report.add("the keyring has a revision after the vault's clock", at: commit.keyring.offset)
         }
         if let root = commit.root { try checkPage(root.ref, root.level, low: nil, high: nil) }
@@ -301,7 +322,9 @@ private struct StateVerifier: ~Copyable {
     }
 
     private mutating func compare(_ stated: UInt64, _ found: UInt64, _ what: String) {
-        if stated != found { report.add("the newest commit counts \(stated) \(what), the index \(found)", at: store.state.commit.offset) }
+        if stated != found {
+            report.add("the newest commit counts \(stated) \(what), the index \(found)", at: store.state.commit.offset)
+        }
     }
 
     /// Reports what goes wrong, but for reading errors.
@@ -327,7 +350,9 @@ private struct StateVerifier: ~Copyable {
         for index in 0..<page.count {
             let hasKey = page.layout.isLeaf || index > 0
             let key = page.key(index)
-            if hasKey, low.map({ ByteOrder.isLess(key, $0) }) ?? false || high.map({ !ByteOrder.isLess(key, $0) }) ?? false {
+            if hasKey,
+                low.map({ ByteOrder.isLess(key, $0) }) ?? false || high.map({ !ByteOrder.isLess(key, $0) }) ?? false
+            {
                 report.add("a page holds a key that belongs elsewhere", at: page.offset)
             }
             if page.layout.isLeaf {
@@ -335,7 +360,9 @@ private struct StateVerifier: ~Copyable {
             } else {
                 let from = index == 0 ? low : key
                 let to = index + 1 < page.count ? page.key(index + 1) : high
-                try attempt { (this) throws(VaultError) in try this.checkPage(try page.child(index), level - 1, low: from, high: to) }
+                try attempt { (this) throws(VaultError) in
+                    try this.checkPage(try page.child(index), level - 1, low: from, high: to)
+                }
             }
         }
     }
@@ -381,7 +408,9 @@ private struct StateVerifier: ~Copyable {
             }
             for attribute in Attributes(inPage: version.attributes).all {
                 guard case .inOwnRecord(let record) = attribute.content else { continue }
-                try attempt { (this) throws(VaultError) in try this.checkLarge(attribute, RecordPlace(record), of: versions.item) }
+                try attempt { (this) throws(VaultError) in
+                    try this.checkLarge(attribute, RecordPlace(record), of: versions.item)
+                }
             }
         }
     }
@@ -390,7 +419,8 @@ private struct StateVerifier: ~Copyable {
 
     private mutating func checkRecord(_ item: Item, _ page: Page) throws(VaultError) {
         try page.check(item.entry.record, .record)
-        let place = RecordPlace(ref: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
+        let place = RecordPlace(
+            ref: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
         try open(place, of: item.id.bytes) { (body) throws(VaultError) in _ = try RecordCodec.read(body, item) }
     }
 
@@ -400,7 +430,8 @@ private struct StateVerifier: ~Copyable {
         }
     }
 
-    /// Opens a record whose reference was checked, if its key can be had; else, checks that it is the one that is named.
+    /// Opens a record whose reference was checked, if its key can be had; else, checks that it is the one that is
+    /// named.
     private mutating func open(
         _ place: RecordPlace, of item: Bytes16, _ read: (Span<UInt8>) throws(VaultError) -> Void
     ) throws(VaultError) {

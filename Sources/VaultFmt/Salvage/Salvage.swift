@@ -6,9 +6,9 @@ public struct SalvageReport: Sendable {
     public internal(set) var recovered = 0
     /// How many earlier values are.
     public internal(set) var recoveredEarlierValues = 0
-    /// Items whose index entry was lost. Their names and secrets are recovered, though no commit proves them: their records show that a holder of their
-    /// group's key made them. Their short attributes and dates are those of an older state, or lost; and one or another may have been removed before the
-    /// damage.
+    /// Items whose index entry was lost. Their names and secrets are recovered, though no commit proves them: their
+    /// records show that a holder of their group's key made them. Their short attributes and dates are those of an
+    /// older state, or lost; and one or another may have been removed before the damage.
     public internal(set) var withoutIndex: [ItemKey] = []
     /// Items of which only an older secret authenticates.
     public internal(set) var older: [ItemKey] = []
@@ -16,8 +16,8 @@ public struct SalvageReport: Sendable {
     public internal(set) var lost: [(key: ItemKey, reason: String)] = []
     /// Items that were recovered without some of their large attributes, or of their earlier values.
     public internal(set) var partial: [ItemKey] = []
-    /// Items of which something was found that no owner's commit refers to, and that the holder of a scoped slot could have made: an item, or a newer state of
-    /// one. It was left out, or taken if that was asked for.
+    /// Items of which something was found that no owner's commit refers to, and that the holder of a scoped slot could
+    /// have made: an item, or a newer state of one. It was left out, or taken if that was asked for.
     public internal(set) var unproven: [ItemKey] = []
     /// Slots of kinds or factors that this version does not know: nothing in the new vault takes their place.
     public internal(set) var unknownSlots: [SlotInfo] = []
@@ -31,24 +31,28 @@ public struct SalvageReport: Sendable {
 }
 
 extension Vault {
-    /// Recovers what still authenticates of a damaged vault into a new file, with new factors; the damaged one is only read.
+    /// Recovers what still authenticates of a damaged vault into a new file, with new factors; the damaged one is only
+    /// read.
     ///
-    /// Needs a header, or its copy, whose slot opens. What a commit with an owner's proof reaches comes first. The rest counts if only an owner can have made
-    /// it: all of it in a vault without scoped slots, else the records of groups that no scoped slot opens. What a scoped slot's holder could have made is
-    /// named in the report, and taken only with `takesUnproven`. Throws what opening the header throws, `authenticationFailed` if no keyring is left, and what
-    /// creating throws.
+    /// Needs a header, or its copy, whose slot opens. What a commit with an owner's proof reaches comes first. The rest
+    /// counts if only an owner can have made it: all of it in a vault without scoped slots, else the records of groups
+    /// that no scoped slot opens. What a scoped slot's holder could have made is named in the report, and taken only
+    /// with `takesUnproven`. Throws what opening the header throws, `authenticationFailed` if no keyring is left, and
+    /// what creating throws.
     public static func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
         options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), device: consuming Device? = nil,
         takesUnproven: Bool = false
     ) throws(VaultError) -> SalvageReport {
         try salvage(
-            path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits, device: device,
+            path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits,
+            device: device,
             takesUnproven: takesUnproven, place: Store.Place())
     }
 
     package static func salvage(
-        _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors, options: consuming CreateOptions,
+        _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
+        options: consuming CreateOptions,
         limits: ReaderLimits = .init(), device: consuming Device? = nil, takesUnproven: Bool = false, place: Store.Place
     ) throws(VaultError) -> SalvageReport {
         var report = SalvageReport()
@@ -57,7 +61,9 @@ extension Vault {
         let items = try source.collect(&report)
         // Half a vault would look like a whole one: it gets its name when it is complete.
         let target = try place.fileSystem.resolve(newPath)
-        guard try place.fileSystem.identity(of: target) == nil else { throw VaultError(.fileExists, "\(newPath) exists already") }
+        guard try place.fileSystem.identity(of: target) == nil else {
+            throw VaultError(.fileExists, "\(newPath) exists already")
+        }
         try Temporary.removeStale(beside: target, place.fileSystem)
         let unfinished = Temporary.name(beside: target, place.random)
         do throws(VaultError) {
@@ -118,13 +124,21 @@ struct SalvageSource: ~Copyable {
 
     /// Everything that can be named, the newest state of each.
     func collect(_ report: inout SalvageReport) throws(VaultError) -> [Candidate] {
-        if scan.damagedBytes > 0 { report.notes.append("\(scan.damagedBytes) bytes of the file are not part of an object that authenticates") }
+        if scan.damagedBytes > 0 {
+            report.notes.append("\(scan.damagedBytes) bytes of the file are not part of an object that authenticates")
+        }
         let damaged = try scan.damagedCommits()
         if damaged > 0 { report.notes.append("what \(damaged) commits appended is damaged") }
-        if scan.bytesAfterNewest > 0 { report.notes.append("\(scan.bytesAfterNewest) bytes after the newest commit belong to none") }
+        if scan.bytesAfterNewest > 0 {
+            report.notes.append("\(scan.bytesAfterNewest) bytes after the newest commit belong to none")
+        }
         if scan.unopenedRecords > 0 { report.notes.append("\(scan.unopenedRecords) records are for other devices") }
-        if scan.unknownForms > 0 { report.notes.append("\(scan.unknownForms) records are of a form that this version does not know") }
-        if scan.newest == nil { report.notes.append("no commit of the vault is left: nothing that was found is proven") }
+        if scan.unknownForms > 0 {
+            report.notes.append("\(scan.unknownForms) records are of a form that this version does not know")
+        }
+        if scan.newest == nil {
+            report.notes.append("no commit of the vault is left: nothing that was found is proven")
+        }
         let index = SalvageIndex(scan, store, withUnproven: false)
         if index.hasGaps {
             report.notes.append("parts of the index are lost: older pages and the records themselves were used instead")
@@ -147,7 +161,9 @@ struct SalvageSource: ~Copyable {
         var isNews = other.item?.revision ?? 0 > proven.item?.revision ?? 0
         if other.isUncertain, other.record?.identity.revision ?? 0 > known { isNews = true }
         // If the proven record is damaged, an older one may be left that anybody may have made.
-        if !isNews, let named, let record = other.record, record.offset != proven.record?.offset { isNews = try !isReadable(named, record) }
+        if !isNews, let named, let record = other.record, record.offset != proven.record?.offset {
+            isNews = try !isReadable(named, record)
+        }
         return Candidate(proven: proven, unproven: isNews ? other : nil)
     }
 
@@ -163,7 +179,9 @@ struct SalvageSource: ~Copyable {
     }
 
     /// Puts all into a new vault, at once.
-    func copy(_ items: [Candidate], takesUnproven: Bool, into vault: consuming Vault, _ report: inout SalvageReport) throws(VaultError) {
+    func copy(_ items: [Candidate], takesUnproven: Bool, into vault: consuming Vault, _ report: inout SalvageReport)
+        throws(VaultError)
+    {
         try vault.transaction { (transaction) throws(VaultError) in
             for item in items {
                 if let unproven = item.unproven { report.unproven.append(unproven.key) }

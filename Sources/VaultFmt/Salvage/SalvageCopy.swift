@@ -29,12 +29,14 @@ struct SalvageCopy {
         return error.detail
     }
 
-    /// From the record that the index refers to, or from the newest that there is if that is newer or the named one is damaged; else from an earlier value.
+    /// From the record that the index refers to, or from the newest that there is if that is newer or the named one is
+    /// damaged; else from an earlier value.
     func run(_ report: inout SalvageReport) throws(VaultError) {
         var reason = "its record is damaged"
         var earlier = try earlierValues(&report)
         let named = found.item.map { $0.entry }
-        let hasNewer = found.isUncertain && found.record.map { $0.identity.revision > named?.recordRevision ?? 0 } ?? false
+        let hasNewer =
+            found.isUncertain && found.record.map { $0.identity.revision > named?.recordRevision ?? 0 } ?? false
         if !hasNewer, let item = found.item {
             do throws(VaultError) {
                 try add(try value(of: item), earlier, &report)
@@ -66,7 +68,8 @@ struct SalvageCopy {
         // What was for one device is, in the new vault, for this one; without a device it is for any.
         let isPossible = !accessibility.isThisDeviceOnly || transaction.hasDevice
         try transaction.add(
-            found.key, secret: value.secret, attributes: value.attributes, accessibility: isPossible ? accessibility : .whenUnlocked,
+            found.key, secret: value.secret, attributes: value.attributes,
+            accessibility: isPossible ? accessibility : .whenUnlocked,
             created: found.item?.created, modified: found.item?.modified)
         report.recovered += 1
         report.recoveredEarlierValues += try transaction.addEarlierValues(earlier, to: found.key)
@@ -76,17 +79,21 @@ struct SalvageCopy {
     // MARK: the item's own value
 
     private func value(of item: Item) throws(VaultError) -> Value {
-        let place = RecordPlace(ref: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
+        let place = RecordPlace(
+            ref: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
         let body = try store.open(place, of: item.entry.id)
         return try value(of: body, listed: item.attributes, at: item.entry.record.offset)
     }
 
     /// The value in a record that was found by itself, with the large attributes that were.
     private func value(of record: SalvageScan.Record) throws(VaultError) -> Value {
-        var value = try value(of: try store.open(record), listed: found.item?.attributes ?? Attributes(), at: record.offset)
+        var value = try value(
+            of: try store.open(record), listed: found.item?.attributes ?? Attributes(), at: record.offset)
         for (name, record) in found.records?.attributes ?? [:] {
             do throws(VaultError) {
-                if let attribute = try large(record), Array(attribute.name.utf8) == name { value.attributes.put(attribute) }
+                if let attribute = try large(record), Array(attribute.name.utf8) == name {
+                    value.attributes.put(attribute)
+                }
             } catch {
                 _ = try Self.tolerated(error)
                 value.isPartial = true
@@ -131,14 +138,16 @@ struct SalvageCopy {
 
     private func large(_ record: SalvageScan.Record) throws(VaultError) -> Attribute? {
         let body = try store.open(record)
-        let content = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: record.offset) }
+        let content = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: record.offset)
+        }
         guard case .attribute(_, let name, let flags, let value) = content else { return nil }
         return Self.attribute(name, body.slice(value), flags)
     }
 
     private static func attribute(_ name: String, _ value: consuming Secret, _ flags: Attribute.Flags) -> Attribute {
         flags.contains(.sealed)
-            ? Attribute(name, secret: value, flags: flags) : Attribute(name, value.withUnsafeBytes { Array($0) }, flags: flags)
+            ? Attribute(name, secret: value, flags: flags)
+            : Attribute(name, value.withUnsafeBytes { Array($0) }, flags: flags)
     }
 
     // MARK: earlier values
@@ -171,29 +180,37 @@ struct SalvageCopy {
         _ version: Versions.Version, of item: Bytes16, _ isPartial: inout Bool
     ) throws(VaultError) -> NewEarlierValue {
         var body = try store.open(RecordPlace(version), of: item)
-        let record = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: version.record.offset) }
+        let record = try body.withSpan { (bytes) throws(VaultError) in
+            try RecordCodec.found(bytes, at: version.record.offset)
+        }
         guard case .item(_, let secret, let attributes) = record else {
-            throw VaultError(.structureInvalid, "an earlier value's record is an attribute's", at: version.record.offset)
+            throw VaultError(
+                .structureInvalid, "an earlier value's record is an attribute's", at: version.record.offset)
         }
         body.keep(secret)
         var value = Value(secret: body, attributes: Attributes(attributes))
         try addListed(Attributes(inPage: version.attributes), of: item, to: &value)
         if value.isPartial { isPartial = true }
         let all = value.attributes
-        return NewEarlierValue(secret: value.secret.copy(), attributes: all, modified: version.modified, replaced: version.replaced)
+        return NewEarlierValue(
+            secret: value.secret.copy(), attributes: all, modified: version.modified, replaced: version.replaced)
     }
 
-    /// Earlier values that nothing refers to any more: when they were replaced is known only by their records' revisions.
+    /// Earlier values that nothing refers to any more: when they were replaced is known only by their records'
+    /// revisions.
     private func looseValues() throws(VaultError) -> [NewEarlierValue] {
         var out: [NewEarlierValue] = []
         for record in (found.records?.earlier ?? []).sorted(by: { $0.identity.revision < $1.identity.revision }) {
             do throws(VaultError) {
                 var body = try store.open(record)
-                let content = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: record.offset) }
+                let content = try body.withSpan { (bytes) throws(VaultError) in
+                    try RecordCodec.found(bytes, at: record.offset)
+                }
                 guard case .item(_, let secret, let attributes) = content else { continue }
                 body.keep(secret)
                 let date = Int64(record.identity.revision >> 16)
-                out.append(NewEarlierValue(secret: body, attributes: Attributes(attributes), modified: date, replaced: date))
+                out.append(
+                    NewEarlierValue(secret: body, attributes: Attributes(attributes), modified: date, replaced: date))
             } catch { _ = try Self.tolerated(error) }
         }
         return out

@@ -11,8 +11,8 @@ struct SalvageHeader {
 
     /// The headers that can be tried, in this order: the file's, its copy, and either of them damaged.
     ///
-    /// The copy is where the header's length says, or where that cannot be read, at the first multiple of 4096 that is as long as its own header.
-    /// Throws what the first one's fault is if there is none.
+    /// The copy is where the header's length says, or where that cannot be read, at the first multiple of 4096 that is
+    /// as long as its own header. Throws what the first one's fault is if there is none.
     static func candidates(_ file: any FileHandle) throws(VaultError) -> [SalvageHeader] {
         var found: [SalvageHeader] = []
         var failure: VaultError?
@@ -21,7 +21,9 @@ struct SalvageHeader {
             failure = error
         }
         if let copy = try copy(file, after: found.first), copy.bytes != found.first?.bytes { found.append(copy) }
-        guard !found.isEmpty else { throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read") }
+        guard !found.isEmpty else {
+            throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read")
+        }
         return found.filter(\.isWhole) + found.filter { !$0.isWhole }
     }
 

@@ -1,7 +1,8 @@
 internal import VaultBytes
 
-/// The index of a damaged vault: what its newest state names, and in ranges of keys whose pages are lost, what the states before it named. All of these are
-/// states that an owner made; what is in none of them counts as far as only an owner can have made it, or, asked for, whoever made it.
+/// The index of a damaged vault: what its newest state names, and in ranges of keys whose pages are lost, what the
+/// states before it named. All of these are states that an owner made; what is in none of them counts as far as only an
+/// owner can have made it, or, asked for, whoever made it.
 struct SalvageIndex {
     /// An item that the index names, or a record that only names itself.
     struct Found {
@@ -21,7 +22,9 @@ struct SalvageIndex {
         let low: [UInt8]
         let high: [UInt8]?
 
-        func contains(_ key: [UInt8]) -> Bool { !ByteOrder.isLess(key, low) && high.map { ByteOrder.isLess(key, $0) } ?? true }
+        func contains(_ key: [UInt8]) -> Bool {
+            !ByteOrder.isLess(key, low) && high.map { ByteOrder.isLess(key, $0) } ?? true
+        }
 
         func intersection(_ other: Gap) -> Gap? {
             let from = ByteOrder.isLess(low, other.low) ? other.low : low
@@ -83,7 +86,8 @@ struct SalvageIndex {
     /// `seen` is where the pages are that this walk went through: one that is named twice is gone through once, and what else it should cover stays
     /// open.
     private mutating func walk(
-        _ ref: ObjectRef, _ level: UInt8, _ range: Gap, within gap: Gap, _ commit: Commit, isNewest: Bool, _ seen: inout Set<UInt64>
+        _ ref: ObjectRef, _ level: UInt8, _ range: Gap, within gap: Gap, _ commit: Commit, isNewest: Bool,
+        _ seen: inout Set<UInt64>
     ) {
         guard let part = range.intersection(gap) else { return }
         guard seen.insert(ref.offset).inserted else { return open.append(part) }
@@ -96,7 +100,9 @@ struct SalvageIndex {
             for index in 0..<page.count {
                 let low = index == 0 ? range.low : page.key(index)
                 let high = index + 1 < page.count ? page.key(index + 1) : range.high
-                walk(try page.child(index), level - 1, Gap(low: low, high: high), within: gap, commit, isNewest: isNewest, &seen)
+                walk(
+                    try page.child(index), level - 1, Gap(low: low, high: high), within: gap, commit,
+                    isNewest: isNewest, &seen)
             }
         } catch { open.append(part) }
     }
@@ -147,7 +153,10 @@ struct SalvageIndex {
             do throws(VaultError) {
                 let key = try store.key(of: record)
                 // a record of one group must not name an item of another.
-                guard store.view.compartment(record.identity.compartment)?.group.name.utf8.elementsEqual(key.group.utf8) ?? false else {
+                guard
+                    store.view.compartment(record.identity.compartment)?.group.name.utf8.elementsEqual(key.group.utf8)
+                        ?? false
+                else {
                     continue
                 }
                 guard items[key] == nil, isUnknown(key.bytes, record.identity.revision) else { continue }
@@ -158,7 +167,8 @@ struct SalvageIndex {
 
     /// Whether the item has another key by now.
     private func isMoved(_ found: Found) -> Bool {
-        guard let item = found.item, let record = found.record, record.identity.revision > item.entry.recordRevision else { return false }
+        guard let item = found.item, let record = found.record, record.identity.revision > item.entry.recordRevision
+        else { return false }
         do throws(VaultError) { return try store.key(of: record) != found.key } catch { return false }
     }
 

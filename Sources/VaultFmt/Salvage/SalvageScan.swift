@@ -9,7 +9,8 @@ struct SalvageScan {
         let length: Int
     }
 
-    /// What records of one item there are: its newest own, the newest of each large attribute, and those of earlier values.
+    /// What records of one item there are: its newest own, the newest of each large attribute, and those of earlier
+    /// values.
     struct Records {
         /// The item's own record.
         var own: Record?
@@ -66,7 +67,8 @@ struct SalvageScan {
             var digest = Blake2b()
             digest.update(Label.digest)
             do throws(VaultError) {
-                try FrameWalker(file: file, state.commit.start..<state.commit.offset).walk { (frame, _, _) throws(VaultError) in
+                try FrameWalker(file: file, state.commit.start..<state.commit.offset).walk {
+                    (frame, _, _) throws(VaultError) in
                     digest.update(Blake2b.hash(frame))
                 }
                 if digest.finish() != state.commit.digest { count += 1 }
@@ -167,7 +169,9 @@ struct SalvageScan {
         case .page:
             let body = try store.pages.open(frame, .page, at: offset)
             let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: offset) }
-            if layout.isLeaf { leaves.append(ObjectRef(offset: offset, length: head.length, hash: Bytes32(hashing: frame))) }
+            if layout.isLeaf {
+                leaves.append(ObjectRef(offset: offset, length: head.length, hash: Bytes32(hashing: frame)))
+            }
         case .versions: _ = try store.pages.open(frame, .versions, at: offset)
         case .keyring:
             let body = try store.pages.open(frame, .keyring, at: offset)
@@ -188,12 +192,14 @@ struct SalvageScan {
 
     /// The keyring of the newest state; if that is damaged, the last one in the file.
     var keyring: Keyring? {
-        if let named = newest?.commit.keyring.offset, let found = keyrings.first(where: { $0.offset == named }) { return found.keyring }
+        if let named = newest?.commit.keyring.offset, let found = keyrings.first(where: { $0.offset == named }) {
+            return found.keyring
+        }
         return keyrings.max { $0.offset < $1.offset }?.keyring
     }
 
-    /// Opens the records that were found, with the keyring that is used. What looked like a record and is none may hide other objects: true if it did, and
-    /// all is to be done again.
+    /// Opens the records that were found, with the keyring that is used. What looked like a record and is none may hide
+    /// other objects: true if it did, and all is to be done again.
     mutating func openRecords() throws(VaultError) -> Bool {
         let all = failed + pending
         failed = []
@@ -223,7 +229,9 @@ struct SalvageScan {
         let record = Record(identity: identity, offset: region.lowerBound, length: length)
         let found: FoundRecord
         do throws(VaultError) {
-            found = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.found(bytes, at: region.lowerBound) }
+            found = try body.withSpan { (bytes) throws(VaultError) in
+                try RecordCodec.found(bytes, at: region.lowerBound)
+            }
         } catch {
             if error.code == .unsupportedForm { unknownForms += 1 }
             return

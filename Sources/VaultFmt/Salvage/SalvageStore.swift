@@ -15,14 +15,16 @@ final class SalvageStore {
     private var keys: [UInt64: SecretBox] = [:]
 
     private init(
-        _ file: any FileHandle, _ found: SalvageHeader, _ slot: consuming OpenedSlot, _ deviceID: Bytes16, _ device: SecretBox?
+        _ file: any FileHandle, _ found: SalvageHeader, _ slot: consuming OpenedSlot, _ deviceID: Bytes16,
+        _ device: SecretBox?
     ) throws(VaultError) {
         guard slot.keys.isOwner else { throw VaultError(.notPermitted, "salvaging needs a full slot") }
         self.file = file
         header = found.header
         sealing = Sealing(vault: header.id, random: .system)
         pages = PageSource(
-            file: file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(), cacheBytes: 8 << 20)
+            file: file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(),
+            cacheBytes: 8 << 20)
         let codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id, isSigning: header.isSigned)
         var hash = Bytes32.zero
         do throws(VaultError) { hash = try HeaderSeal.checkHash(found.bytes) } catch {
@@ -35,7 +37,8 @@ final class SalvageStore {
         self.slot = slot
     }
 
-    /// Opens the first header that these factors fit and that a commit with a valid proof states; if there is none, the first that they fit.
+    /// Opens the first header that these factors fit and that a commit with a valid proof states; if there is none, the
+    /// first that they fit.
     static func open(
         _ file: any FileHandle, _ factors: borrowing Factors, _ limits: ReaderLimits, _ device: consuming Device?,
         _ report: inout SalvageReport
@@ -46,7 +49,8 @@ final class SalvageStore {
         for found in try SalvageHeader.candidates(file) {
             do throws(VaultError) {
                 let slot = try SlotOpener.open(
-                    found.header, found.bytes, factors.keys, limits, external: factors.provider, checkingHeader: found.isWhole)
+                    found.header, found.bytes, factors.keys, limits, external: factors.provider,
+                    checkingHeader: found.isWhole)
                 let store = try SalvageStore(file, found, slot, deviceID, secret)
                 let scan = try SalvageScan(file, store)
                 if first == nil { first = (found, store, scan) }
@@ -58,8 +62,11 @@ final class SalvageStore {
                 if failure == nil { failure = error }
             }
         }
-        guard let first else { throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read") }
-        report.notes.append("no commit proves the header that was used: its slots or extensions may have been damaged or altered")
+        guard let first else {
+            throw failure ?? VaultError(.headerInvalid, "neither the header nor its copy can be read")
+        }
+        report.notes.append(
+            "no commit proves the header that was used: its slots or extensions may have been damaged or altered")
         first.store.distrust()
         return (first.store, first.scan)
     }
@@ -78,7 +85,8 @@ final class SalvageStore {
     /// A header that no commit states proves nothing about its slots.
     private func distrust() { forgeable = .everything }
 
-    /// The slots that this version does not know, with their names as far as those can be read: nothing in a new vault can take their place.
+    /// The slots that this version does not know, with their names as far as those can be read: nothing in a new vault
+    /// can take their place.
     var opaqueSlots: [SlotInfo] {
         header.slots.filter(\.isOpaque).map { slot in
             do throws(VaultError) { return SlotInfo(slot, part: try ownerPart(slot)) } catch { return SlotInfo(slot) }
@@ -146,13 +154,16 @@ final class SalvageStore {
         }
         let opened = SecretBox(
             try Wrapping.compartmentKey(
-                compartment.info, try groupKey(compartment).secret, vault: header.id, device: device, deviceID: deviceID))
+                compartment.info, try groupKey(compartment).secret, vault: header.id, device: device, deviceID: deviceID
+            ))
         keys[number] = opened
         return opened
     }
 
     private func groupKey(_ compartment: KeyringView.Compartment) throws(VaultError) -> SecretBox {
-        guard compartment.isOwners else { return SecretBox(try Wrapping.groupKey(compartment.group, slot.keys, header.id)) }
+        guard compartment.isOwners else {
+            return SecretBox(try Wrapping.groupKey(compartment.group, slot.keys, header.id))
+        }
         switch slot.keys.owner {
         case .some(let owner): return SecretBox(owner.earlier.copy())
         case .none: throw VaultError(.notPermitted, "salvaging needs a full slot")
@@ -160,8 +171,8 @@ final class SalvageStore {
     }
 }
 
-/// What the holders of scoped slots could have made themselves: pages and keyrings, and the records of the groups that they open. If there is no scoped slot,
-/// an owner made all that authenticates.
+/// What the holders of scoped slots could have made themselves: pages and keyrings, and the records of the groups that
+/// they open. If there is no scoped slot, an owner made all that authenticates.
 struct Forgeable {
     /// Whether pages and keyrings are.
     let hasIndex: Bool
@@ -175,7 +186,8 @@ struct Forgeable {
         self.groups = groups
     }
 
-    /// From a header that authenticates. A slot whose owner part does not open, or of an unknown kind, could grant anything.
+    /// From a header that authenticates. A slot whose owner part does not open, or of an unknown kind, could grant
+    /// anything.
     init(_ header: Header, _ keys: borrowing VaultKeys) {
         let others = header.slots.filter { $0.kind != .full }
         var groups: Set<UInt64>? = []
@@ -191,7 +203,9 @@ struct Forgeable {
         return groups?.contains(group) ?? true
     }
 
-    private static func groups(of slot: Slot, _ header: Header, _ keys: borrowing VaultKeys) throws(VaultError) -> [UInt64] {
+    private static func groups(of slot: Slot, _ header: Header, _ keys: borrowing VaultKeys) throws(VaultError)
+        -> [UInt64]
+    {
         switch keys.owner {
         case .some(let owner):
             guard slot.kind == .scoped else { throw VaultError(.structureInvalid, "a slot of an unknown kind") }

@@ -33,7 +33,8 @@ public struct KeyFile: ~Copyable, Sendable {
     public let isGenerated: Bool
     fileprivate let key: Secret
 
-    /// Reads a key file's content: 1 byte to 64 MiB. Throws `keyFileInvalid` for other sizes, and if a generated one is damaged.
+    /// Reads a key file's content: 1 byte to 64 MiB. Throws `keyFileInvalid` for other sizes, and if a generated one is
+    /// damaged.
     public init(contents: borrowing Secret) throws(VaultError) {
         guard (1...Format.Limit.keyFile).contains(contents.count) else {
             throw VaultError(.keyFileInvalid, "a key file has 1 byte to 64 MiB, not \(contents.count) bytes")
@@ -46,14 +47,17 @@ public struct KeyFile: ~Copyable, Sendable {
 
     private static func key(_ contents: borrowing Secret, isGenerated: Bool) throws(VaultError) -> Secret {
         guard isGenerated else { return FactorKeys.hash(ofKeyFile: contents) }
-        do throws(CryptoError) { return try KeyFileFormat.decode(contents) } catch { throw VaultError(crypto: error, "the key file") }
+        do throws(CryptoError) { return try KeyFileFormat.decode(contents) } catch {
+            throw VaultError(crypto: error, "the key file")
+        }
     }
 
     /// The content of a new key file: 89 bytes of ASCII (specification, section 3.1).
     public static func generate() -> Secret { KeyFileFormat.encode(Secret.random(count: 32)) }
 }
 
-/// What opens a slot: a passphrase, a key file, both together, a raw key, or a provider's key, alone or with a passphrase.
+/// What opens a slot: a passphrase, a key file, both together, a raw key, or a provider's key, alone or with a
+/// passphrase.
 public struct Factors: ~Copyable, Sendable {
     let keys: FactorKeys
     /// Makes the external key, if there is one.
@@ -61,7 +65,8 @@ public struct Factors: ~Copyable, Sendable {
 
     /// A passphrase, a key file, or both together.
     ///
-    /// The passphrase is UTF-8 of 1 to 65,536 bytes, and is normalised to NFC here, neither trimmed nor case-folded. Throws
+    /// The passphrase is UTF-8 of 1 to 65,536 bytes, and is normalised to NFC here, neither trimmed nor case-folded.
+    /// Throws
     /// `passphraseInvalid`, or `invalidArgument` if there is neither.
     public init(passphrase: consuming Secret? = nil, keyFile: consuming KeyFile? = nil) throws(VaultError) {
         var kinds: SlotFactors = []
@@ -81,19 +86,24 @@ public struct Factors: ~Copyable, Sendable {
         provider = nil
     }
 
-    /// A raw key: exactly 32 bytes with the strength of 32 random ones, since nothing stretches them. Throws `invalidArgument`.
+    /// A raw key: exactly 32 bytes with the strength of 32 random ones, since nothing stretches them. Throws
+    /// `invalidArgument`.
     public init(rawKey: consuming Secret) throws(VaultError) {
-        guard rawKey.count == 32 else { throw VaultError(.invalidArgument, "a raw key has exactly 32 bytes, not \(rawKey.count)") }
+        guard rawKey.count == 32 else {
+            throw VaultError(.invalidArgument, "a raw key has exactly 32 bytes, not \(rawKey.count)")
+        }
         keys = FactorKeys(passphrase: nil, key: rawKey, fileHash: nil, kinds: .rawKey)
         provider = nil
     }
 
     /// A key that a provider makes, alone or together with a passphrase.
     ///
-    /// Throws `passphraseInvalid`, or `invalidArgument` for a provider's name that is not 1 to 64 characters of printable ASCII.
+    /// Throws `passphraseInvalid`, or `invalidArgument` for a provider's name that is not 1 to 64 characters of
+    /// printable ASCII.
     public init(external provider: any SlotFactor, passphrase: consuming Secret? = nil) throws(VaultError) {
         guard SlotParameters.Provider.isName(provider.provider) else {
-            throw VaultError(.invalidArgument, "a provider's name has 1 to 64 characters of printable ASCII, without spaces")
+            throw VaultError(
+                .invalidArgument, "a provider's name has 1 to 64 characters of printable ASCII, without spaces")
         }
         let normalised = try Self.normalised(passphrase)
         let kinds: SlotFactors = normalised.byteCount > 0 ? [.externalKey, .passphrase] : .externalKey

@@ -24,7 +24,8 @@ public struct KDFCost: Hashable, Sendable {
     public static let sensitive = KDFCost(memoryKiB: 1 << 20, passes: 4, lanes: 1)
     /// 8 KiB, 1 pass, 1 lane: for tests of everything but the KDF.
     public static let testing = KDFCost(memoryKiB: 8, passes: 1, lanes: 1)
-    /// The least that a writer uses unless its user asks for less: 19 MiB, 2 passes, 1 lane (OWASP's floor for Argon2id).
+    /// The least that a writer uses unless its user asks for less: 19 MiB, 2 passes, 1 lane (OWASP's floor for
+    /// Argon2id).
     public static let floor = KDFCost(memoryKiB: 19 << 10, passes: 2, lanes: 1)
 
     init(_ cost: SlotParameters.Cost) { self.init(memoryKiB: cost.memoryKiB, passes: cost.passes, lanes: cost.lanes) }
@@ -34,19 +35,23 @@ public struct KDFCost: Hashable, Sendable {
     /// Whether it is below the floor: less than 19 MiB, or fewer than 2 passes.
     public var isWeak: Bool { memoryKiB < Self.floor.memoryKiB || passes < Self.floor.passes }
 
-    /// A cost that takes about `seconds` on this machine: 3 passes, and as much memory as that allows, at least the floor and at most 2 GiB; beyond that,
-    /// more passes. Measures a run of 64 MiB. Throws `invalidArgument` unless 0 < seconds ≤ 60.
+    /// A cost that takes about `seconds` on this machine: 3 passes, and as much memory as that allows, at least the
+    /// floor and at most 2 GiB; beyond that, more passes. Measures a run of 64 MiB. Throws `invalidArgument` unless 0 <
+    /// seconds ≤ 60.
     public static func calibrated(seconds: Double, lanes: UInt32 = 1) throws(VaultError) -> KDFCost {
         guard seconds > 0, seconds <= 60, (1...16).contains(lanes) else {
-            throw VaultError(.invalidArgument, "a KDF can be calibrated to more than 0 and at most 60 seconds, with 1 to 16 lanes")
+            throw VaultError(
+                .invalidArgument, "a KDF can be calibrated to more than 0 and at most 60 seconds, with 1 to 16 lanes")
         }
         let probe = KDFCost(memoryKiB: 64 << 10, passes: 3, lanes: lanes)
         var best = Double.infinity
         for _ in 0..<2 { best = min(best, try probe.measured()) }
-        return fitting(kibPassesPerSecond: Double(probe.memoryKiB) * Double(probe.passes) / best, seconds: seconds, lanes: lanes)
+        return fitting(
+            kibPassesPerSecond: Double(probe.memoryKiB) * Double(probe.passes) / best, seconds: seconds, lanes: lanes)
     }
 
-    /// The cost that takes so long where so much memory × passes take a second: never below the floor, nor above what readers allow.
+    /// The cost that takes so long where so much memory × passes take a second: never below the floor, nor above what
+    /// readers allow.
     static func fitting(kibPassesPerSecond speed: Double, seconds: Double, lanes: UInt32) -> KDFCost {
         let limits = ReaderLimits()
         let units = min(speed * seconds, Double(limits.totalKiBPasses))
@@ -63,21 +68,25 @@ public struct KDFCost: Hashable, Sendable {
         let start = clock.now
         do throws(CryptoError) {
             _ = try Argon2.stretch(
-                Secret.random(count: 32), salt: Randomness.system.bytes(32), memoryKiB: memoryKiB, passes: passes, lanes: lanes)
+                Secret.random(count: 32), salt: Randomness.system.bytes(32), memoryKiB: memoryKiB, passes: passes,
+                lanes: lanes)
         } catch { throw VaultError(crypto: error, "the calibration") }
         let spent = start.duration(to: clock.now).components
         return Double(spent.seconds) + Double(spent.attoseconds) / 1e18
     }
 
-    /// What a new slot with these factors gets: nothing if none of them is stretched. Throws `weakKDF` below the floor unless that is
-    /// allowed, and `kdfLimit` for what readers would refuse.
+    /// What a new slot with these factors gets: nothing if none of them is stretched. Throws `weakKDF` below the floor
+    /// unless that is allowed, and `kdfLimit` for what readers would refuse.
     func checked(for kinds: FactorKinds, allowWeak: Bool) throws(VaultError) -> SlotParameters.Cost? {
         guard kinds.inSlot.isStretched else { return nil }
         guard inSlot.isPossible else {
-            throw VaultError(.invalidArgument, "Argon2id needs at least 1 pass, 1 lane, and 8 KiB of memory for each lane")
+            throw VaultError(
+                .invalidArgument, "Argon2id needs at least 1 pass, 1 lane, and 8 KiB of memory for each lane")
         }
         guard allowWeak || !isWeak else {
-            throw VaultError(.weakKDF, "a key derivation with less than 19 MiB or 2 passes is weak: allow it explicitly if you want it")
+            throw VaultError(
+                .weakKDF,
+                "a key derivation with less than 19 MiB or 2 passes is weak: allow it explicitly if you want it")
         }
         let limits = ReaderLimits()
         var spent: UInt64 = 0

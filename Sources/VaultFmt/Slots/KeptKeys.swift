@@ -12,9 +12,11 @@ extension Vault {
 
     /// Opens a vault with what `keptKey` returned. Throws as `open` does, and `noSuchSlot` if the slot is gone.
     package static func open(
-        _ path: String, kept key: borrowing KeptKey, of vault: VaultID, options: consuming OpenOptions, place: Store.Place
+        _ path: String, kept key: borrowing KeptKey, of vault: VaultID, options: consuming OpenOptions,
+        place: Store.Place
     ) throws(VaultError) -> Vault {
-        let store = try Store.open(path, writable: options.writable, kept: key, vault: vault.bytes, place: options.asked(at: place))
+        let store = try Store.open(
+            path, writable: options.writable, kept: key, vault: vault.bytes, place: options.asked(at: place))
         return try Vault(opened: store, options: options)
     }
 

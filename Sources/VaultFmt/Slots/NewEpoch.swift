@@ -1,7 +1,8 @@
 internal import VaultBytes
 
-/// A new index key, and new keys of some groups, in a rewritten file: what granting groups to a slot, changing a grant and removing a slot
-/// takes. So a holder opens neither what was written before its grant, nor what comes after it.
+/// A new index key, and new keys of some groups, in a rewritten file: what granting groups to a slot, changing a grant
+/// and removing a slot takes. So a holder opens neither what was written before its grant, nor what comes
+/// after it.
 struct NewEpoch: ~Copyable {
     private let core: VaultCore
     private let keys: VaultKeys
@@ -40,11 +41,13 @@ struct NewEpoch: ~Copyable {
     /// Makes a scoped slot for groups that have their new keys.
     func slot(_ new: borrowing NewSlot, _ groups: Set<UInt64>) throws(VaultError) -> (Slot, SecretBox) {
         try SlotEditing.scopedSlot(
-            keys, grants: try rekeying.grants(groups, keys), new, vault: core.store.vault, revision: try core.tick(), device: core.deviceID,
+            keys, grants: try rekeying.grants(groups, keys), new, vault: core.store.vault, revision: try core.tick(),
+            device: core.deviceID,
             core.store.random)
     }
 
-    /// Gives a scoped slot the new keys, under the wrapping key in its owner part: of the groups that it had, or of others.
+    /// Gives a scoped slot the new keys, under the wrapping key in its owner part: of the groups that it had,
+    /// or of others.
     func reseal(_ slot: Slot, to groups: Set<UInt64>? = nil) throws(VaultError) -> Slot {
         let store = core.store
         var (part, wrappingKey) = try SlotEditing.ownerPart(slot, core)
@@ -58,15 +61,19 @@ struct NewEpoch: ~Copyable {
         }
         var new = slot
         let grants = try rekeying.grants(wanted, keys)
-        SlotSeal.seal(SlotPayload(keys, grants: grants), into: &new, wrappingKey: wrappingKey.secret, vault: store.vault, store.random)
+        SlotSeal.seal(
+            SlotPayload(keys, grants: grants), into: &new, wrappingKey: wrappingKey.secret, vault: store.vault,
+            store.random)
         try SlotEditing.sealOwner(part, wrappingKey: wrappingKey.secret, into: &new, keys, core)
         return new
     }
 
-    /// Rewrites the file with these slots. `current` are those that have the new keys already, and full ones; of the others, scoped ones are
-    /// resealed, and what depends on the epoch otherwise is dropped. What is gone is recorded.
+    /// Rewrites the file with these slots. `current` are those that have the new keys already, and full ones; of the
+    /// others, scoped ones are resealed, and what depends on the epoch otherwise is dropped. What is gone is
+    /// recorded.
     consuming func finish(
-        _ slots: [Slot], current: Set<Bytes16> = [], opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ change: inout SlotChange
+        _ slots: [Slot], current: Set<Bytes16> = [], opened: (id: Bytes16, wrappingKey: SecretBox)? = nil,
+        _ change: inout SlotChange
     ) throws(VaultError) {
         let store = core.store
         var header = store.header

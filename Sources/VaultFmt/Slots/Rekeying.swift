@@ -73,7 +73,8 @@ struct Rekeying {
     /// The group with this name, byte for byte, as it is now.
     func number(of name: String) -> UInt64? { keyring.groups.first { $0.name.utf8.elementsEqual(name.utf8) }?.number }
 
-    /// A group that the vault did not have. Throws `limitExceeded` for a name of more than 4096 bytes, and beyond 1024 groups.
+    /// A group that the vault did not have. Throws `limitExceeded` for a name of more than 4096 bytes, and beyond 1024
+    /// groups.
     mutating func addGroup(_ name: String, _ keys: borrowing VaultKeys) throws(VaultError) -> UInt64 {
         try keyring.checkRoomForGroup(named: name)
         let number = newNumber()
@@ -88,7 +89,8 @@ struct Rekeying {
         _ number: UInt64, _ name: String, _ key: borrowing Secret, _ keys: borrowing VaultKeys
     ) throws(VaultError) -> Keyring.Group {
         switch keys.owner {
-        case .some(let owner): return Wrapping.wrap(group: number, name, key, owner, core.store.vault, core.store.random)
+        case .some(let owner):
+            return Wrapping.wrap(group: number, name, key, owner, core.store.vault, core.store.random)
         case .none: throw SlotEditing.ownersOnly
         }
     }
@@ -132,7 +134,9 @@ struct Rekeying {
         }
     }
 
-    private mutating func replace(_ info: Keyring.Compartment, to group: UInt64, _ groupKey: borrowing Secret) throws(VaultError) {
+    private mutating func replace(_ info: Keyring.Compartment, to group: UInt64, _ groupKey: borrowing Secret)
+        throws(VaultError)
+    {
         let kind = Kind(group: group, accessibility: info.accessibility, device: info.device)
         if let known = made[kind] {
             targets[info.number] = known
@@ -161,7 +165,8 @@ struct Rekeying {
 
     // MARK: what scoped slots grant
 
-    /// What a slot grants from now on that granted these groups, by their old or new numbers; groups that are gone are left out.
+    /// What a slot grants from now on that granted these groups, by their old or new numbers; groups that are gone are
+    /// left out.
     func grants(_ wanted: Set<UInt64>, _ keys: borrowing VaultKeys) throws(VaultError) -> Grants {
         let known = Set(keyring.groups.map(\.number))
         let numbers = Set(wanted.map { self.numbers[$0] ?? $0 }).intersection(known).sorted()
@@ -170,7 +175,8 @@ struct Rekeying {
             let key = try groupKey(number)
             out.withUnsafeMutableBytes { out in
                 key.secret.withUnsafeBytes {
-                    UnsafeMutableRawBufferPointer(rebasing: out[index * Format.keySize..<(index + 1) * Format.keySize]).copyMemory(from: $0)
+                    UnsafeMutableRawBufferPointer(rebasing: out[index * Format.keySize..<(index + 1) * Format.keySize])
+                        .copyMemory(from: $0)
                 }
             }
         }

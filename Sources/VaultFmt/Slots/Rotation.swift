@@ -8,7 +8,8 @@ public struct RotationReport: Sendable {
     public let dropped: [SlotInfo]
 }
 
-/// Re-encrypts everything under a new vault key. Slots that it is told to keep are made again under their ids, the others go.
+/// Re-encrypts everything under a new vault key. Slots that it is told to keep are made again under their ids,
+/// the others go.
 ///
 /// Get one from `Vault.rotation()`, give it the factors to keep, look at `dropped`, and `run` it.
 public struct Rotation: ~Copyable {
@@ -36,25 +37,30 @@ public struct Rotation: ~Copyable {
         return id
     }
 
-    /// Keeps a slot of an external key without anybody's identity: its provider makes it again from what it stored for owners, such as
-    /// recipients. Throws `noSuchSlot`, and `invalidArgument` for a slot that takes other factors, or another provider's key.
+    /// Keeps a slot of an external key without anybody's identity: its provider makes it again from what it stored for
+    /// owners, such as recipients. Throws `noSuchSlot`, and `invalidArgument` for a slot that takes other factors, or
+    /// another provider's key.
     public mutating func keep(_ id: SlotID, madeAgainBy provider: any SlotFactor) throws(VaultError) {
         guard let slot = all.first(where: { $0.id == id }) else { throw SlotEditing.noSuchSlot }
         guard slot.factors == .externalKey, slot.provider == provider.provider else {
-            throw VaultError(.invalidArgument, "this slot is not one that the provider \"\(provider.provider)\" makes alone")
+            throw VaultError(
+                .invalidArgument, "this slot is not one that the provider \"\(provider.provider)\" makes alone")
         }
         if factors[id] == nil { factors[id] = FactorsBox(try Factors(external: provider)) }
     }
 
     /// Rewrites the vault. At least one full slot must be kept (`lastSlot`). The handle goes on with the new file.
-    public consuming func run(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError) -> RotationReport {
+    public consuming func run(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError)
+        -> RotationReport
+    {
         let (factors, all) = (factors, all.map(\.id))
         guard self.all.contains(where: { $0.isFull && factors[$0.id] != nil }) else { throw Self.noFullSlot }
         return try vault.withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 // Nobody who was not named before must be dropped.
                 guard core.store.header.slots.map({ SlotID($0.id) }) == all else {
-                    throw VaultError(.busy, "the vault's slots have changed since the rotation was prepared: prepare it again")
+                    throw VaultError(
+                        .busy, "the vault's slots have changed since the rotation was prepared: prepare it again")
                 }
                 return try Self.run(core, factors, progress)
             }
@@ -85,11 +91,13 @@ public struct Rotation: ~Copyable {
         let replacement = Store.Replacement(
             header: header, keys: keys, wrappingKey: made.opened.wrappingKey.secret.copy(), slotID: made.opened.id)
         try Rebuild.run(
-            Rebuild.Plan(replacement, keyring: keyring, targets: rekeying.targets, hasNewLocator: true), core, progress: progress)
+            Rebuild.Plan(replacement, keyring: keyring, targets: rekeying.targets, hasNewLocator: true), core,
+            progress: progress)
         return RotationReport(copiedDeviceBound: copied, dropped: made.dropped)
     }
 
-    /// The owners' statement that the new key follows theirs (section 7.3), after those that there are; the last 16 stay.
+    /// The owners' statement that the new key follows theirs (section 7.3), after those that there are; the last 16
+    /// stay.
     private static func handOvers(_ store: Store, to next: Bytes32) throws(VaultError) -> [HandOver] {
         let (generation, chain) = (store.state.commit.generation, store.state.chain)
         let last: HandOver
@@ -118,7 +126,9 @@ public struct Rotation: ~Copyable {
         var dropped: [SlotInfo] = []
         var opened: (id: Bytes16, wrappingKey: SecretBox)?
         for old in store.header.slots {
-            guard let box = factors[SlotID(old.id)], let (slot, wrappingKey) = try slot(like: old, box, keys, rekeying, core) else {
+            guard let box = factors[SlotID(old.id)],
+                let (slot, wrappingKey) = try slot(like: old, box, keys, rekeying, core)
+            else {
                 dropped.append(try SlotInfo(old, core))
                 continue
             }
@@ -129,9 +139,11 @@ public struct Rotation: ~Copyable {
         return Made(slots: slots, dropped: dropped, opened: opened)
     }
 
-    /// A new slot with the same id, factors, cost, name and grants as an old one; nil if its provider cannot make it again.
+    /// A new slot with the same id, factors, cost, name and grants as an old one; nil if its provider cannot make it
+    /// again.
     private static func slot(
-        like old: Slot, _ box: FactorsBox, _ keys: borrowing VaultKeys, _ rekeying: borrowing Rekeying, _ core: VaultCore
+        like old: Slot, _ box: FactorsBox, _ keys: borrowing VaultKeys, _ rekeying: borrowing Rekeying,
+        _ core: VaultCore
     ) throws(VaultError) -> (Slot, SecretBox)? {
         let store = core.store
         let part = try SlotEditing.ownerPart(old, core).part
@@ -148,7 +160,8 @@ public struct Rotation: ~Copyable {
                 keys, new, vault: store.vault, revision: revision, device: core.deviceID, store.random)
         }
         return try SlotEditing.scopedSlot(
-            keys, grants: try rekeying.grants(groups, keys), new, vault: store.vault, revision: revision, device: core.deviceID,
+            keys, grants: try rekeying.grants(groups, keys), new, vault: store.vault, revision: revision,
+            device: core.deviceID,
             store.random)
     }
 }

@@ -2,12 +2,14 @@ internal import VaultBytes
 
 /// What an operation on slots did.
 public struct SlotChange: Sendable {
-    /// The slot that was added or changed; it has another id than before if its factors changed. For a removal, the one that is gone.
+    /// The slot that was added or changed; it has another id than before if its factors changed. For a removal, the one
+    /// that is gone.
     public let id: SlotID
-    /// Slots that had to go with it: they are of kinds that this version does not know, and nobody here can give them the new keys.
+    /// Slots that had to go with it: they are of kinds that this version does not know, and nobody here can give them
+    /// the new keys.
     public var dropped: [SlotInfo] = []
-    /// Items of other devices, whose secrets could not be resealed: a former holder of their group who also has that device's secret still
-    /// opens them, until a program on that device replaces their key.
+    /// Items of other devices, whose secrets could not be resealed: a former holder of their group who also has that
+    /// device's secret still opens them, until a program on that device replaces their key.
     public var keptForDevices: [ItemKey] = []
 }
 
@@ -30,7 +32,10 @@ struct NewSlot: ~Copyable {
         self.init(factors, cost: cost, name: name, id: nil, external: external)
     }
 
-    init(_ factors: consuming Factors, cost: SlotParameters.Cost?, name: String, id: Bytes16?, external: consuming ExternalKey?) {
+    init(
+        _ factors: consuming Factors, cost: SlotParameters.Cost?, name: String, id: Bytes16?,
+        external: consuming ExternalKey?
+    ) {
         self.factors = factors
         self.cost = cost
         self.name = name
@@ -46,19 +51,21 @@ enum SlotEditing {
 
     static func checkName(_ name: String) throws(VaultError) {
         guard name.utf8.count <= Format.Limit.slotName else {
-            throw VaultError(.limitExceeded, "a slot's name has at most \(Format.Limit.slotName) bytes, not \(name.utf8.count)")
+            throw VaultError(
+                .limitExceeded, "a slot's name has at most \(Format.Limit.slotName) bytes, not \(name.utf8.count)")
         }
     }
 
-    /// Throws `invalidArgument` if these factors open a slot, except for `other`: readers take the first that they fit, so a second
-    /// one would never be opened, or hide the first.
+    /// Throws `invalidArgument` if these factors open a slot, except for `other`: readers take the first that they fit
+    /// so a second one would never be opened, or hide the first.
     static func requireNew(
         _ factors: borrowing Factors, _ limits: ReaderLimits, besides other: Bytes16? = nil, _ core: VaultCore
     ) throws(VaultError) {
         let store = core.store
         let opened: Bytes16
         do throws(VaultError) {
-            opened = try SlotOpener.slot(in: store.header, besides: other, factors.keys, limits, external: factors.provider)
+            opened = try SlotOpener.slot(
+                in: store.header, besides: other, factors.keys, limits, external: factors.provider)
         } catch {
             guard error.code == .noSlotOpens else { throw error }
             return
@@ -66,7 +73,9 @@ enum SlotEditing {
         guard let slot = store.header.slots.first(where: { $0.id == opened }) else { return }
         let name = try ownerPart(slot, core).part.name
         let kind = slot.kind == .full ? "full" : "scoped"
-        let described = name.isEmpty ? "the \(kind) slot \(Hex.encode(Array(opened.bytes.prefix(4))))" : "the \(kind) slot \"\(name)\""
+        let described =
+            name.isEmpty
+            ? "the \(kind) slot \(Hex.encode(Array(opened.bytes.prefix(4))))" : "the \(kind) slot \"\(name)\""
         throw VaultError(.invalidArgument, "these factors open \(described) already; another slot takes other factors")
     }
 
@@ -80,7 +89,8 @@ enum SlotEditing {
                 let kinds = FactorKinds(slot.factors)
                 throw VaultError(
                     .kdfLimit,
-                    "with this slot, trying all slots with a \(kinds) would cost more than readers allow: choose a lower cost, or remove one")
+                    "with this slot, trying all slots with a \(kinds) would cost more than readers allow: choose a lower cost, or remove one"
+                )
             }
         }
     }
@@ -89,7 +99,8 @@ enum SlotEditing {
 
     /// A full slot, and its wrapping key.
     static func fullSlot(
-        _ keys: borrowing VaultKeys, _ new: borrowing NewSlot, vault: Bytes16, revision: UInt64, device: Bytes16, _ random: Randomness
+        _ keys: borrowing VaultKeys, _ new: borrowing NewSlot, vault: Bytes16, revision: UInt64, device: Bytes16,
+        _ random: Randomness
     ) throws(VaultError) -> (Slot, SecretBox) {
         switch keys.owner {
         case .some(let owner):
@@ -99,29 +110,35 @@ enum SlotEditing {
     }
 
     static func scopedSlot(
-        _ keys: borrowing VaultKeys, grants: borrowing Grants, _ new: borrowing NewSlot, vault: Bytes16, revision: UInt64,
+        _ keys: borrowing VaultKeys, grants: borrowing Grants, _ new: borrowing NewSlot, vault: Bytes16,
+        revision: UInt64,
         device: Bytes16, _ random: Randomness
     ) throws(VaultError) -> (Slot, SecretBox) {
         switch keys.owner {
-        case .some(let owner): return try make(SlotPayload(keys, grants: grants), new, vault, owner, revision, device, random)
+        case .some(let owner):
+            return try make(SlotPayload(keys, grants: grants), new, vault, owner, revision, device, random)
         case .none: throw ownersOnly
         }
     }
 
     private static func make(
-        _ payload: borrowing SlotPayload, _ new: borrowing NewSlot, _ vault: Bytes16, _ owner: borrowing OwnerKeys, _ revision: UInt64,
+        _ payload: borrowing SlotPayload, _ new: borrowing NewSlot, _ vault: Bytes16, _ owner: borrowing OwnerKeys,
+        _ revision: UInt64,
         _ device: Bytes16, _ random: Randomness
     ) throws(VaultError) -> (Slot, SecretBox) {
         let part = OwnerPart(name: new.name, revision: revision, device: device)
         let made = try SlotSeal.make(
-            payload, new.factors.keys, cost: new.cost, owner: part, id: new.id, external: new.external, vault: vault, keys: owner, random)
+            payload, new.factors.keys, cost: new.cost, owner: part, id: new.id, external: new.external, vault: vault,
+            keys: owner, random)
         return (made.slot, made.wrappingKey)
     }
 
     // MARK: owner parts
 
     /// What a slot's owner part says, and for a slot whose kind depends on the epoch, its wrapping key.
-    static func ownerPart(_ slot: Slot, _ core: VaultCore) throws(VaultError) -> (part: OwnerPart, wrappingKey: SecretBox) {
+    static func ownerPart(_ slot: Slot, _ core: VaultCore) throws(VaultError) -> (
+        part: OwnerPart, wrappingKey: SecretBox
+    ) {
         let store = core.store
         let opened: (part: OwnerPart, wrappingKey: SecretBox)
         switch store.slot.keys.owner {
@@ -143,11 +160,13 @@ enum SlotEditing {
 
     /// Seals an owner part again, after its text or the slot's payload changed; its length must not change.
     static func sealOwner(
-        _ part: OwnerPart, wrappingKey: borrowing Secret, into slot: inout Slot, _ keys: borrowing VaultKeys, _ core: VaultCore
+        _ part: OwnerPart, wrappingKey: borrowing Secret, into slot: inout Slot, _ keys: borrowing VaultKeys,
+        _ core: VaultCore
     ) throws(VaultError) {
         switch keys.owner {
         case .some(let owner):
-            SlotSeal.sealOwner(part, wrappingKey: wrappingKey, into: &slot, vault: core.store.vault, keys: owner, core.store.random)
+            SlotSeal.sealOwner(
+                part, wrappingKey: wrappingKey, into: &slot, vault: core.store.vault, keys: owner, core.store.random)
         case .none: throw ownersOnly
         }
     }
@@ -158,10 +177,13 @@ enum SlotEditing {
     static func noteRemovals(
         from old: [Slot], to new: [Slot], in keyring: inout Keyring, _ core: VaultCore
     ) throws(VaultError) {
-        for slot in old where !new.contains(where: { $0.id == slot.id }) { keyring.noteRemoval(of: slot.id, try core.tick()) }
+        for slot in old where !new.contains(where: { $0.id == slot.id }) {
+            keyring.noteRemoval(of: slot.id, try core.tick())
+        }
     }
 
-    /// Puts a header with other slots in the place of the current one: before the same body if it fits, else with a compaction.
+    /// Puts a header with other slots in the place of the current one: before the same body if it fits, else with a
+    /// compaction.
     /// `opened` is the slot that this handle goes on with, if that is another one than before.
     static func replaceHeader(
         _ slots: [Slot], opened: (id: Bytes16, wrappingKey: SecretBox)? = nil, _ core: VaultCore
@@ -174,7 +196,8 @@ enum SlotEditing {
         header.slots = slots
         _ = try decoding { () throws(FormatError) in try header.encodeWithoutProof() }
         let replacement = Store.Replacement(
-            header: header, keys: try Rebuild.ownKeys(store), wrappingKey: opened?.wrappingKey.secret.copy() ?? store.slot.wrappingKey.copy(),
+            header: header, keys: try Rebuild.ownKeys(store),
+            wrappingKey: opened?.wrappingKey.secret.copy() ?? store.slot.wrappingKey.copy(),
             slotID: opened?.id ?? store.slot.id)
         if header.length == store.header.length {
             try store.replaceHeader(replacement, keyring: keyring, clock: core.lastTick)

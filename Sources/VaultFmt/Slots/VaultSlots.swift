@@ -1,8 +1,8 @@
 internal import VaultBytes
 
 extension Vault {
-    /// The slots, in the order of the header. Names, revisions and grants are there for owners only. Slots of kinds or factors that this version
-    /// does not know are listed, of unknown strength.
+    /// The slots, in the order of the header. Names, revisions and grants are there for owners only. Slots of kinds or
+    /// factors that this version does not know are listed, of unknown strength.
     public func slots() throws(VaultError) -> [SlotInfo] {
         try withCore { (core) throws(VaultError) in
             var all: [SlotInfo] = []
@@ -11,15 +11,18 @@ extension Vault {
         }
     }
 
-    /// The names of the access groups that there are, also without items, sorted by their bytes; "" is the default group.
+    /// The names of the access groups that there are, also without items, sorted by their bytes; "" is the default
+    /// group.
     public func accessGroups() throws(VaultError) -> [String] {
         try withCore { (core) throws(VaultError) in core.store.keyring.groupNames { _ in true } }
     }
 
-    /// Adds a slot: a full one, or with `grantedGroups` a scoped one, which opens the index and the secrets of these access groups only.
+    /// Adds a slot: a full one, or with `grantedGroups` a scoped one, which opens the index and the secrets of these
+    /// access groups only.
     ///
-    /// A scoped slot reads the vault as it is from now on, and nothing of what it was: index key and group keys are replaced, what the groups'
-    /// keys opened is resealed, and the file is rewritten. Records for other devices only keep their keys, and are named.
+    /// A scoped slot reads the vault as it is from now on, and nothing of what it was: index key and group keys are
+    /// replaced, what the groups' keys opened is resealed, and the file is rewritten. Records for other
+    /// devices only keep their keys, and are named.
     ///
     /// - Parameters:
     ///   - name: At most 63 bytes, for people.
@@ -36,7 +39,8 @@ extension Vault {
     ) throws(VaultError) -> SlotChange {
         try SlotEditing.checkName(name)
         if let grantedGroups { try Self.checkGrant(grantedGroups) }
-        let new = try NewSlot(factors.copy(), cost: try cost.checked(for: factors.kinds, allowWeak: allowWeak), name: name)
+        let new = try NewSlot(
+            factors.copy(), cost: try cost.checked(for: factors.kinds, allowWeak: allowWeak), name: name)
         return try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
@@ -69,7 +73,8 @@ extension Vault {
         }
     }
 
-    /// Replaces the access groups that a scoped slot opens. Groups that it gains or loses get new keys, and the file is rewritten.
+    /// Replaces the access groups that a scoped slot opens. Groups that it gains or loses get new keys, and the file is
+    /// rewritten.
     ///
     /// - Parameters:
     ///   - groups: At most 32, by their exact names.
@@ -83,7 +88,9 @@ extension Vault {
         return try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
-                guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else { throw SlotEditing.noSuchSlot }
+                guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else {
+                    throw SlotEditing.noSuchSlot
+                }
                 guard let before = try SlotEditing.grantedGroups(store.header.slots[index], core) else {
                     throw VaultError(.invalidArgument, "only a scoped slot has access groups")
                 }
@@ -98,19 +105,23 @@ extension Vault {
         }
     }
 
-    /// Removes a slot. Removing any but a full one also replaces the keys that it held, and reseals what they opened.
+    /// Removes a slot. Removing any but a full one also replaces the keys that it held, and reseals what they opened
+    ///
     ///
-    /// Anyone who copied the vault key from a full slot keeps it: only rotation revokes that. Throws `lastSlot` for the last full slot that this
-    /// version knows, `noSuchSlot`.
+    /// Anyone who copied the vault key from a full slot keeps it: only rotation revokes that. Throws `lastSlot` for the
+    /// last full slot that this version knows, `noSuchSlot`.
     @discardableResult
     public func removeSlot(_ id: SlotID) throws(VaultError) -> SlotChange {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
-                guard let slot = store.header.slots.first(where: { $0.id == id.bytes }) else { throw SlotEditing.noSuchSlot }
+                guard let slot = store.header.slots.first(where: { $0.id == id.bytes }) else {
+                    throw SlotEditing.noSuchSlot
+                }
                 let slots = store.header.slots.filter { $0.id != slot.id }
                 guard slots.contains(where: { $0.kind == .full && !$0.isOpaque }) else {
-                    throw VaultError(.lastSlot, "the last full slot cannot be removed: nobody could open the vault any more")
+                    throw VaultError(
+                        .lastSlot, "the last full slot cannot be removed: nobody could open the vault any more")
                 }
                 var change = SlotChange(id: id)
                 guard slot.kind != .full else {
@@ -129,14 +140,17 @@ extension Vault {
 
     /// Gives a slot other factors, and with them another id; its name and what it opens stay.
     ///
-    /// Without an id, the slot that opened this vault. Without a cost, the one that it has, or the default. Anyone who has an old copy of the file
-    /// and the old factors can still open that, and with the vault key from it later states too: only rotation ends that. A scoped slot is
-    /// replaced as if it were removed and added: its groups get new keys, and the file is rewritten.
+    /// Without an id, the slot that opened this vault. Without a cost, the one that it has, or the default. Anyone who
+    /// has an old copy of the file and the old factors can still open that, and with the vault key from it later states
+    /// too: only rotation ends that. A scoped slot is replaced as if it were removed and added: its groups get new
+    /// keys, and the file is rewritten.
     ///
-    /// Throws `invalidArgument` for factors that open another slot, and for a slot that this version does not know; else as `addSlot`.
+    /// Throws `invalidArgument` for factors that open another slot, and for a slot that this version does not know;
+    /// else as `addSlot`.
     @discardableResult
     public func changeFactors(
-        of id: SlotID? = nil, to factors: borrowing Factors, cost: KDFCost? = nil, allowWeak: Bool = false, limits: ReaderLimits = .init()
+        of id: SlotID? = nil, to factors: borrowing Factors, cost: KDFCost? = nil, allowWeak: Bool = false,
+        limits: ReaderLimits = .init()
     ) throws(VaultError) -> SlotChange {
         let factors = FactorsBox(factors.copy())
         return try withCore { (core) throws(VaultError) in
@@ -146,11 +160,13 @@ extension Vault {
                 let wanted = id?.bytes ?? store.slot.id
                 guard let index = store.header.slots.firstIndex(where: { $0.id == wanted }) else {
                     guard known.contains(wanted) else { throw SlotEditing.noSuchSlot }
-                    throw VaultError(.busy, "another program has just replaced or removed this slot: open the vault again")
+                    throw VaultError(
+                        .busy, "another program has just replaced or removed this slot: open the vault again")
                 }
                 let old = store.header.slots[index]
                 guard !old.isOpaque else {
-                    throw VaultError(.invalidArgument, "this version does not know the kind or the factors of this slot")
+                    throw VaultError(
+                        .invalidArgument, "this version does not know the kind or the factors of this slot")
                 }
                 let kept = old.known?.stretch.map { KDFCost($0.cost) } ?? .moderate
                 let inSlot = try (cost ?? kept).checked(for: factors.factors.kinds, allowWeak: allowWeak || cost == nil)
@@ -161,13 +177,16 @@ extension Vault {
         }
     }
 
-    private static func replace(_ index: Int, _ new: consuming NewSlot, _ core: VaultCore) throws(VaultError) -> SlotChange {
+    private static func replace(_ index: Int, _ new: consuming NewSlot, _ core: VaultCore) throws(VaultError)
+        -> SlotChange
+    {
         let store = core.store
         var slots = store.header.slots
         let old = slots[index]
         guard let groups = try SlotEditing.grantedGroups(old, core) else {
             let (slot, wrappingKey) = try SlotEditing.fullSlot(
-                store.slot.keys, new, vault: store.vault, revision: try core.tick(), device: core.deviceID, store.random)
+                store.slot.keys, new, vault: store.vault, revision: try core.tick(), device: core.deviceID, store.random
+            )
             slots[index] = slot
             try SlotEditing.replaceHeader(slots, opened: old.id == store.slot.id ? (slot.id, wrappingKey) : nil, core)
             return SlotChange(id: SlotID(slot.id))
@@ -187,13 +206,16 @@ extension Vault {
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
-                guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else { throw SlotEditing.noSuchSlot }
+                guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else {
+                    throw SlotEditing.noSuchSlot
+                }
                 var slots = store.header.slots
                 var (part, wrappingKey) = try SlotEditing.ownerPart(slots[index], core)
                 part.name = name
                 part.revision = try core.tick()
                 part.device = core.deviceID
-                try SlotEditing.sealOwner(part, wrappingKey: wrappingKey.secret, into: &slots[index], store.slot.keys, core)
+                try SlotEditing.sealOwner(
+                    part, wrappingKey: wrappingKey.secret, into: &slots[index], store.slot.keys, core)
                 try SlotEditing.replaceHeader(slots, core)
             }
         }

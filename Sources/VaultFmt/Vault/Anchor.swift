@@ -41,7 +41,8 @@ public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
     /// Reads `VAULT:GENERATION:CHAIN:OWNERS`, as `description` writes it; nil for anything else.
     public init?(_ description: String) {
         let parts = description.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 4, let vault = VaultID(hex: String(parts[0])), let generation = UInt64(parts[1]), generation >= 1,
+        guard parts.count == 4, let vault = VaultID(hex: String(parts[0])), let generation = UInt64(parts[1]),
+            generation >= 1,
             "\(generation)" == parts[1], let chain = Hex.decode(parts[2]).flatMap({ Bytes32($0) }),
             let owners = OwnersPublicKey(String(parts[3]))
         else { return nil }
@@ -53,7 +54,8 @@ public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
     public var description: String { "\(vault):\(generation):\(Hex.encode(chain)):\(owners)" }
 }
 
-/// The public key of a vault's owners: the same for all of its slots, and another one after a rotation (specification, section 3.4).
+/// The public key of a vault's owners: the same for all of its slots, and another one after a rotation (specification,
+/// section 3.4).
 ///
 /// It reveals nothing. A program that has it needs no memory to refuse a vault that somebody else made.
 public struct OwnersPublicKey: Hashable, Sendable, LosslessStringConvertible {

@@ -1,8 +1,10 @@
 internal import VaultBytes
 
-/// The secret of one device, kept outside of vaults: items for *this device only* need it in addition to the vault's own key.
+/// The secret of one device, kept outside of vaults: items for *this device only* need it in addition to the vault's
+/// own key.
 ///
-/// Without secure hardware it is a file like any other; whoever can read it can read such items from a copy of the vault.
+/// Without secure hardware it is a file like any other; whoever can read it can read such items from a copy of the
+/// vault.
 public struct Device: ~Copyable, Sendable {
     /// The device's id, as vaults have it.
     public let id: DeviceID
@@ -21,13 +23,19 @@ public struct Device: ~Copyable, Sendable {
     }
 
     /// A new device.
-    public static func random() -> Device { Device(unchecked: DeviceID(Randomness.system.bytes16()), Secret.random(count: 32)) }
+    public static func random() -> Device {
+        Device(unchecked: DeviceID(Randomness.system.bytes16()), Secret.random(count: 32))
+    }
 
     /// Reads what `fileContents()` wrote: 48 bytes, id and secret. Throws `invalidArgument` for anything else.
     public init(fileContents: borrowing Secret) throws(VaultError) {
-        guard fileContents.count == 48 else { throw VaultError(.invalidArgument, "a device file has 48 bytes, not \(fileContents.count)") }
+        guard fileContents.count == 48 else {
+            throw VaultError(.invalidArgument, "a device file has 48 bytes, not \(fileContents.count)")
+        }
         let bytes = fileContents.withUnsafeBytes { Array($0[..<16]) }
-        guard let id = Bytes16(bytes), id != .zero else { throw VaultError(.invalidArgument, "a device's id is not zero") }
+        guard let id = Bytes16(bytes), id != .zero else {
+            throw VaultError(.invalidArgument, "a device's id is not zero")
+        }
         self.id = DeviceID(id)
         secret = fileContents.slice(16..<48)
     }

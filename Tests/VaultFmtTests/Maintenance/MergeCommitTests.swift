@@ -59,7 +59,9 @@ struct MergeCommitTests {
         try branch.vault.withCore { (core) throws(VaultError) in try core.store.past.history(of: core.store.state) }
     }
 
-    @Test("continues from the greater generation, clock and horizon, and has the branch's states since the base in its history", arguments: [false, true])
+    @Test(
+        "continues from the greater generation, clock and horizon, and has the branch's states since the base in its history",
+        arguments: [false, true])
     func states(isRebuilt: Bool) throws {
         var (ours, theirs) = try branches()
         try ours.commit()
@@ -77,11 +79,16 @@ struct MergeCommitTests {
         let (mine, other) = (try commit(ours), try commit(theirs))
         let branch = try #require(MergedBranch(try theirs.vault.branchPast(), since: try ours.vault.branchPast()))
         try ours.vault.merge(branch) { (transaction) throws(VaultError) in
-            if isRebuilt { try transaction.move(try password("s", "b"), to: .genericPassword(service: "s", account: "b", group: "other")) }
+            if isRebuilt {
+                try transaction.move(
+                    try password("s", "b"), to: .genericPassword(service: "s", account: "b", group: "other"))
+            }
         }
         let merged = try commit(ours)
         #expect(merged.generation == max(mine.generation, other.generation) + 1)
-        #expect(merged.clock >= max(mine.clock, other.clock) && merged.tombstoneHorizon == max(mine.tombstoneHorizon, other.tombstoneHorizon))
+        #expect(
+            merged.clock >= max(mine.clock, other.clock)
+                && merged.tombstoneHorizon == max(mine.tombstoneHorizon, other.tombstoneHorizon))
         #expect(merged.predecessor?.generation == mine.generation)
         let history = try #require(try history(ours))
         let new = theirs.states.dropFirst(2).map(\.value)
@@ -109,7 +116,9 @@ struct MergeCommitTests {
         #expect(MergedBranch(try theirs.vault.branchPast(), since: try ours.vault.branchPast()) == nil)
     }
 
-    @Test("keeps at least the last 1,000 of ours and 364 of a long branch, and raises the floor above what it leaves out (R-5.17)")
+    @Test(
+        "keeps at least the last 1,000 of ours and 364 of a long branch, and raises the floor above what it leaves out (R-5.17)"
+    )
     func long() throws {
         var (ours, theirs) = try branches()
         for _ in 0..<1500 { try theirs.commit() }
@@ -126,14 +135,19 @@ struct MergeCommitTests {
         #expect(theirs.states.suffix(364).allSatisfy { kept.contains($0.value) })
         let left = theirs.states.dropFirst(2).dropLast(364).map(\.generation).max() ?? 0
         #expect(history.floor > left)
-        for state in theirs.states.suffix(126) + ours.states.suffix(126).dropLast() { #expect(try ours.vault.verdict(on: state) == .descends) }
+        for state in theirs.states.suffix(126) + ours.states.suffix(126).dropLast() {
+            #expect(try ours.vault.verdict(on: state) == .descends)
+        }
         #expect(try ours.vault.verdict(on: theirs.states[10]) == .unprovable)
     }
 
     /// How many random histories: `VAULTFMT_MERGE_HISTORIES=10000` for all of them.
-    private static let histories = ProcessInfo.processInfo.environment["VAULTFMT_MERGE_HISTORIES"].flatMap { Int($0) } ?? 60
+    private static let histories =
+        ProcessInfo.processInfo.environment["VAULTFMT_MERGE_HISTORIES"].flatMap { Int($0) } ?? 60
 
-    @Test("of random branches: whoever remembered any of the last 126 states of either gets descends, and nobody else does (R-8.3)")
+    @Test(
+        "of random branches: whoever remembered any of the last 126 states of either gets descends, and nobody else does (R-8.3)"
+    )
     func random() throws {
         for seed in 0..<Self.histories {
             var numbers = Numbers(UInt64(seed))
@@ -156,7 +170,9 @@ struct MergeCommitTests {
             let known = Set(ours.states)
             let new = theirs.states.filter { !known.contains($0) }
             let forgotten = Int.random(in: 0..<4, using: &numbers) == 0 ? new.randomElement(using: &numbers) : nil
-            let remembered = (Array(ours.states.suffix(126)) + Array(theirs.states.suffix(126))).filter { $0 != forgotten }
+            let remembered = (Array(ours.states.suffix(126)) + Array(theirs.states.suffix(126))).filter {
+                $0 != forgotten
+            }
             let before = (try test.commit(ours), try test.commit(theirs))
             try ours.merge(theirs, forgetting: forgotten)
             let strangers = stranger.states.suffix(3) + (forgotten.map { [$0] } ?? [])
@@ -174,7 +190,8 @@ struct MergeCommitTests {
     }
 
     private func check(
-        _ merged: Branch, _ remembered: [Anchor], _ before: (Commit, Commit), strangers: [Anchor], _ numbers: inout Numbers, _ what: String
+        _ merged: Branch, _ remembered: [Anchor], _ before: (Commit, Commit), strangers: [Anchor],
+        _ numbers: inout Numbers, _ what: String
     ) throws {
         let (past, commit) = try merged.vault.withCore { (core) throws(VaultError) in
             (try core.store.past.ancestors(of: core.store.state), core.store.state.commit)
@@ -187,17 +204,22 @@ struct MergeCommitTests {
             let state = try #require(remembered.randomElement(using: &numbers))
             #expect(try merged.vault.verdict(on: state) == .descends, "\(what)")
         }
-        for state in strangers { #expect(try [.forked, .unprovable, .older].contains(merged.vault.verdict(on: state)), "\(what)") }
+        for state in strangers {
+            #expect(try [.forked, .unprovable, .older].contains(merged.vault.verdict(on: state)), "\(what)")
+        }
         try checkForged(merged, stranger: try #require(strangers.first), &numbers, what)
     }
 
-    /// A list in which somebody with the index key put another state is not the one that the commit names: nothing is said then.
+    /// A list in which somebody with the index key put another state is not the one that the commit names: nothing is
+    /// said then.
     private func checkForged(
         _ merged: Branch, stranger: Anchor, _ numbers: inout Numbers, _ what: String
     ) throws {
-        guard var history = try history(merged), let index = history.ancestors.indices.randomElement(using: &numbers) else { return }
+        guard var history = try history(merged), let index = history.ancestors.indices.randomElement(using: &numbers)
+        else { return }
         let old = history.ancestors[index]
-        history.ancestors[index] = Ancestor(generation: min(old.generation, stranger.generation), clock: old.clock, chain: stranger.value)
+        history.ancestors[index] = Ancestor(
+            generation: min(old.generation, stranger.generation), clock: old.clock, chain: stranger.value)
         let (ref, frame) = try merged.vault.withCore { (core) throws(VaultError) in
             let ref = core.store.state.commit.history ?? core.store.state.commit.keyring
             return (ref, sealed(history.encode(), ref, core.store))
@@ -222,7 +244,8 @@ struct MergeCommitTests {
         frame.withUnsafeMutableBytes { frame in
             body.withUnsafeBytes {
                 store.sealing.seal(
-                    $0, as: .history, at: ref.offset, head: FrameHead(.history, length: ref.length).encoded, key: store.slot.keys.index,
+                    $0, as: .history, at: ref.offset, head: FrameHead(.history, length: ref.length).encoded,
+                    key: store.slot.keys.index,
                     into: frame)
             }
         }

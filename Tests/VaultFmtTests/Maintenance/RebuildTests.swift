@@ -38,8 +38,12 @@ struct RebuildTests {
         let vault = try memory.create()
         let large = [UInt8](repeating: 7, count: 10_000)
         for number in 0..<5 {
-            try vault.set(key, secret: Secret(text: "\(number)"), attributes: setting(["label": "\(number)", "url": "u"]))
-            if number == 0 { try vault.update(key, attributes: setting(Attributes([Attribute("file", large, flags: [.sealed, .binary])]))) }
+            try vault.set(
+                key, secret: Secret(text: "\(number)"), attributes: setting(["label": "\(number)", "url": "u"]))
+            if number == 0 {
+                try vault.update(
+                    key, attributes: setting(Attributes([Attribute("file", large, flags: [.sealed, .binary])])))
+            }
         }
         try vault.put(work, "w")
         let before = try vault.earlier(key)
@@ -50,7 +54,9 @@ struct RebuildTests {
         #expect(try vault.earlier(key) == before)
         #expect(try vault.dump() == dump)
         let again = try memory.open()
-        #expect(try again.earlier(key) == before && again.attribute("file", of: try #require(try again.item(key)))?.array == large)
+        #expect(
+            try again.earlier(key) == before
+                && again.attribute("file", of: try #require(try again.item(key)))?.array == large)
         // Two items, four earlier values, one attribute; and nothing dead.
         #expect(try types(vault) == [.record: 7, .versions: 1, .page: 1, .keyring: 1, .history: 1, .commit: 1])
         #expect(try newest(vault).versions == 4 && state.versions == 4)
@@ -74,7 +80,9 @@ struct RebuildTests {
         try expectSound(vault)
     }
 
-    private func newest(_ vault: Vault) throws -> Commit { try vault.withCore { (core) throws(VaultError) in core.store.state.commit } }
+    private func newest(_ vault: Vault) throws -> Commit {
+        try vault.withCore { (core) throws(VaultError) in core.store.state.commit }
+    }
 
     @Test("drops tombstones after 180 days, and raises the horizon above them (section 6.5)")
     func horizon() throws {
@@ -98,7 +106,9 @@ struct RebuildTests {
         try expectSound(vault)
     }
 
-    @Test("copies records of other groups unchanged when the epoch changes, and gives the group's a new number (R-3.26, R-3.27)")
+    @Test(
+        "copies records of other groups unchanged when the epoch changes, and gives the group's a new number (R-3.26, R-3.27)"
+    )
     func epoch() throws {
         let vault = try memory.create()
         try vault.put(key, "x")
@@ -123,7 +133,9 @@ struct RebuildTests {
         try expectSound(vault)
     }
 
-    @Test("keeps the compartments of other devices under their numbers, and names their items (R-3.27, R-7.17)", arguments: Way.allCases)
+    @Test(
+        "keeps the compartments of other devices under their numbers, and names their items (R-3.27, R-7.17)",
+        arguments: Way.allCases)
     func otherDevices(way: Way) throws {
         let device = Device.random()
         let other = try memory.create(device: try Device(fileContents: device.fileContents()))
@@ -161,11 +173,17 @@ struct RebuildTests {
         try expectSound(vault)
     }
 
-    @Test("changes what a scoped slot opens in one operation: groups that it gains or loses get new keys, the others keep theirs (R-3.27)")
+    @Test(
+        "changes what a scoped slot opens in one operation: groups that it gains or loses get new keys, the others keep theirs (R-3.27)"
+    )
     func grants() throws {
         let vault = try memory.create()
-        for group in ["", "work", "home"] { try vault.put(try .genericPassword(service: "s", account: group, group: group), group) }
-        func item(_ group: String) throws -> ItemKey { try .genericPassword(service: "s", account: group, group: group) }
+        for group in ["", "work", "home"] {
+            try vault.put(try .genericPassword(service: "s", account: group, group: group), group)
+        }
+        func item(_ group: String) throws -> ItemKey {
+            try .genericPassword(service: "s", account: group, group: group)
+        }
         let id = try vault.addSlot(try Fast.rawKey(9), name: "ci", grantedGroups: ["", "work"]).id
         let revision = try #require(try vault.slots()[1].revision)
         func numbers() throws -> [String: UInt64] {
@@ -182,7 +200,8 @@ struct RebuildTests {
         let scoped = try memory.open(with: try Fast.rawKey(9))
         #expect(try scoped.text(item("work")) == "work" && scoped.text(item("home")) == "home")
         fails(.notPermitted) { _ = try scoped.text(item("")) }
-        // What it held opens nothing of the new file, and what it holds nothing of the old one but what it could read then.
+        // What it held opens nothing of the new file, and what it holds nothing of the old one but what it could read
+        // then.
         #expect(try oldReader.secrets(in: try memory.bytes()).isDisjoint(with: ["", "home"]))
         #expect(try !RawReader(scoped).secrets(in: oldBytes).contains("home"))
         fails(.invalidArgument, "no access group") { try vault.setGrants(of: id, to: ["none"]) }
@@ -199,7 +218,9 @@ struct RebuildTests {
         #expect(try vault.repair() == nil)
         let bytes = try memory.bytes()
         var tail = [UInt8](repeating: 3, count: 512)
-        withUnsafeBytes(of: FrameHead.commit.littleEndian) { head in for (index, byte) in head.enumerated() { tail[index] = byte } }
+        withUnsafeBytes(of: FrameHead.commit.littleEndian) { head in
+            for (index, byte) in head.enumerated() { tail[index] = byte }
+        }
         memory.files.put("a.vault", bytes + tail)
         let damaged = try memory.open()
         #expect(damaged.tail == .damaged(bytes: 512))

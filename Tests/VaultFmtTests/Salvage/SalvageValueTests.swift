@@ -15,7 +15,8 @@ struct SalvageValueTests {
     private func filled() throws -> Vault {
         let vault = try memory.create(kept: 20)
         let attributes = Attributes([
-            Attribute("file", large, flags: [.binary]), Attribute("label", Array("L".utf8)), Attribute("notes", Array("sealed".utf8)),
+            Attribute("file", large, flags: [.binary]), Attribute("label", Array("L".utf8)),
+            Attribute("notes", Array("sealed".utf8)),
         ])
         for number in 0..<4 { try vault.set(key, secret: Secret(text: "\(number)"), attributes: setting(attributes)) }
         return vault
@@ -24,7 +25,8 @@ struct SalvageValueTests {
     private func salvage() throws -> (Vault, SalvageReport) {
         if memory.files.bytes(of: "new.vault") != nil { try memory.files.remove("new.vault") }
         let report = try Vault.salvage(
-            "a.vault", factors: try Fast.rawKey(), to: "new.vault", newFactors: try Fast.rawKey(), options: CreateOptions(),
+            "a.vault", factors: try Fast.rawKey(), to: "new.vault", newFactors: try Fast.rawKey(),
+            options: CreateOptions(),
             place: memory.place)
         let vault = try memory.open("new.vault")
         try expectSound(vault)
@@ -46,8 +48,11 @@ struct SalvageValueTests {
         #expect(try new.earlier(key).map { [$0.secret, $0.label ?? "", "\($0.replaced)"] } == before)
         #expect(try new.earlier(key).allSatisfy { $0.large == large })
         let item = try #require(try new.item(key))
-        #expect(try new.attribute("file", of: item)?.array == large && new.attribute("notes", of: item)?.array == Array("sealed".utf8))
-        #expect(item.attributes.attribute("file")?.flags == .binary && item.attributes.attribute("notes")?.flags == .sealed)
+        #expect(
+            try new.attribute("file", of: item)?.array == large
+                && new.attribute("notes", of: item)?.array == Array("sealed".utf8))
+        #expect(
+            item.attributes.attribute("file")?.flags == .binary && item.attributes.attribute("notes")?.flags == .sealed)
         #expect(new.keptVersions == 20)
     }
 
@@ -84,12 +89,16 @@ struct SalvageValueTests {
         #expect(try new.text(key) == "2" && new.earlier(key).map(\.secret) == ["0", "1"])
     }
 
-    @Test("finds earlier values and large attributes by their records where the index is lost, and takes none for the item's own")
+    @Test(
+        "finds earlier values and large attributes by their records where the index is lost, and takes none for the item's own"
+    )
     func lostIndex() throws {
         let vault = try filled()
         try vault.compact()
         var bytes = try memory.bytes()
-        for frame in try frames(bytes) where frame.type == .page || frame.type == .versions { bytes[frame.range.lowerBound + 60] ^= 1 }
+        for frame in try frames(bytes) where frame.type == .page || frame.type == .versions {
+            bytes[frame.range.lowerBound + 60] ^= 1
+        }
         memory.files.put("a.vault", bytes)
         let (new, report) = try salvage()
         #expect(report.withoutIndex == [key] && report.lost.isEmpty)

@@ -4,7 +4,8 @@ import VaultStore
 
 @testable import VaultFmt
 
-/// A provider of the tests' own: it masks the key with a recipient's 32 bytes, which are also the identity that finds it again.
+/// A provider of the tests' own: it masks the key with a recipient's 32 bytes, which are also the identity that finds
+/// it again.
 struct TestProvider: SlotFactor {
     var provider = "example.org/test"
     var recipient = [UInt8](repeating: 5, count: 32)
@@ -39,7 +40,9 @@ struct TestProvider: SlotFactor {
     func unwrap(_ slots: [ExternalSlot], into candidates: inout KeyCandidates) throws(VaultError) {
         guard let identity else { return }
         for (index, slot) in slots.enumerated() {
-            for decoy in 0..<decoys { try candidates.add(Secret(bytes: [UInt8](repeating: UInt8(decoy), count: 32)), for: index) }
+            for decoy in 0..<decoys {
+                try candidates.add(Secret(bytes: [UInt8](repeating: UInt8(decoy), count: 32)), for: index)
+            }
             try candidates.add(Secret(bytes: zip(slot.parameters, identity).map { $0 ^ $1 }), for: index)
         }
     }
@@ -78,7 +81,9 @@ struct ExternalKeyTests {
         #expect(slots.map(\.strength) == [.ofKey, .ofKey, .stretched(.testing)])
         #expect(slots[1].factors.description == "external key" && slots.allSatisfy(\.isKnown))
         #expect(opens(provider) && opens(provider, passphrase: "pw"))
-        #expect(!opens(provider, passphrase: "pW") && !opens(provider.recipientOnly) && !opens(provider.recipientOnly, passphrase: "pw"))
+        #expect(
+            !opens(provider, passphrase: "pW") && !opens(provider.recipientOnly)
+                && !opens(provider.recipientOnly, passphrase: "pw"))
         var other = provider
         other.provider = "example.org/other"
         #expect(!opens(other) && !opens(other, passphrase: "pw"))
@@ -116,7 +121,8 @@ struct ExternalKeyTests {
             fails(.invalidArgument) { _ = try Factors(external: TestProvider(provider: name)) }
         }
         #expect(try memory.bytes() == before)
-        provider = TestProvider(provider: String(repeating: "n", count: 64), recipient: [UInt8](repeating: 5, count: 16_384))
+        provider = TestProvider(
+            provider: String(repeating: "n", count: 64), recipient: [UInt8](repeating: 5, count: 16_384))
         provider.parameterBytes = 16_384
         try vault.addSlot(try Factors(external: provider))
         #expect(opens(provider))
@@ -132,7 +138,8 @@ struct ExternalKeyTests {
         let id = try vault.addSlot(try Factors(external: provider), name: "token").id
         try vault.renameSlot(id, to: "key ring")
         #expect(opens(provider))
-        let other = TestProvider(recipient: [UInt8](repeating: 9, count: 40), identity: [UInt8](repeating: 9, count: 32))
+        let other = TestProvider(
+            recipient: [UInt8](repeating: 9, count: 40), identity: [UInt8](repeating: 9, count: 32))
         let new = try vault.changeFactors(of: id, to: try Factors(external: other)).id
         #expect(new != id && !opens(provider) && opens(other))
         #expect(try vault.slots()[1].name == "key ring")
@@ -152,7 +159,8 @@ struct ExternalKeyTests {
         try expectSound(vault)
     }
 
-    @Test("stays through a rotation if its identity is given, or its provider makes it again; else it is named (R-3.16)")
+    @Test(
+        "stays through a rotation if its identity is given, or its provider makes it again; else it is named (R-3.16)")
     func rotation() throws {
         let vault = try filled()
         let provider = TestProvider()

@@ -73,26 +73,30 @@ struct HandOverTests {
             try vault.withCore { (core) throws(VaultError) in
                 var keyring = core.store.keyring
                 keyring.handOvers = handOvers
-                let point = AnchorPoint(generation: first.generation, chain: first.value, ownersPublicKey: first.owners.value)
+                let point = AnchorPoint(
+                    generation: first.generation, chain: first.value, ownersPublicKey: first.owners.value)
                 return try core.store.past.verdict(
                     on: point, state: state, keyring: keyring, ownersPublicKey: core.store.slot.keys.ownersPublicKey())
             }
         }
         #expect(try verdict(handOvers) == .descends)
-        #expect(try verdict([]) == .foreign && verdict([handOvers[0]]) == .foreign && verdict([handOvers[1]]) == .foreign)
+        #expect(
+            try verdict([]) == .foreign && verdict([handOvers[0]]) == .foreign && verdict([handOvers[1]]) == .foreign)
         #expect(try verdict(handOvers.reversed()) == .foreign)
         for index in [0, 1] {
             var bad = handOvers
             var signature = bad[index].signature
             signature[3] ^= 1
             bad[index] = HandOver(
-                publicKey: bad[index].publicKey, generation: bad[index].generation, chain: bad[index].chain, signature: signature)
+                publicKey: bad[index].publicKey, generation: bad[index].generation, chain: bad[index].chain,
+                signature: signature)
             #expect(try verdict(bad) == .foreign)
         }
         // A right signature of another state.
         let stranger = SigningKey(seed: Secret.random(count: 32))
         let made = HandOver.make(
-            stranger, vault: vaultID, generation: handOvers[0].generation, chain: handOvers[0].chain, next: handOvers[1].publicKey)
+            stranger, vault: vaultID, generation: handOvers[0].generation, chain: handOvers[0].chain,
+            next: handOvers[1].publicKey)
         #expect(try verdict([made, handOvers[1]]) == .foreign)
     }
 
@@ -106,6 +110,8 @@ struct HandOverTests {
         fails(.foreignOwner) { _ = try open(owners: before) }
         #expect(try open(owners: vault.anchor.owners).text(key) == "x")
         try vault.addSlot(try Fast.rawKey(9), grantedGroups: [""])
-        #expect(vault.anchor.owners == (try memory.open(with: try Fast.rawKey(9)).anchor.owners), "a scoped slot knows the same key")
+        #expect(
+            vault.anchor.owners == (try memory.open(with: try Fast.rawKey(9)).anchor.owners),
+            "a scoped slot knows the same key")
     }
 }

@@ -25,7 +25,9 @@ struct UnknownSlotTests {
         try vault.put(try .genericPassword(service: "s", group: "work"), "w")
         var slots: [Slot] = []
         var keys: [SecretBox] = []
-        for (kind, factors) in [(Self.full, 0x20), (Self.scoped, 0x21), (Self.plain, 0x01), (Self.bound, 0x40)] as [(Slot.Kind, UInt8)] {
+        for (kind, factors) in [(Self.full, 0x20), (Self.scoped, 0x21), (Self.plain, 0x01), (Self.bound, 0x40)]
+            as [(Slot.Kind, UInt8)]
+        {
             let (slot, key) = try add(kind, SlotFactors(rawValue: factors), to: vault)
             slots.append(slot)
             keys.append(key)
@@ -37,20 +39,26 @@ struct UnknownSlotTests {
         try vault.withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
-                let new = try NewSlot(try Factors(rawKey: Secret(bytes: [UInt8](repeating: 77, count: 32))), cost: nil, name: "kind \(kind.rawValue)")
+                let new = try NewSlot(
+                    try Factors(rawKey: Secret(bytes: [UInt8](repeating: 77, count: 32))), cost: nil,
+                    name: "kind \(kind.rawValue)")
                 let numbers = store.keyring.groups.map(\.number)
                 let grants = try Rekeying(core, store.keyring).grants(Set(numbers), store.slot.keys)
                 let revision = try core.tick()
-                var (slot, wrapping) = try kind == .scoped
+                var (slot, wrapping) =
+                    try kind == .scoped
                     ? SlotEditing.scopedSlot(
-                        store.slot.keys, grants: grants, new, vault: store.vault, revision: revision, device: .zero, store.random)
-                    : SlotEditing.fullSlot(store.slot.keys, new, vault: store.vault, revision: revision, device: .zero, store.random)
+                        store.slot.keys, grants: grants, new, vault: store.vault, revision: revision, device: .zero,
+                        store.random)
+                    : SlotEditing.fullSlot(
+                        store.slot.keys, new, vault: store.vault, revision: revision, device: .zero, store.random)
                 let part = OwnerPart(name: "kind \(kind.rawValue)", revision: revision, device: .zero)
                 slot.kind = kind
                 slot.factors = factors
                 if kind == .scoped {
                     SlotSeal.seal(
-                        SlotPayload(store.slot.keys, grants: grants), into: &slot, wrappingKey: wrapping.secret, vault: store.vault, store.random)
+                        SlotPayload(store.slot.keys, grants: grants), into: &slot, wrappingKey: wrapping.secret,
+                        vault: store.vault, store.random)
                 }
                 try SlotEditing.sealOwner(part, wrappingKey: wrapping.secret, into: &slot, store.slot.keys, core)
                 var bytes: [UInt8] = []
@@ -106,8 +114,12 @@ struct UnknownSlotTests {
         #expect(now.map(\.id) == [now[0].id, slots[0].id, slots[1].id, slots[2].id, change.id.bytes])
         #expect(now[1] == slots[0] && now[3] == slots[2])
         // The scoped one has the new keys under the wrapping key that it had: its holder need not come back.
-        #expect(now[2] != slots[1] && now[2].commitment == slots[1].commitment && now[2].owner.count == slots[1].owner.count)
-        let (numbers, vaultID) = try vault.withCore { (core) throws(VaultError) in (core.store.keyring.groups.map(\.number), core.store.vault) }
+        #expect(
+            now[2] != slots[1] && now[2].commitment == slots[1].commitment && now[2].owner.count == slots[1].owner.count
+        )
+        let (numbers, vaultID) = try vault.withCore { (core) throws(VaultError) in
+            (core.store.keyring.groups.map(\.number), core.store.vault)
+        }
         #expect(try SlotOpener.grants(now[2], vaultID, wrappingKey: keys[1].secret).numbers == numbers)
         #expect(try vault.keyring.removedSlots.map(\.id) == [slots[3].id])
         try expectSound(vault)
@@ -145,7 +157,8 @@ struct UnknownSlotTests {
     func salvage() throws {
         let (_, slots, _) = try filled()
         let report = try Vault.salvage(
-            "a.vault", factors: try Fast.rawKey(), to: "b.vault", newFactors: try Fast.rawKey(), options: CreateOptions(), place: memory.place)
+            "a.vault", factors: try Fast.rawKey(), to: "b.vault", newFactors: try Fast.rawKey(),
+            options: CreateOptions(), place: memory.place)
         #expect(report.unknownSlots.map(\.id.bytes) == slots.map(\.id))
         #expect(report.unknownSlots.map(\.name) == ["kind 1", "kind 130", "kind 5", "kind 133"])
         #expect(report.recovered == 2 && report.isComplete)
@@ -159,18 +172,23 @@ struct SlotCostTests {
         (0..<count).map { number in
             let stretch = SlotParameters.Stretch(cost: cost.inSlot, salt: .zero)
             return Slot(
-                id: Bytes16(high: UInt64(number), low: 1), kind: .full, factors: factors, SlotParameters(stretch: stretch), ownerPart: 168)
+                id: Bytes16(high: UInt64(number), low: 1), kind: .full, factors: factors,
+                SlotParameters(stretch: stretch), ownerPart: 168)
         }
     }
 
-    @Test("are refused with which readers would not try the last one (R-3.12): 21 moderate ones are possible, 4 sensitive ones")
+    @Test(
+        "are refused with which readers would not try the last one (R-3.12): 21 moderate ones are possible, 4 sensitive ones"
+    )
     func sums() throws {
         try SlotEditing.checkCosts(slots(21, .moderate))
         fails(.kdfLimit, "would cost more than readers allow") { try SlotEditing.checkCosts(slots(22, .moderate)) }
         try SlotEditing.checkCosts(slots(4, .sensitive))
         fails(.kdfLimit) { try SlotEditing.checkCosts(slots(5, .sensitive)) }
         // Each set of factors counts by itself: readers try the slots of one.
-        try SlotEditing.checkCosts(slots(21, .moderate) + slots(21, .moderate, .otherKeyFile) + slots(21, .moderate, [.passphrase, .otherKeyFile]))
+        try SlotEditing.checkCosts(
+            slots(21, .moderate) + slots(21, .moderate, .otherKeyFile)
+                + slots(21, .moderate, [.passphrase, .otherKeyFile]))
         #expect(KDFCost.moderate == KDFCost(memoryKiB: 262_144, passes: 3, lanes: 1))
     }
 }
