@@ -75,8 +75,8 @@ struct PastTests {
         // As after 1,364 others.
         let ancestors = (3...1366).map { Ancestor(generation: $0, clock: 1, chain: Bytes32(words: ($0, 0, 0, 0))) }
         let known = History(floor: 1, ancestors: ancestors.dropLast() + [], newest: 0)
-        let merged = History.merged(
-            known,
+        let merged = History.folded(
+            floor: known.floor, known.ancestors,
             with: [
                 Ancestor(generation: 1, clock: 1, chain: first.chain), Ancestor(generation: 2, clock: 1, chain: second.chain),
             ])
@@ -222,22 +222,22 @@ struct HistoryMergingTests {
     @Test("keeps the order in which states became ancestors, each once")
     func order() {
         let old = History(floor: 1, ancestors: [1, 5, 2].map(ancestor), newest: 1)
-        let new = History.merged(old, with: [5, 6, 2, 7].map(ancestor))
+        let new = History.folded(floor: old.floor, old.ancestors, with: [5, 6, 2, 7].map(ancestor))
         #expect(new.ancestors == [1, 5, 2, 6, 7].map(ancestor))
         #expect(new.newest == 2 && new.floor == 1)
-        #expect(History.merged(nil, with: []) == History(floor: 1, ancestors: [], newest: 0))
+        #expect(History.folded(floor: 1, [], with: []) == History(floor: 1, ancestors: [], newest: 0))
     }
 
     @Test("keeps the newest 1,364, and a floor above all that it leaves out")
     func limits() {
         let all = (1...3000).map { ancestor(UInt64($0)) }
-        let new = History.merged(nil, with: all)
+        let new = History.folded(floor: 1, [], with: all)
         #expect(new.ancestors == Array(all.suffix(1364)))
         #expect(new.floor == 3000 - 1364 + 1 && new.newest == 1364)
         // Of a merged branch the greatest generation counts, wherever it is in the order.
         let branch = History(floor: 7, ancestors: [ancestor(9000)] + all.prefix(1363), newest: 3)
-        #expect(History.merged(branch, with: [ancestor(9001)]).floor == 9001)
-        #expect(History.merged(branch, with: [], floor: 20).floor == 20)
-        #expect(History.merged(branch, with: []).floor == 7)
+        #expect(History.folded(floor: branch.floor, branch.ancestors, with: [ancestor(9001)]).floor == 9001)
+        #expect(History.folded(floor: 20, branch.ancestors, with: []).floor == 20)
+        #expect(History.folded(floor: branch.floor, branch.ancestors, with: []).floor == 7)
     }
 }

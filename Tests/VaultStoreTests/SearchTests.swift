@@ -265,7 +265,7 @@ struct ServedStateTests {
         try store.replaceHeader(
             .init(
                 header: header, keys: VaultKeys(vaultKey: Secret(repeating: Lab.vaultKey), epoch: Lab.epoch),
-                wrappingKey: store.slot.wrappingKey.copy(), slotID: store.slot.id))
+                wrappingKey: store.slot.wrappingKey.copy(), slotID: store.slot.id), clock: store.state.commit.clock)
         store.endWriting()
         let new = try contents(path)
         #expect(new[8192..<old.count] == old[8192...])
