@@ -28,6 +28,9 @@ package enum VectorMaking {
         try collection.addPages(bases)
         try collection.addKeyrings(bases)
         try collection.addItems(bases)
+        try collection.addRecords(bases)
+        try collection.addAttributes(bases)
+        try collection.addVersions(bases)
         return collection.vectors
     }
 }
