@@ -347,7 +347,7 @@ struct SpecRecord {
     private(set) var values: [[UInt8]: [UInt8]] = [:]
 
     init(_ body: [UInt8], _ attributes: [PageAttribute], key expected: [UInt8]?) throws(Refusal) {
-        let layout = try Refusal.of { () throws(FormatError) in try RecordLayout(body.span, .item, at: 0) }
+        let layout = try SpecRecord.layout(body, .item)
         guard case .item(let secret, let held) = layout.content else { throw Refusal(.unsupportedForm) }
         key = Array(body[layout.key])
         self.secret = Array(body[secret])
@@ -360,9 +360,17 @@ struct SpecRecord {
         }
     }
 
+    /// What all records share: a known form that the reference does not call for is malformed, and a key is one.
+    private static func layout(_ body: [UInt8], _ form: RecordLayout.Form) throws(Refusal) -> RecordLayout {
+        if Padding.isStep(body.count), let other = RecordLayout.form(body.span), other != form { throw Refusal(.structureInvalid) }
+        let layout = try Refusal.of { () throws(FormatError) in try RecordLayout(body.span, form, at: 0) }
+        _ = try SpecKey.group(Array(body[layout.key]))
+        return layout
+    }
+
     /// The value of a large attribute.
     static func large(_ body: [UInt8], _ attribute: PageAttribute) throws(Refusal) -> [UInt8] {
-        let layout = try Refusal.of { () throws(FormatError) in try RecordLayout(body.span, .attribute, at: 0) }
+        let layout = try SpecRecord.layout(body, .attribute)
         guard case .attribute(let name, let flags, let value) = layout.content else { throw Refusal(.unsupportedForm) }
         try Refusal.unless(Array(body[name]) == Array(attribute.name.utf8) && flags == attribute.flags)
         return Array(body[value])
@@ -382,7 +390,7 @@ enum SpecKey {
         case 2: return try fields([.text, .text, .number, .text, .text, .text, .text], &rest)
         case 3, 5: return try fields([.number, .bytes, .bytes], &rest)
         case 4: return try fields([.number, .number, .bytes, .bytes, .number, .number], &rest)
-        default:
+        case 6...63:
             var last: [UInt8] = []
             var count = 0
             while rest.count > 1 {
@@ -392,6 +400,7 @@ enum SpecKey {
             try Refusal.unless((1...16).contains(count))
             try end(rest)
             return last
+        default: throw Refusal(.structureInvalid)
         }
     }
 

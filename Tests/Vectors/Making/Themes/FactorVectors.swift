@@ -137,7 +137,7 @@ extension Collection {
             ),
         ]
         for (name, expect, comment, factors, file, passphrase) in cases {
-            try forged("key-file-\(name)", "R-3.10", expect, bases.one, comment, request: Self.request(passphrase: passphrase, keyFile: file)) {
+            try forged("key-file-\(name)", name.hasPrefix("generated") ? "R-3.10, R-3.19" : "R-3.10", expect, bases.one, comment, request: Self.request(passphrase: passphrase, keyFile: file)) {
                 try $0.addSlot(1, factors)
             }
         }

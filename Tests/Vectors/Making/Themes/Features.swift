@@ -5,10 +5,10 @@ internal import VaultForge
 extension Collection {
     mutating func addFeatures(_ bases: Bases) throws {
         folder = "features"
-        try vault("feature-empty", "R-5.21, R-7.1", .success, bases.empty, "Generation 1: no items, no tree, an empty keyring.")
-        try vault("feature-one-item", "R-5.3, R-5.18", .success, bases.one, "One item, compacted: every type of object once, but versions.")
+        try vault("feature-empty", "R-1.2, R-3.1, R-5.21, R-5.22, R-7.1", .success, bases.empty, "Generation 1: no items, no tree, an empty keyring.")
+        try vault("feature-one-item", "R-1.1, R-1.3, R-1.6, R-1.7, R-2.3, R-5.3, R-5.11, R-5.18", .success, bases.one, "One item, compacted: every type of object once, but versions.")
         try vault(
-            "feature-generations", "R-5.21", .success, bases.grown,
+            "feature-generations", "R-2.3, R-5.10, R-5.21, R-5.22", .success, bases.grown,
             "Five commits: additions, a change, and a removal, which leaves a tombstone.")
         try vault("feature-tree", "R-5.5, R-5.7, R-5.8", .success, bases.tree, "A tree of two levels.")
         try vault("feature-scoped-full", "R-3.3, R-3.14", .success, bases.scoped, "A vault with a scoped slot, opened by its full one.")

@@ -232,7 +232,9 @@ extension Collection {
         }
         try record("other-key", "R-5.3", .success, "The item key in a version's record is another one, as after a rename.") { $0.key = Bases.bob }
         try record("form-2", "R-5.4", .unsupportedForm, "A version's record has form 2: that value fails, the others do not.") { $0.form = 2 }
-        try record("form-1", "R-5.4", .unsupportedForm, "A version's record has form 1.") { $0.form = 1 }
+        try record("key-malformed", "R-5.3, R-6.1", .structureInvalid, "The item key in a version's record is no key.") { $0.key = [1].times(20) }
+        try record("key-class-64", "R-5.3, R-6.1", .structureInvalid, "The item key in a version's record is of class 64.") { $0.key[0] = 64 }
+        try record("form-1", "R-5.4", .structureInvalid, "A version's record has form 1.") { $0.form = 1 }
         try record("attribute-more", "R-6.5", .structureInvalid, "A version's record has an attribute that the frame does not have.") { $0.attributes = [1, 0x11, 1, 0x7A, 1, 0x76] }
         try record("length", "R-5.1", .structureInvalid, "A version's record has a length that is no step.") { $0.step = 300 }
         try forged("versions-record-tag", "R-1.6", .authenticationFailed, base, "A version's record does not open: that value fails, the others do not.") { forge in
