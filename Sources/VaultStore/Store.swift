@@ -134,19 +134,24 @@ package final class Store {
         let hash = try HeaderSeal.checkHash(bytes)
         let finder = StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash)
         let found = try finder.newest()
-        let keyring = try readKeyring(found.state.commit.keyring, pages, header)
+        let keyring = try readKeyring(of: found.state.commit, pages, header)
         return Loaded(
             file: file, header: header, headerHash: hash, slot: slot, pages: pages, codec: codec, finder: finder, found: found,
             keyring: keyring)
     }
 
-    /// Reads a keyring, and checks it against the header.
-    static func readKeyring(_ ref: ObjectRef, _ pages: PageSource, _ header: Header) throws(VaultError) -> Keyring {
+    /// Reads a commit's keyring, and checks it against the header and the clock.
+    static func readKeyring(of commit: Commit, _ pages: PageSource, _ header: Header) throws(VaultError) -> Keyring {
+        let ref = commit.keyring
         let body = try pages.open(try FrameReader.read(ref, .keyring, pages.file), .keyring, at: ref.offset)
         let keyring = try decoding { () throws(FormatError) in try Keyring(body.span, at: ref.offset) }
         let removed = Set(keyring.removedSlots.map(\.id))
         guard !header.slots.contains(where: { removed.contains($0.id) }) else {
             throw VaultError(.structureInvalid, "a slot of the header is listed as removed", at: ref.offset)
+        }
+        let areKnown = keyring.removedSlots.allSatisfy { $0.revision >= 1 && $0.revision <= commit.clock }
+        guard areKnown, keyring.keeping.revision <= commit.clock else {
+            throw VaultError(.structureInvalid, "a revision in the keyring is after the vault's clock", at: ref.offset)
         }
         return keyring
     }

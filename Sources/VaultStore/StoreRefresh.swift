@@ -24,7 +24,7 @@ extension Store {
             let found = try finder.newest()
             let ring =
                 found.state.commit.keyring == state.commit.keyring
-                ? keyring : try Store.readKeyring(found.state.commit.keyring, pages, header)
+                ? keyring : try Store.readKeyring(of: found.state.commit, pages, header)
             try require(found.state == state ? watched : served(found.state, ring), admit)
             keyring = ring
             state = found.state

@@ -19,6 +19,8 @@ package struct LeafWalker: Sendable {
     private var path: [Level] = []
     /// A tree of one leaf.
     private var only: LeafRef?
+    /// What was met after the leaves that were given last.
+    private var failure: VaultError?
 
     init(_ tree: TreeReader, from key: [UInt8], isCaching: Bool) throws(VaultError) {
         source = tree.source
@@ -29,28 +31,36 @@ package struct LeafWalker: Sendable {
             return
         }
         var page = try read(root.ref, root.level)
+        // From the start on, also where a separator claims that nothing is before it.
+        func start(_ page: Page) -> Int { key.isEmpty ? 0 : page.childIndex(for: key) }
         while page.layout.level > 1 {
-            let index = page.childIndex(for: key)
+            let index = start(page)
             path.append(Level(page: page, index: index))
             page = try inner(try page.child(index), page.layout.level - 1)
         }
-        path.append(Level(page: page, index: page.childIndex(for: key)))
+        path.append(Level(page: page, index: start(page)))
     }
 
-    /// The next leaves, `most` at most; none after the last.
+    /// The next leaves, `most` at most; none after the last. What is wrong behind some leaves is thrown after they were given.
     package mutating func next(_ most: Int) throws(VaultError) -> [LeafRef] {
+        if let failure { throw failure }
         if let only {
             self.only = nil
             return [only]
         }
         var out: [LeafRef] = []
-        while out.count < most, let last = path.last {
-            guard last.index < last.page.count else {
-                try advance()
-                continue
+        do throws(VaultError) {
+            while out.count < most, let last = path.last {
+                guard last.index < last.page.count else {
+                    try advance()
+                    continue
+                }
+                out.append(LeafRef(ref: try last.page.child(last.index), bounds: bounds))
+                path[path.count - 1].index += 1
             }
-            out.append(LeafRef(ref: try last.page.child(last.index), bounds: bounds))
-            path[path.count - 1].index += 1
+        } catch {
+            guard !out.isEmpty else { throw error }
+            failure = error
         }
         return out
     }
