@@ -173,13 +173,11 @@ let package = Package(
             name: "VectorMaking", dependencies: ["VaultForge", "VaultBytes", "VaultCrypto", "CSodium"], path: "Tests/Vectors/Making",
             swiftSettings: settings),
         .executableTarget(
-            name: "make-vectors", dependencies: ["VectorMaking", "VaultForge"], path: "Tests/Vectors/Maker", swiftSettings: settings),
-        .executableTarget(
             name: "vectors",
             dependencies: [
-                "VectorMaking", "MemoryFiles", "Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium",
+                "VectorMaking", "MemoryFiles", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium",
             ],
-            path: "Tests/Vectors", exclude: ["Making", "Maker"],
+            path: "Tests/Vectors", exclude: ["Making", "Random"],
             swiftSettings: settings),
 
         // They compare the library with Spec/reference, which was written from the specification alone.
@@ -192,7 +190,7 @@ if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
         "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultLocal", "VaultForge",
         "MemoryFiles",
-        "VectorMaking", "make-vectors", "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultStoreTests",
+        "VectorMaking", "vectors", "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultStoreTests",
         "VaultFmtTests", "VaultLocalTests",
     ]
     package.targets.removeAll { !kept.contains($0.name) }

@@ -1,5 +1,6 @@
 import VaultBytes
 import VaultFmt
+import VectorMaking
 
 /// `check`: once with arguments, or a line of them at a time from standard input.
 enum CheckCommand {
@@ -15,7 +16,7 @@ enum CheckCommand {
     }
 
     private static func answer(_ arguments: [String]) throws -> String {
-        var request = CheckRequest()
+        var request = ReadRequest()
         var rest = arguments[...]
         while let option = rest.first, option.hasPrefix("--") {
             guard rest.count >= 3 else { throw UsageError("\(option) needs a value, and a file after it") }

@@ -1,7 +1,9 @@
 import Foundation
+import MemoryFiles
 import VaultBytes
 import VaultForge
 import VaultStore
+import VectorMaking
 
 /// `verify`: all vectors of a folder in one process, for `Tools/mutants`, which runs them a hundred times. Prints the names of those that fail.
 enum VerifyCommand {
@@ -32,8 +34,8 @@ enum VerifyCommand {
     }
 
     private static func files(_ directory: URL, _ type: String) throws -> [URL] {
-        try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
-            .filter { $0.pathExtension == type }.sorted { $0.path < $1.path }
+        try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.hasSuffix("." + type) }.sorted()
+            .map { directory.appendingPathComponent($0) }
     }
 
     private static func isRight(_ file: VectorFile) throws -> Bool {
@@ -48,7 +50,7 @@ enum VerifyCommand {
         guard let base = file.first("base"), let random = file.first("random").flatMap({ Hex.decode($0) }),
             let clock = file.first("clock").flatMap({ Int64($0) })
         else { throw UsageError("ops/\(name): a header that is not whole") }
-        var request = CheckRequest()
+        var request = ReadRequest()
         if let device = file.first("device") { _ = request.take("device", device) }
         let vector = OperationsVector(
             name: name, spec: "", base: base, random: String(decoding: random, as: UTF8.self), clock: clock, device: request.device,
@@ -72,8 +74,8 @@ struct VectorFile {
     }
 
     /// How the vault is to be read.
-    func request() throws -> CheckRequest {
-        var request = CheckRequest()
+    func request() throws -> ReadRequest {
+        var request = ReadRequest()
         for (key, value) in lines where !["vector", "spec", "expect", "content", "comment"].contains(key) {
             guard request.take(key, value) else { throw UsageError("\(key) is unknown, or its value malformed") }
         }

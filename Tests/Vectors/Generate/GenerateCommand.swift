@@ -1,16 +1,20 @@
 import Foundation
 import VaultForge
+import VectorMaking
 
 /// `generate` and `compare`: every vector and `ops` vector, the same bytes each time.
 enum GenerateCommand {
     static func run(_ folder: String) throws {
         let directory = URL(fileURLWithPath: folder, isDirectory: true)
-        try FileManager.default.createDirectory(at: directory.appendingPathComponent("ops"), withIntermediateDirectories: true)
         let files = try files()
         for old in try present(directory) where files[old] == nil {
             try FileManager.default.removeItem(at: directory.appendingPathComponent(old))
         }
-        for (path, bytes) in files { try Data(bytes).write(to: directory.appendingPathComponent(path)) }
+        for (path, bytes) in files {
+            let url = directory.appendingPathComponent(path)
+            try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(bytes).write(to: url)
+        }
         print("\(files.keys.count { !$0.hasPrefix("ops/") }) vectors, \(files.keys.count { $0.hasPrefix("ops/") }) of writing")
     }
 
@@ -27,6 +31,7 @@ enum GenerateCommand {
     }
 
     private static func present(_ directory: URL) throws -> [String] {
+        guard FileManager.default.fileExists(atPath: directory.path) else { return [] }
         let paths = try FileManager.default.subpathsOfDirectory(atPath: directory.path)
         return paths.filter { $0.hasSuffix(".vector") || $0.hasSuffix(".ops") }
     }
@@ -35,9 +40,9 @@ enum GenerateCommand {
     private static func files() throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         var wrong: [String] = []
-        let vectors = try all()
+        let vectors = try VectorMaking.all()
         for vector in vectors {
-            do { files[vector.name + ".vector"] = try vector.encode() } catch let error as ForgeError { wrong.append(error.description) }
+            do { files[vector.path] = try vector.encode() } catch let error as ForgeError { wrong.append(error.description) }
         }
         guard wrong.isEmpty else { throw ForgeError(wrong.joined(separator: "\n")) }
         // Each starts from a vector, or from the result of one before it.
@@ -51,25 +56,5 @@ enum GenerateCommand {
             files["ops/" + vector.name + ".ops"] = vector.encode(result)
         }
         return files
-    }
-
-    static func all() throws -> [Vector] {
-        let bases = try Bases()
-        for base in [bases.empty, bases.one, bases.grown, bases.tree, bases.scoped, bases.device, bases.attributes] {
-            guard try base.forge().assemble() == base.file else {
-                throw ForgeError("a vault that was taken apart and not altered has changed")
-            }
-        }
-        var collection = Collection()
-        try collection.addFeatures(bases)
-        try collection.addHeaders(bases)
-        try collection.addSlots(bases)
-        try collection.addCommits(bases)
-        try collection.addPages(bases)
-        try collection.addKeyrings(bases)
-        try collection.addItems(bases)
-        try collection.addRecords(bases)
-        try collection.addRecovery(bases)
-        return collection.vectors
     }
 }

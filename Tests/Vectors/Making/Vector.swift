@@ -1,4 +1,4 @@
-internal import VaultBytes
+package import VaultBytes
 internal import VaultForge
 
 /// One vector: a file, how it is read, and what comes out.
@@ -90,11 +90,11 @@ package struct Collection {
 }
 
 /// A vault that vectors are made from, and how it is opened. Each has a full slot for `Base.key`.
-struct Base {
-    static let key: [UInt8] = Array(0..<32)
-    static let scopedKey: [UInt8] = Array(128..<160)
-    static let device = Bytes16(high: 0xD0D1_D2D3_D4D5_D6D7, low: 0xD8D9_DADB_DCDD_DEDF)
-    static let deviceSecret: [UInt8] = Array(64..<96)
+package struct Base {
+    package static let key: [UInt8] = Array(0..<32)
+    package static let scopedKey: [UInt8] = Array(128..<160)
+    package static let device = Bytes16(high: 0xD0D1_D2D3_D4D5_D6D7, low: 0xD8D9_DADB_DCDD_DEDF)
+    package static let deviceSecret: [UInt8] = Array(64..<96)
     static let otherDevice = Bytes16(high: 0xE0E1_E2E3_E4E5_E6E7, low: 0xE8E9_EAEB_ECED_EEEF)
     static let otherDeviceSecret: [UInt8] = Array(160..<192)
 

@@ -2,6 +2,8 @@ import VaultBytes
 import VaultFmt
 import VaultForge
 import VaultStore
+import MemoryFiles
+import VectorMaking
 
 /// What a writer is given, and the file that it must make (Spec/vectors/README.md).
 struct OperationsVector {
@@ -77,14 +79,18 @@ struct OperationsWriter {
         var options = CreateOptions()
         options.slotName = "main"
         options.device = try madeDevice()
-        return try Vault.create(at: "vault", factors: try Workshop.factors(), options: options, place: place)
+        return try Vault.create(at: "vault", factors: try Self.factors(), options: options, place: place)
     }
 
     private func open() throws -> Vault {
         var options = OpenOptions()
         options.writable = true
         options.device = try madeDevice()
-        return try Vault.open("vault", factors: try Workshop.factors(), options: options, place: place)
+        return try Vault.open("vault", factors: try Self.factors(), options: options, place: place)
+    }
+
+    private static func factors(_ key: [UInt8] = Base.key) throws(VaultError) -> Factors {
+        try Factors(rawKey: Secret(bytes: key))
     }
 
     private func madeDevice() throws -> Device? {
@@ -98,12 +104,12 @@ struct OperationsWriter {
         case ("compact", 1): _ = try vault.compact()
         case ("rotate", 1):
             var rotation = try vault.rotation()
-            _ = try rotation.keep(try Workshop.factors())
+            _ = try rotation.keep(try Self.factors())
             _ = try rotation.run()
         case ("add-slot", 3...):
             let groups = try words.dropFirst(3).map { try Self.text($0) }
             _ = try vault.addSlot(
-                try Workshop.factors(try Self.bytes(words[1])), name: try Self.text(words[2]), grantedGroups: groups.isEmpty ? nil : groups)
+                try Self.factors(try Self.bytes(words[1])), name: try Self.text(words[2]), grantedGroups: groups.isEmpty ? nil : groups)
         case ("remove-slot", 2): try vault.removeSlot(try Self.slot(words[1], vault))
         case ("rename-slot", 3): try vault.renameSlot(try Self.slot(words[1], vault), to: try Self.text(words[2]))
         default: return false

@@ -70,8 +70,8 @@ struct Chance: RandomNumberGenerator {
     }
 
     /// Factors as a request says them: all six kinds.
-    mutating func factors() -> CheckRequest {
-        var request = CheckRequest()
+    mutating func factors() -> ReadRequest {
+        var request = ReadRequest()
         let kind = number(0...7)
         if [1, 2, 3].contains(kind) { request.passphrase = Array((text(0, 3, 12) + "p").utf8) }
         if [2, 4].contains(kind) {

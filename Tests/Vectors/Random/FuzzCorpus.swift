@@ -21,7 +21,7 @@ struct FuzzCorpus {
     /// A file, and how it is read.
     struct Case {
         var bytes: [UInt8]
-        var request: CheckRequest
+        var request: ReadRequest
     }
 
     let entries: [Entry]
@@ -77,8 +77,8 @@ struct FuzzCorpus {
         return Case(bytes: made.bytes, request: request(rawKey: made.rawKey))
     }
 
-    private static func request(rawKey: [UInt8]) -> CheckRequest {
-        var request = CheckRequest.raw(rawKey)
+    private static func request(rawKey: [UInt8]) -> ReadRequest {
+        var request = ReadRequest.raw(rawKey)
         request.device = FuzzFile.device
         return request
     }

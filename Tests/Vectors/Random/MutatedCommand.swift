@@ -107,8 +107,8 @@ enum MutatedCommand {
     }
 
     /// A mutated slot may not cost the readers gigabytes; what a vector says of limits holds.
-    private static func bound(_ request: inout CheckRequest) {
-        for (limit, value) in [(CheckRequest.Limit.memory, UInt64(1) << 15), (.total, 1 << 17)] where request.limits[limit] == nil {
+    private static func bound(_ request: inout ReadRequest) {
+        for (limit, value) in [(ReadRequest.Limit.memory, UInt64(1) << 15), (.total, 1 << 17)] where request.limits[limit] == nil {
             request.limits[limit] = value
         }
     }

@@ -8,7 +8,7 @@ import VaultStore
 struct RandomVault {
     /// A way to open it, and where the slot is one that can be removed again, its id.
     private struct Way {
-        var request: CheckRequest
+        var request: ReadRequest
         var slot: SlotID
         let isFull: Bool
     }
@@ -135,7 +135,7 @@ struct RandomVault {
     }
 
     /// Factors that open no slot so far: others are refused.
-    private mutating func newFactors() -> CheckRequest {
+    private mutating func newFactors() -> ReadRequest {
         while true {
             let request = chance.factors()
             let isKnown = ways.map(\.request).contains { known in

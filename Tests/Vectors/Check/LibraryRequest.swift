@@ -1,0 +1,76 @@
+import VaultBytes
+import VaultFmt
+import VaultStore
+import VectorMaking
+
+/// A request as the library takes it.
+extension ReadRequest {
+    /// The factors of one slot; nil if no slot of format 1 can have them together.
+    func factors() throws(VaultError) -> Factors? {
+        if let rawKey {
+            guard passphrase == nil, keyFile == nil, external == nil else { return nil }
+            return try Factors(rawKey: Secret(bytes: rawKey))
+        }
+        var phrase: Secret?
+        if let passphrase { phrase = Secret(bytes: passphrase) }
+        if let external {
+            guard keyFile == nil else { return nil }
+            return try Factors(external: StatedKeys(external), passphrase: phrase)
+        }
+        var file: KeyFile?
+        if let keyFile { file = try KeyFile(contents: Secret(bytes: keyFile)) }
+        return try Factors(passphrase: phrase, keyFile: file)
+    }
+
+    func options() throws(VaultError) -> OpenOptions {
+        var options = OpenOptions()
+        if let value = limits[.memory] { options.limits.memoryKiB = UInt32(clamping: value) }
+        if let value = limits[.passes] { options.limits.passes = UInt32(clamping: value) }
+        if let value = limits[.lanes] { options.limits.lanes = UInt32(clamping: value) }
+        if let value = limits[.total] { options.limits.totalKiBPasses = value }
+        if let device, let id = DeviceID(hex: Hex.encode(device.id)) {
+            options.device = try Device(id: id, secret: Secret(bytes: device.secret))
+        }
+        if let owner { options.owners = OwnersPublicKey(bytes: owner) }
+        return options
+    }
+}
+
+/// A provider that answers what a request states.
+private struct StatedKeys: SlotFactor {
+    private let answer: ReadRequest.External
+
+    init(_ answer: ReadRequest.External) { self.answer = answer }
+
+    var provider: String { answer.provider }
+
+    func wrap() throws(VaultError) -> WrappedKey { throw VaultError(.invalidArgument, "it makes no keys") }
+    func rewrap(ownersData: [UInt8]) throws(VaultError) -> WrappedKey? { nil }
+
+    func unwrap(_ slots: [ExternalSlot], into candidates: inout KeyCandidates) throws(VaultError) {
+        for (index, slot) in slots.enumerated() {
+            guard let id = Bytes16(slot.id) else { continue }
+            for key in answer.keys(for: id) { try candidates.add(Secret(bytes: key), for: index) }
+        }
+    }
+}
+
+extension Verdict {
+    /// Nil for what is no answer about the file, such as an operating system's error.
+    init?(_ error: VaultError) {
+        switch error.code {
+        case .notAVault: self = .notAVault
+        case .unsupportedVersion: self = .unsupportedVersion
+        case .unsupportedCritical: self = .unsupportedCritical
+        case .headerInvalid: self = .headerInvalid
+        case .kdfLimit: self = .kdfLimit
+        case .noSlotOpens, .passphraseInvalid, .keyFileInvalid, .invalidArgument: self = .noSlotOpens
+        case .foreignOwner: self = .foreign
+        case .authenticationFailed, .tampered: self = .authenticationFailed
+        case .structureInvalid: self = .structureInvalid
+        case .unsupportedForm: self = .unsupportedForm
+        case .deviceBound: self = .deviceBound
+        default: return nil
+        }
+    }
+}
