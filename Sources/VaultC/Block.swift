@@ -62,7 +62,8 @@ struct Arena {
     mutating func put(_ bytes: UnsafeRawBufferPointer) -> vaultfmt_bytes {
         let place = take(bytes.count)
         if let place, let start = bytes.baseAddress { place.copyMemory(from: start, byteCount: bytes.count) }
-        return vaultfmt_bytes(data: place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, size: bytes.count)
+        let data = place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
+        return vaultfmt_bytes(data: data, size: bytes.count)
     }
 
     mutating func put(_ text: String) -> vaultfmt_bytes { put(Array(text.utf8)) }

@@ -24,7 +24,9 @@ public func vaultfmt_get_earlier_values(
         let key = try Input.key(key)
         let found: [EarlierValue]
         if let transaction = try handle.transaction {
-            found = try transaction.perform { (transaction) throws(VaultError) in try transaction.earlierValues(of: key) }
+            found = try transaction.perform { (transaction) throws(VaultError) in
+                try transaction.earlierValues(of: key)
+            }
         } else {
             found = try handle.vault.earlierValues(of: key)
         }
@@ -57,8 +59,8 @@ public func vaultfmt_get_earlier_value(
 
 @c @implementation
 public func vaultfmt_get_earlier_attribute(
-    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ id: UnsafePointer<vaultfmt_earlier_id>?, _ name: vaultfmt_bytes,
-    _ value: UnsafeMutablePointer<UnsafePointer<vaultfmt_value>?>?
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ id: UnsafePointer<vaultfmt_earlier_id>?,
+    _ name: vaultfmt_bytes, _ value: UnsafeMutablePointer<UnsafePointer<vaultfmt_value>?>?
 ) -> vaultfmt_status {
     value?.pointee = nil
     return status { () throws(VaultError) in
@@ -97,14 +99,15 @@ public func vaultfmt_restore(
 
 @c @implementation
 public func vaultfmt_forget(
-    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ ids: UnsafePointer<vaultfmt_earlier_id>?, _ count: Int,
-    _ forgotten: UnsafeMutablePointer<Int>?
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ ids: UnsafePointer<vaultfmt_earlier_id>?,
+    _ count: Int, _ forgotten: UnsafeMutablePointer<Int>?
 ) -> vaultfmt_status {
     forgotten?.pointee = 0
     return status { () throws(VaultError) in
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
-        let chosen = ids == nil && count == 0 ? nil : Set(try Input.elements(ids, count, "ids").map { Input.earlierID($0) })
+        let isAll = ids == nil && count == 0
+        let chosen = isAll ? nil : Set(try Input.elements(ids, count, "ids").map { Input.earlierID($0) })
         let number = try handle.changing { (transaction) throws(VaultError) in
             guard let chosen else { return try transaction.forgetEarlierValues(of: key) }
             let all = try transaction.earlierValues(of: key)
@@ -118,8 +121,8 @@ public func vaultfmt_forget(
 
 @c @implementation
 public func vaultfmt_add_earlier_values(
-    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ values: UnsafePointer<vaultfmt_new_earlier_value>?, _ count: Int,
-    _ added: UnsafeMutablePointer<Int>?
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ values: UnsafePointer<vaultfmt_new_earlier_value>?,
+    _ count: Int, _ added: UnsafeMutablePointer<Int>?
 ) -> vaultfmt_status {
     added?.pointee = 0
     return status { () throws(VaultError) in
@@ -128,7 +131,9 @@ public func vaultfmt_add_earlier_values(
         var new: [NewEarlierValue] = []
         let all = try Input.elements(values, count, "values")
         for index in all.indices { new.append(try Input.newEarlierValue(all.baseAddress.map { $0 + index })) }
-        let number = try handle.changing { (transaction) throws(VaultError) in try transaction.addEarlierValues(new, to: key) }
+        let number = try handle.changing { (transaction) throws(VaultError) in
+            try transaction.addEarlierValues(new, to: key)
+        }
         added?.pointee = number
     }
 }
@@ -136,6 +141,8 @@ public func vaultfmt_add_earlier_values(
 @c @implementation
 public func vaultfmt_keep_versions(_ vault: OpaquePointer?, _ count: UInt32) -> vaultfmt_status {
     status { () throws(VaultError) in
-        try Handle.vault(vault).changing { (transaction) throws(VaultError) in try transaction.keepVersions(Int(count)) }
+        try Handle.vault(vault).changing { (transaction) throws(VaultError) in
+            try transaction.keepVersions(Int(count))
+        }
     }
 }

@@ -69,11 +69,17 @@ enum Handle {
     static func vault(_ pointer: OpaquePointer?) throws(VaultError) -> VaultHandle { try object(pointer, "vault") }
 
     /// Lends an object to a function of the caller's.
-    static func lent(_ object: some AnyObject) -> OpaquePointer { OpaquePointer(Unmanaged.passUnretained(object).toOpaque()) }
+    static func lent(_ object: some AnyObject) -> OpaquePointer {
+        OpaquePointer(Unmanaged.passUnretained(object).toOpaque())
+    }
 
-    static func wrapped(_ pointer: OpaquePointer?) throws(VaultError) -> WrappedHandle { try object(pointer, "wrapped") }
+    static func wrapped(_ pointer: OpaquePointer?) throws(VaultError) -> WrappedHandle {
+        try object(pointer, "wrapped")
+    }
 
-    static func candidates(_ pointer: OpaquePointer?) throws(VaultError) -> CandidatesHandle { try object(pointer, "candidates") }
+    static func candidates(_ pointer: OpaquePointer?) throws(VaultError) -> CandidatesHandle {
+        try object(pointer, "candidates")
+    }
 
     static func cursor(_ pointer: OpaquePointer?) throws(VaultError) -> CursorHandle { try object(pointer, "cursor") }
 

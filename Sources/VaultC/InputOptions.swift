@@ -128,7 +128,9 @@ extension Input {
     private static func attribute(
         _ name: String, _ value: vaultfmt_bytes, _ flags: Attribute.Flags?
     ) throws(VaultError) -> Attribute? {
-        if let flags, !flags.contains(.sealed) { return value.data == nil ? nil : Attribute(name, try array(value), flags: flags) }
+        if let flags, !flags.contains(.sealed), value.data != nil {
+            return Attribute(name, try array(value), flags: flags)
+        }
         guard let secret = try secret(value) else { return nil }
         return Attribute(name, keeping: secret, flags: flags)
     }
@@ -156,7 +158,8 @@ extension Input {
         guard attributes.remove.isEmpty else {
             throw VaultError(.invalidArgument, "an attribute of an earlier value has no value")
         }
-        return NewEarlierValue(secret: secret, attributes: attributes.set, modified: given.modified, replaced: given.replaced)
+        return NewEarlierValue(
+            secret: secret, attributes: attributes.set, modified: given.modified, replaced: given.replaced)
     }
 
     static func query(_ pointer: UnsafePointer<vaultfmt_query>?) throws(VaultError) -> Query {

@@ -62,7 +62,9 @@ public func vaultfmt_get_attribute(
         let name = try Input.attributeName(name)
         let found: Secret?
         if let transaction = try handle.transaction {
-            found = try transaction.perform { (transaction) throws(VaultError) in try transaction.attribute(name, of: key) }
+            found = try transaction.perform { (transaction) throws(VaultError) in
+                try transaction.attribute(name, of: key)
+            }
         } else {
             found = try handle.vault.attribute(name, of: key)
         }

@@ -2,7 +2,7 @@ internal import CVaultFmt
 internal import VaultBytes
 internal import VaultFmt
 
-/// A provider whose functions the caller has. They run on the thread of the call that needs them, and only until it returns.
+/// A provider whose functions the caller has. They run on the thread of the call that needs them, until it returns.
 struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's pointers: any thread of a call may use them.
     let provider: String
     private let functions: vaultfmt_provider

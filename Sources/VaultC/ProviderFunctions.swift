@@ -13,7 +13,7 @@ public func vaultfmt_wrapped_set(
         let wrapped = try Handle.wrapped(wrapped)
         guard (0...Format.Limit.providerParameters).contains(parameters.size),
             (0...Format.Limit.providerData).contains(owners_data.size)
-        else { throw VaultError(.limitExceeded, "a provider's parameters and owners' data have at most 16,384 bytes each") }
+        else { throw VaultError(.limitExceeded, "a provider's parameters and data have at most 16,384 bytes each") }
         wrapped.set(try Input.array(parameters), try Input.array(owners_data), try externalKey(key))
     }
 }

@@ -33,7 +33,8 @@ extension UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?> {
 @c @implementation
 public func vaultfmt_slot_add(
     _ vault: OpaquePointer?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_slot_options>?,
-    _ id: UnsafeMutablePointer<UInt8>?, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
+    _ id: UnsafeMutablePointer<UInt8>?,
+    _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
     id?.update(repeating: 0, count: 16)
     report?.pointee = nil
@@ -60,7 +61,9 @@ private func cost(_ options: vaultfmt_slot_options) -> KDFCost {
 
 private func groups(_ options: vaultfmt_slot_options) throws(VaultError) -> [String]? {
     guard try flag(options.is_scoped, "is_scoped") else {
-        guard options.group_count == 0 else { throw VaultError(.invalidArgument, "a slot that is not scoped has no groups") }
+        guard options.group_count == 0 else {
+            throw VaultError(.invalidArgument, "a slot that is not scoped has no groups")
+        }
         return nil
     }
     return try Input.texts(options.groups, options.group_count, "groups")
@@ -68,7 +71,8 @@ private func groups(_ options: vaultfmt_slot_options) throws(VaultError) -> [Str
 
 @c @implementation
 public func vaultfmt_slot_remove(
-    _ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
+    _ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?,
+    _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
     report?.pointee = nil
     return status { () throws(VaultError) in
@@ -80,7 +84,8 @@ public func vaultfmt_slot_remove(
 @c @implementation
 public func vaultfmt_slot_change(
     _ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ factors: UnsafePointer<vaultfmt_factors>?,
-    _ options: UnsafePointer<vaultfmt_slot_options>?, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
+    _ options: UnsafePointer<vaultfmt_slot_options>?,
+    _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
     report?.pointee = nil
     return status { () throws(VaultError) in
@@ -95,7 +100,8 @@ public func vaultfmt_slot_change(
             }
             let keepsCost = options.kdf_memory == 0 && options.kdf_passes == 0 && options.kdf_lanes == 0
             change = try vault.changeFactors(
-                of: slot, to: factors, cost: keepsCost ? nil : cost(options), allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
+                of: slot, to: factors, cost: keepsCost ? nil : cost(options),
+                allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
         } else {
             change = try vault.changeFactors(of: slot, to: factors)
         }
@@ -126,8 +132,9 @@ public func vaultfmt_slot_grant(
 
 @c @implementation
 public func vaultfmt_rotate(
-    _ vault: OpaquePointer?, _ kept: UnsafePointer<vaultfmt_factors>?, _ count: Int, _ again: UnsafePointer<vaultfmt_made_again>?,
-    _ again_count: Int, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
+    _ vault: OpaquePointer?, _ kept: UnsafePointer<vaultfmt_factors>?, _ count: Int,
+    _ again: UnsafePointer<vaultfmt_made_again>?, _ again_count: Int,
+    _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
     report?.pointee = nil
     return status { () throws(VaultError) in

@@ -63,17 +63,20 @@ static void kept_and_restored(vaultfmt_vault *vault) {
 
     REQUIRE(vaultfmt_get_earlier_values(vault, &named, &values));
     CHECK(values->count == 2);
-    CHECK(values->values[0]->modified == 1000 && values->values[0]->replaced > 2000 && values->values[0]->secret.data == NULL);
+    CHECK(values->values[0]->modified == 1000 && values->values[0]->replaced > 2000);
+    CHECK(values->values[0]->secret.data == NULL);
     CHECK(values->values[0]->id.revision > 0 && values->values[0]->id.revision < values->values[1]->id.revision);
     CHECK(values->values[0]->attribute_count == 2 && values->values[0]->unread_attribute_count == 1);
-    CHECK(is_text(values->values[0]->attributes[0].value, "First") && values->values[0]->attributes[1].value.data == NULL);
+    CHECK(is_text(values->values[0]->attributes[0].value, "First"));
+    CHECK(values->values[0]->attributes[1].value.data == NULL);
     CHECK(values->values[1]->attribute_count == 1 && is_text(values->values[1]->attributes[0].value, "Second"));
     id = values->values[0]->id;
     vaultfmt_earlier_values_free(values);
 
     REQUIRE(vaultfmt_get_earlier_value(vault, &named, &id, &opened));
     CHECK(is_text(opened->secret, "first") && opened->unread_attribute_count == 0);
-    CHECK(is_text(opened->attributes[1].value, "as they were") && opened->attributes[1].flags == VAULTFMT_ATTRIBUTE_SEALED);
+    CHECK(is_text(opened->attributes[1].value, "as they were"));
+    CHECK(opened->attributes[1].flags == VAULTFMT_ATTRIBUTE_SEALED);
     secret = opened->secret.data;
     vaultfmt_earlier_value_free(opened);
     CHECK(secret[0] == 0 && secret[4] == 0);
@@ -89,7 +92,8 @@ static void kept_and_restored(vaultfmt_vault *vault) {
     REQUIRE(vaultfmt_move(vault, &other, &named));
     EXPECT(VAULTFMT_OK, vaultfmt_restore(vault, &named, &id));
     REQUIRE(vaultfmt_get(vault, &named, &item));
-    CHECK(is_text(item->secret, "first") && item->earlier_value_count == 3 && is_text(item->attributes[1].value, "as they were"));
+    CHECK(is_text(item->secret, "first") && item->earlier_value_count == 3);
+    CHECK(is_text(item->attributes[1].value, "as they were"));
     vaultfmt_item_free(item);
     CHECK(was(vault, 0, "first") && was(vault, 1, "second") && was(vault, 2, "third"));
 }
@@ -198,14 +202,14 @@ static void misused(vaultfmt_vault *vault) {
     const vaultfmt_earlier_values *values = (const vaultfmt_earlier_values *)1;
     const vaultfmt_earlier_value *value = (const vaultfmt_earlier_value *)1;
     const vaultfmt_value *attribute = (const vaultfmt_value *)1;
-    vaultfmt_bytes not_given = {NULL, 0};
+    vaultfmt_bytes not_given = {NULL, 0}, label = vaultfmt_text("label");
     unknown = id;
     unknown.device[15] = 1;
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_get_earlier_values(vault, &none, &values));
     CHECK(values == NULL);
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_get_earlier_value(vault, &named, &unknown, &value));
     CHECK(value == NULL);
-    EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_get_earlier_attribute(vault, &named, &unknown, vaultfmt_text("label"), &attribute));
+    EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_get_earlier_attribute(vault, &named, &unknown, label, &attribute));
     CHECK(attribute == NULL);
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_restore(vault, &named, &unknown));
     EXPECT(VAULTFMT_NO_SUCH_ITEM, vaultfmt_restore(vault, &none, &id));
@@ -231,7 +235,7 @@ static void refused(vaultfmt_vault *vault) {
     vaultfmt_earlier_id id = earlier(vault, 0);
     vaultfmt_factors scoped = passphrase("scoped");
     vaultfmt_slot_options slot = cheap_slot("scoped");
-    vaultfmt_bytes group = vaultfmt_text("");
+    vaultfmt_bytes group = vaultfmt_text(""), label = vaultfmt_text("label");
     const vaultfmt_earlier_values *values;
     const vaultfmt_earlier_value *value;
     const vaultfmt_value *attribute;
@@ -245,7 +249,7 @@ static void refused(vaultfmt_vault *vault) {
     CHECK(has_secret(reader, "example.org", "ann", "newest"));
     EXPECT(VAULTFMT_NOT_PERMITTED, vaultfmt_get_earlier_values(reader, &named, &values));
     EXPECT(VAULTFMT_NOT_PERMITTED, vaultfmt_get_earlier_value(reader, &named, &id, &value));
-    EXPECT(VAULTFMT_NOT_PERMITTED, vaultfmt_get_earlier_attribute(reader, &named, &id, vaultfmt_text("label"), &attribute));
+    EXPECT(VAULTFMT_NOT_PERMITTED, vaultfmt_get_earlier_attribute(reader, &named, &id, label, &attribute));
     EXPECT(VAULTFMT_READ_ONLY, vaultfmt_restore(reader, &named, &id));
     vaultfmt_close(reader);
     REQUIRE(vaultfmt_slot_remove(vault, number, NULL));

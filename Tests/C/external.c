@@ -1,7 +1,7 @@
-/* External keys: providers whose functions are the caller's; and what a later version of the format may leave in a vault. */
+/* External keys: providers whose functions are the caller's; and what a later version of the format may leave. */
 #include "check.h"
 
-/* A token: its key for a slot is its secret, changed by the slot's parameters. What it stores for owners makes keys without it. */
+/* A token: its key for a slot is its secret, changed by the slot's parameters. Owners' data make keys without it. */
 struct token {
     uint8_t secret[32];
     uint8_t wrapped;        /* how many keys it made */
@@ -41,7 +41,8 @@ static vaultfmt_status rewrap(void *context, vaultfmt_bytes owners_data, vaultfm
     return owners_data.size == 32 ? make(owners_data.data, ++token->wrapped, wrapped) : VAULTFMT_OK;
 }
 
-static vaultfmt_status unwrap(void *context, const vaultfmt_external_slot *slots, size_t count, vaultfmt_candidates *candidates) {
+static vaultfmt_status unwrap(
+    void *context, const vaultfmt_external_slot *slots, size_t count, vaultfmt_candidates *candidates) {
     struct token *token = context;
     vaultfmt_info info;
     size_t slot, wrong;
@@ -121,7 +122,8 @@ static void opened(vaultfmt_vault *vault) {
     EXPECT(VAULTFMT_NO_SLOT_OPENS, opens(passphrase("with a passphrase")));
 
     REQUIRE(vaultfmt_get_slots(vault, &slots));
-    CHECK(slots->count == 2 && is_text(slots->slots[0]->provider, "example.org/token") && slots->slots[0]->opened_this == 1);
+    CHECK(slots->count == 2 && slots->slots[0]->opened_this == 1);
+    CHECK(is_text(slots->slots[0]->provider, "example.org/token"));
     CHECK(slots->slots[0]->factors == VAULTFMT_FACTOR_EXTERNAL_KEY && slots->slots[0]->kdf_memory == 0);
     CHECK(slots->slots[1]->factors == (VAULTFMT_FACTOR_EXTERNAL_KEY | VAULTFMT_FACTOR_PASSPHRASE));
     CHECK(slots->slots[1]->kdf_memory == 8 && slots->slots[1]->is_known == 1 && slots->slots[1]->is_full == 1);
@@ -184,7 +186,8 @@ static vaultfmt_status sets_nothing(void *context, vaultfmt_wrapped *wrapped) {
 
 static vaultfmt_status sets_wrong_sizes(void *context, vaultfmt_wrapped *wrapped) {
     static uint8_t bytes[16385];
-    vaultfmt_bytes small = {bytes, 1}, large = {bytes, sizeof bytes}, none = {NULL, 0}, key = {bytes, 32}, huge = {bytes, SIZE_MAX};
+    vaultfmt_bytes small = {bytes, 1}, large = {bytes, sizeof bytes}, huge = {bytes, SIZE_MAX};
+    vaultfmt_bytes none = {NULL, 0}, key = {bytes, 32};
     (void)context;
     EXPECT(VAULTFMT_LIMIT_EXCEEDED, vaultfmt_wrapped_set(wrapped, large, small, key));
     EXPECT(VAULTFMT_LIMIT_EXCEEDED, vaultfmt_wrapped_set(wrapped, small, large, key));
@@ -198,7 +201,8 @@ static vaultfmt_status sets_wrong_sizes(void *context, vaultfmt_wrapped *wrapped
     return vaultfmt_wrapped_set(wrapped, none, none, key);
 }
 
-static vaultfmt_status adds_wrong_keys(void *context, const vaultfmt_external_slot *slots, size_t count, vaultfmt_candidates *candidates) {
+static vaultfmt_status adds_wrong_keys(
+    void *context, const vaultfmt_external_slot *slots, size_t count, vaultfmt_candidates *candidates) {
     static uint8_t bytes[33];
     vaultfmt_bytes key = {bytes, 32}, none = {NULL, 0}, no_pointer = {NULL, 32};
     (void)context, (void)slots;
@@ -284,7 +288,8 @@ static void rotated(vaultfmt_vault *vault) {
     EXPECT(VAULTFMT_OK, opens(external(&right, "with a passphrase")));
     EXPECT(VAULTFMT_OK, opens(external(&other, NULL)));
     REQUIRE(vaultfmt_get_slots(vault, &slots));
-    CHECK(slots->count == 3 && memcmp(slots->slots[2]->id, again.id, 16) == 0 && is_text(slots->slots[2]->name, "a colleague"));
+    CHECK(slots->count == 3 && memcmp(slots->slots[2]->id, again.id, 16) == 0);
+    CHECK(is_text(slots->slots[2]->name, "a colleague"));
     memcpy(again.id, slots->slots[1]->id, 16);
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_rotate(vault, kept, 1, &again, 1, NULL));
     memcpy(again.id, slots->slots[2]->id, 16);
@@ -428,7 +433,8 @@ void test_a_later_version(void) {
         CHECK(slot->is_known == 0 && slot->is_weak == 0 && slot->kdf_memory == 0 && slot->provider.data == NULL);
         CHECK(is_text(slot->name, "later") && slot->groups == NULL);
     }
-    CHECK(slots->slots[1]->kind == VAULTFMT_SLOT_FULL && slots->slots[1]->is_full == 1 && slots->slots[1]->factors == 0x40);
+    CHECK(slots->slots[1]->kind == VAULTFMT_SLOT_FULL && slots->slots[1]->is_full == 1);
+    CHECK(slots->slots[1]->factors == 0x40);
     CHECK(slots->slots[2]->kind == 0x03 && slots->slots[2]->is_full == 0);
     CHECK(slots->slots[3]->kind == 0x83 && slots->slots[4]->kind == 0x04);
     memcpy(opaque, slots->slots[1]->id, 16);
@@ -446,7 +452,8 @@ void test_a_later_version(void) {
     CHECK(report != NULL && report->dropped_count == 1 && report->dropped[0]->kind == 0x83);
     vaultfmt_slot_report_free(report);
     REQUIRE(vaultfmt_get_slots(vault, &slots));
-    CHECK(slots->count == 5 && memcmp(slots->slots[1]->id, opaque, 16) == 0 && is_text(slots->slots[1]->name, "renamed"));
+    CHECK(slots->count == 5 && memcmp(slots->slots[1]->id, opaque, 16) == 0);
+    CHECK(is_text(slots->slots[1]->name, "renamed"));
     vaultfmt_slots_free(slots);
     EXPECT(VAULTFMT_OK, vaultfmt_slot_remove(vault, opaque, NULL));
     EXPECT(VAULTFMT_OK, vaultfmt_rotate(vault, &factors, 1, NULL, 0, &report));

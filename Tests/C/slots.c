@@ -162,7 +162,8 @@ void test_slots(void) {
     CHECK(slots->slots[0]->factors == VAULTFMT_FACTOR_PASSPHRASE && slots->slots[0]->is_weak == 1);
     CHECK(slots->slots[0]->kdf_memory == 8 && slots->slots[0]->kdf_passes == 1 && slots->slots[0]->kdf_lanes == 1);
     CHECK(is_text(slots->slots[1]->name, "renamed") && memcmp(slots->slots[1]->id, second, 16) == 0);
-    CHECK(slots->slots[0]->kind == VAULTFMT_SLOT_FULL && slots->slots[0]->is_known == 1 && slots->slots[0]->groups == NULL);
+    CHECK(slots->slots[0]->kind == VAULTFMT_SLOT_FULL && slots->slots[0]->is_known == 1);
+    CHECK(slots->slots[0]->groups == NULL);
     CHECK(slots->slots[0]->provider.data == NULL && slots->slots[0]->revision > 0);
     CHECK(slots->slots[1]->revision > slots->slots[0]->revision);
     CHECK(slots->slots[2]->kind == VAULTFMT_SLOT_SCOPED && slots->slots[2]->is_known == 1);

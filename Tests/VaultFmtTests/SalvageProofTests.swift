@@ -83,7 +83,7 @@ struct SalvageProofTests {
         // The state before the newest has the newest of this item: its page is dead, and whole.
         #expect(try vault.text(home) == "new")
         #expect(try vault.text(work) == "new")
-        #expect(report.unproven.isEmpty && report.withoutIndex == [home])
+        #expect(report.unproven.isEmpty && Set(report.withoutIndex) == [home, work])
     }
 
     @Test(
@@ -100,7 +100,8 @@ struct SalvageProofTests {
         }
         try write(bytes, path)
         let (vault, report) = try salvage(path, folder, takesUnproven: takesUnproven)
-        #expect(report.unproven == [work] && !report.isComplete)
+        // The page has an entry of the other item too, which says nothing new of its secret.
+        #expect(Set(report.unproven) == [home, work] && !report.isComplete)
         #expect(try vault.text(home) == "new")
         #expect(try vault.text(work) == (takesUnproven ? "forged" : nil))
     }

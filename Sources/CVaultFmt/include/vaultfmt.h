@@ -23,11 +23,13 @@
  *   Memory     Where there is none left for a secret, or for what a file or a caller has the size of, it is VAULTFMT_OUT_OF_MEMORY. At most some
  *              12,000 secrets over 32 KiB are held at a time. Where a small allocation fails, abort() ends the process.
  *   Unloading  The library stays where it is after dlclose().
- *   Sizes      Structures that the caller fills in start with their size, which their VAULTFMT_..._INIT sets: a program that was compiled
- *              with an older header works with a newer library. Structures that the library returns may get more members at their end.
+ *   Sizes      Structures that the caller fills in start with their size, which their VAULTFMT_..._INIT sets. A size
+ *              that this library does not know is VAULTFMT_INVALID_ARGUMENT: the program has another header.
+ *              Structures that the library returns may get more members at their end.
  *   Times      Milliseconds since 1970-01-01T00:00:00Z.
  *
- * Secrets and sealed attributes are held in locked, guarded memory that is wiped. Names and other attributes pass through ordinary memory.
+ * Secrets and sealed attributes are held in locked, guarded memory that is wiped. Names and other attributes pass
+ * through ordinary memory.
  */
 #ifndef VAULTFMT_H
 #define VAULTFMT_H
@@ -54,7 +56,7 @@ enum {
     VAULTFMT_NO_SLOT_OPENS = 6,         /* no slot opens with these factors */
     VAULTFMT_AUTHENTICATION_FAILED = 7, /* something sealed does not authenticate: damaged or altered */
     VAULTFMT_STRUCTURE_INVALID = 8,     /* authentic, but malformed */
-    VAULTFMT_LIMIT_EXCEEDED = 9,        /* the operation would exceed a limit of the format (section 11); nothing of it was written */
+    VAULTFMT_LIMIT_EXCEEDED = 9,        /* it would exceed a limit of the format (section 11); nothing was written */
     VAULTFMT_DEVICE_BOUND = 10,         /* the secret is bound to another device */
     VAULTFMT_TAMPERED = 11,             /* the newest commit was not made by an owner, or belongs to another header */
     VAULTFMT_ROLLED_BACK = 12,          /* older than a state that is remembered */
@@ -84,15 +86,16 @@ enum {
     VAULTFMT_FOREIGN_OWNER = 36,        /* belongs to other owners than the ones that are remembered or asked for */
     VAULTFMT_MEMORY_DAMAGED = 37,       /* what this machine remembers of the vault is damaged */
     VAULTFMT_UNSUPPORTED_FORM = 38,     /* the value is stored in a form that this version does not know */
-    VAULTFMT_DAMAGED_TAIL = 39,         /* a damaged commit follows the newest state: vaultfmt_repair comes before any change */
+    VAULTFMT_DAMAGED_TAIL = 39,         /* a damaged commit follows the newest state: call vaultfmt_repair first */
     VAULTFMT_READ_ONLY_EXTENSION = 40   /* the vault has an extension that only programs which know it may write to */
 };
 
 /* A status as a word, "no-such-item"; "unknown" for a number that is none. Static. Any thread. */
 const char *vaultfmt_status_name(vaultfmt_status status);
 
-/* What the last call that failed on this thread has to say, one line of UTF-8 of at most 1023 bytes; "" after one that did not fail. May hold
-   names from the vault, never a secret. Not to be freed; valid until this thread calls the library again. Any thread. */
+/* What the last call that failed on this thread has to say, one line of UTF-8 of at most 1023 bytes; "" after one
+   that did not fail. May hold names from the vault, never a secret. Not to be freed; valid until this thread calls
+   the library again. Any thread. */
 const char *vaultfmt_error_text(void);
 
 /* Where in the file that failure is: 1 and the offset in bytes, or 0 where it has no place. Any thread. */
@@ -137,8 +140,8 @@ void vaultfmt_value_free(const vaultfmt_value *value);
 
 typedef struct vaultfmt_provider vaultfmt_provider; /* see "External keys" */
 
-/* A passphrase, the content of a key file, both together; a provider's key, alone or with a passphrase; or a raw key alone. The memory is the
-   caller's. */
+/* A passphrase, the content of a key file, both together; a provider's key, alone or with a passphrase; or a raw key
+   alone. The memory is the caller's. */
 typedef struct vaultfmt_factors {
     uint32_t struct_size;
     vaultfmt_bytes passphrase; /* UTF-8, 1 to 65,536 bytes; normalised to NFC by the library, not trimmed */
@@ -150,60 +153,68 @@ typedef struct vaultfmt_factors {
 #define VAULTFMT_FACTORS_INIT {(uint32_t)sizeof(vaultfmt_factors), {NULL, 0}, {NULL, 0}, {NULL, 0}, NULL}
 
 #define VAULTFMT_KEY_FILE_SIZE 89
-/* Makes the content of a new key file, 89 bytes of ASCII (section 3.1): to be kept in a file that only its owner can read, and wiped. Any thread. */
+/* Makes the content of a new key file, 89 bytes of ASCII (section 3.1): to be kept in a file that only its owner can
+   read, and wiped. Any thread. */
 vaultfmt_status vaultfmt_key_file_generate(uint8_t out[VAULTFMT_KEY_FILE_SIZE]);
 
 #define VAULTFMT_DEVICE_SIZE 48
-/* Makes a new device, id and secret: what items of this device only need besides the vault's own keys. Keep it like a key file. Any thread. */
+/* Makes a new device, id and secret: what items of this device only need besides the vault's own keys. Keep it like
+   a key file. Any thread. */
 vaultfmt_status vaultfmt_device_generate(uint8_t out[VAULTFMT_DEVICE_SIZE]);
 
 /* ---- External keys ----
  *
- * A provider makes 32 secret bytes for a slot, and parameters from which somebody with the right token, device or identity finds the same bytes again
- * (section 3.1). Its functions return VAULTFMT_OK, or a status with which the call ends that they were called in; vaultfmt_fail gives it a text. They run
- * on the thread of that call and must not use the vault that it is for: that is VAULTFMT_INVALID_ARGUMENT, and other writers wait meanwhile. The structure
- * and its name are needed until the call returns. The vault keeps neither. The file never chooses a provider: only the caller does (R-3.17).
+ * A provider makes 32 secret bytes for a slot, and parameters from which somebody with the right token, device or
+ * identity finds the same bytes again (section 3.1). Its functions return VAULTFMT_OK, or a status with which the call
+ * ends that they were called in; vaultfmt_fail gives it a text. They run on the thread of that call and must not use
+ * the vault that it is for: that is VAULTFMT_INVALID_ARGUMENT, and other writers wait meanwhile. The structure and its
+ * name are needed until the call returns. The vault keeps neither. The file never chooses a provider: only the caller
+ * does (R-3.17).
  */
 
 #define VAULTFMT_EXTERNAL_KEY_SIZE 32
 
-typedef struct vaultfmt_wrapped vaultfmt_wrapped;       /* takes what a provider makes for a slot; the library's, during the function only */
-typedef struct vaultfmt_candidates vaultfmt_candidates; /* takes the keys that a provider finds; likewise */
+/* What a provider makes for a slot, and the keys that it finds, are put here; only while its function runs. */
+typedef struct vaultfmt_wrapped vaultfmt_wrapped;
+typedef struct vaultfmt_candidates vaultfmt_candidates;
 
 /* A slot as its provider sees it. */
 typedef struct vaultfmt_external_slot {
     uint8_t id[16];
-    vaultfmt_bytes parameters; /* what the provider stored, or what somebody who can write to the file put in its place */
+    vaultfmt_bytes parameters; /* what the provider stored, or whoever can write to the file put in its place */
 } vaultfmt_external_slot;
 
 struct vaultfmt_provider {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */
-    const char *name;  /* as slots have it: ASCII 33 to 126, 1 to 64 bytes; names without a dot are reserved for the specification */
+    const char *name;  /* ASCII 33 to 126, 1 to 64 bytes; names without a dot are reserved for the specification */
     void *context;     /* passed to each function */
     /* Makes a key for a new slot, and gives it to vaultfmt_wrapped_set. NULL if it cannot. */
     vaultfmt_status (*wrap)(void *context, vaultfmt_wrapped *wrapped);
-    /* Makes another key for the slot whose owners' data these are, without anybody's token or identity: rotation needs that. Setting nothing, or
-       NULL for the function, means that it cannot: the rotation drops the slot. */
+    /* Makes another key for the slot whose owners' data these are, without anybody's token or identity: rotation
+       needs that. Setting nothing, or NULL for the function, means that it cannot: the rotation drops the slot. */
     vaultfmt_status (*rewrap)(void *context, vaultfmt_bytes owners_data, vaultfmt_wrapped *wrapped);
-    /* Finds the keys of slots, all of the vault's that name this provider, and gives them to vaultfmt_candidates_add; none for a slot that it cannot open.
-       NULL if it can open none. */
-    vaultfmt_status (*unwrap)(void *context, const vaultfmt_external_slot *slots, size_t count, vaultfmt_candidates *candidates);
+    /* Finds the keys of slots, all of the vault's that name this provider, and gives them to
+       vaultfmt_candidates_add; none for a slot that it cannot open. NULL if it can open none. */
+    vaultfmt_status (*unwrap)(
+        void *context, const vaultfmt_external_slot *slots, size_t count, vaultfmt_candidates *candidates);
 };
 
 #define VAULTFMT_PROVIDER_INIT {(uint32_t)sizeof(vaultfmt_provider), 0, NULL, NULL, NULL, NULL, NULL}
 
-/* Sets what a provider has made, in its wrap or rewrap; the last call counts. All of it is copied.
-   Parameters, which anybody can read, and owners' data have at most 16,384 bytes each: VAULTFMT_LIMIT_EXCEEDED; the key has exactly 32:
-   VAULTFMT_INVALID_ARGUMENT. The function's thread. */
+/* Sets what a provider has made, in its wrap or rewrap; the last call counts. All of it is copied. Parameters, which
+   anybody can read, and owners' data have at most 16,384 bytes each: VAULTFMT_LIMIT_EXCEEDED; the key has exactly
+   32: VAULTFMT_INVALID_ARGUMENT. The function's thread. */
 vaultfmt_status vaultfmt_wrapped_set(
     vaultfmt_wrapped *wrapped, vaultfmt_bytes parameters, vaultfmt_bytes owners_data, vaultfmt_bytes key);
 
-/* Adds a candidate for the slot at an index of those that unwrap was given; copied. Of one slot, 16 count, and further ones are ignored.
-   VAULTFMT_INVALID_ARGUMENT for another index, or a key that has not exactly 32 bytes. The function's thread. */
+/* Adds a candidate for the slot at an index of those that unwrap was given; copied. Of one slot, 16 count, and
+   further ones are ignored. VAULTFMT_INVALID_ARGUMENT for another index, or a key that has not exactly 32 bytes. The
+   function's thread. */
 vaultfmt_status vaultfmt_candidates_add(vaultfmt_candidates *candidates, size_t slot, vaultfmt_bytes key);
 
-/* For a provider's function to return: sets the text that the failing call will have, one line of UTF-8, and returns the status. Any thread. */
+/* For a provider's function to return: sets the text that the failing call will have, one line of UTF-8, and returns
+   the status. Any thread. */
 vaultfmt_status vaultfmt_fail(vaultfmt_status status, const char *text);
 
 /* ---- Creating, opening, closing ---- */
@@ -222,8 +233,9 @@ typedef struct vaultfmt_open_options {
     uint64_t most_kdf_work;           /* memory in KiB times passes, over all slots that are tried */
     vaultfmt_bytes device;            /* this device, of vaultfmt_device_generate; without it, items of a device only are listed, not opened */
     const char *anchor;               /* a state that the vault must have come from, of vaultfmt_info; NULL for none */
-    vaultfmt_bytes owners;            /* the owners' public key that it must have, 32 bytes of vaultfmt_info: VAULTFMT_FOREIGN_OWNER otherwise, before
-                                         anything of it is served; for programs that remember nothing */
+    vaultfmt_bytes owners;            /* the owners' public key that it must have, 32 bytes of vaultfmt_info:
+                                         VAULTFMT_FOREIGN_OWNER otherwise, before anything of it is served; for
+                                         programs that remember nothing */
 } vaultfmt_open_options;
 
 #define VAULTFMT_OPEN_OPTIONS_INIT \
@@ -245,83 +257,92 @@ typedef struct vaultfmt_create_options {
 #define VAULTFMT_CREATE_OPTIONS_INIT \
     {(uint32_t)sizeof(vaultfmt_create_options), 256u << 10, 3, 1, 0, 10, 10000, {NULL, 0}, {NULL, 0}}
 
-/* Creates a vault with one full slot, and opens it for changing. Never overwrites: VAULTFMT_FILE_EXISTS. Without options, the defaults.
-   Also VAULTFMT_WEAK_KDF, _KDF_LIMIT, _PASSPHRASE_INVALID, _KEY_FILE_INVALID, _NO_SPACE, _IO, and what a provider returns. Any thread. */
+/* Creates a vault with one full slot, and opens it for changing. Never overwrites: VAULTFMT_FILE_EXISTS. Without
+   options, the defaults. Also VAULTFMT_WEAK_KDF, _KDF_LIMIT, _PASSPHRASE_INVALID, _KEY_FILE_INVALID, _NO_SPACE, _IO,
+   and what a provider returns. Any thread. */
 vaultfmt_status vaultfmt_create(
     const char *path, const vaultfmt_factors *factors, const vaultfmt_create_options *options, vaultfmt_vault **vault);
 
-/* Opens a vault with the factors of one of its slots. Without options, the defaults: for reading. Nothing is remembered: see "This machine".
-   VAULTFMT_NO_SUCH_FILE, _NOT_A_VAULT, _UNSUPPORTED_VERSION, _UNSUPPORTED_CRITICAL, _HEADER_INVALID, _KDF_LIMIT, _NO_SLOT_OPENS,
-   _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _TAMPERED, _IO; with an owners' key or an anchor, _FOREIGN_OWNER; with an anchor, _ROLLED_BACK, _FORKED
-   and _ANCESTRY_UNPROVABLE; and what a provider returns. Any thread. */
+/* Opens a vault with the factors of one of its slots. Without options, the defaults: for reading. Nothing is
+   remembered: see "This machine". VAULTFMT_NO_SUCH_FILE, _NOT_A_VAULT, _UNSUPPORTED_VERSION, _UNSUPPORTED_CRITICAL,
+   _HEADER_INVALID, _KDF_LIMIT, _NO_SLOT_OPENS, _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _TAMPERED, _IO; with an
+   owners' key or an anchor, _FOREIGN_OWNER; with an anchor, _ROLLED_BACK, _FORKED and _ANCESTRY_UNPROVABLE; and what
+   a provider returns. Any thread. */
 vaultfmt_status vaultfmt_open(
     const char *path, const vaultfmt_factors *factors, const vaultfmt_open_options *options, vaultfmt_vault **vault);
 
-/* Wipes the keys and frees the handle. A transaction that is open is rolled back. Cursors of the vault can still be used, and keep the file
-   open. One thread, after all other calls on this handle. */
+/* Wipes the keys and frees the handle. A transaction that is open is rolled back. Cursors of the vault can still be
+   used, and keep the file open. One thread, after all other calls on this handle. */
 void vaultfmt_close(vaultfmt_vault *vault);
 
-/* Makes a second handle of the same open vault, with its own transaction: see "Transactions". It has its state, keys and lock in common with the first; each
-   is closed by itself, and the last one wipes the keys. VAULTFMT_OTHER_PROCESS. Any thread. */
+/* Makes a second handle of the same open vault, with its own transaction: see "Transactions". It has its state, keys
+   and lock in common with the first; each is closed by itself, and the last one wipes the keys.
+   VAULTFMT_OTHER_PROCESS. Any thread. */
 vaultfmt_status vaultfmt_share(vaultfmt_vault *vault, vaultfmt_vault **shared);
 
 /* Moves to the newest committed state of the file; a change does so by itself. A locked vault stays where it is.
-   VAULTFMT_ROLLED_BACK or _FORKED if that state does not come from the current one; what opening returns. Any thread. */
+   VAULTFMT_ROLLED_BACK or _FORKED if that state does not come from the current one; what opening returns. Any
+   thread. */
 vaultfmt_status vaultfmt_refresh(vaultfmt_vault *vault);
 
-/* Wipes the vault key and the keys of items that are accessible when unlocked only; the rest can be read further, in the state of now.
-   VAULTFMT_INVALID_ARGUMENT within a transaction. Any thread. */
+/* Wipes the vault key and the keys of items that are accessible when unlocked only; the rest can be read further, in
+   the state of now. VAULTFMT_INVALID_ARGUMENT within a transaction. Any thread. */
 vaultfmt_status vaultfmt_lock(vaultfmt_vault *vault);
 
-/* Unlocks it with the factors of any of its slots, and moves to the newest state. Of the options, only the limits count; without them,
-   the defaults. Returns what opening returns. Any thread. */
+/* Unlocks it with the factors of any of its slots, and moves to the newest state. Of the options, only the limits
+   count; without them, the defaults. Returns what opening returns. Any thread. */
 vaultfmt_status vaultfmt_unlock(vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_open_options *options);
 
 /* ---- Unlocking once ----
  *
- * What opens a vault can be kept in the user's keyring in the Linux kernel: in no file, never swapped out, wiped when its time is up, and there for every
- * process of the same user. `vaultfmt unlock` and `vaultfmt lock` do the same. VAULTFMT_NO_KERNEL_KEYRING where there is none, as in most containers.
+ * What opens a vault can be kept in the user's keyring in the Linux kernel: in no file, never swapped out, wiped when
+ * its time is up, and there for every process of the same user. `vaultfmt unlock` and `vaultfmt lock` do the same.
+ * VAULTFMT_NO_KERNEL_KEYRING where there is none, as in most containers.
  */
 
 /* Keeps a vault open for so many seconds, 1 at least. VAULTFMT_LOCKED. Any thread. */
 vaultfmt_status vaultfmt_keep_open(vaultfmt_vault *vault, uint32_t seconds);
 
-/* Opens a vault that is kept open; VAULTFMT_NO_SLOT_OPENS if it is not. Without options, the defaults. As vaultfmt_local_open otherwise. Any thread. */
+/* Opens a vault that is kept open; VAULTFMT_NO_SLOT_OPENS if it is not. Without options, the defaults. As
+   vaultfmt_local_open otherwise. Any thread. */
 vaultfmt_status vaultfmt_open_kept(const char *path, const vaultfmt_open_options *options, vaultfmt_vault **vault);
 
-/* Ends it for the vault in a file, and for the one that was unlocked in it, even if that is gone or damaged; handles that are open stay so. VAULTFMT_OK also
-   if it was not kept open. Any thread. */
+/* Ends it for the vault in a file, and for the one that was unlocked in it, even if that is gone or damaged; handles
+   that are open stay so. VAULTFMT_OK also if it was not kept open. Any thread. */
 vaultfmt_status vaultfmt_end_keeping(const char *path);
 
 /* ---- This machine ----
  *
- * vaultfmt_open remembers nothing: it is for programs that keep anchors themselves. These functions do what the `vaultfmt` command does: the machine
- * remembers the newest durable state of each vault and the key that it was under, in $XDG_STATE_HOME/vaultfmt. A vault is compared with that before
- * anything of it is shown, and again when it is refreshed, unlocked or changed. What does not continue it is refused:
+ * vaultfmt_open remembers nothing: it is for programs that keep anchors themselves. These functions do what the
+ * `vaultfmt` command does: the machine remembers the newest durable state of each vault and the key that it was under,
+ * in $XDG_STATE_HOME/vaultfmt. A vault is compared with that before anything of it is shown, and again when it is
+ * refreshed, unlocked or changed. What does not continue it is refused:
  *
  *   VAULTFMT_ROLLED_BACK          an older state
  *   VAULTFMT_FORKED               it was continued from another state
  *   VAULTFMT_ANCESTRY_UNPROVABLE  it no longer proves that it continues the remembered state
- *   VAULTFMT_FOREIGN_OWNER        it belongs to other owners, and no hand-over leads there: somebody else's (a rotation on another machine hands over)
+ *   VAULTFMT_FOREIGN_OWNER        it belongs to other owners, and no hand-over leads there (a rotation hands over)
  *   VAULTFMT_MEMORY_DAMAGED       what is remembered is damaged
  *
- * until it is accepted, by vaultfmt_local_accept or `vaultfmt anchor --accept`. The machine's device is used where the options name none.
+ * until it is accepted, by vaultfmt_local_accept or `vaultfmt anchor --accept`. The machine's device is used where the
+ * options name none.
  */
 
 typedef struct vaultfmt_local_options {
     uint32_t struct_size;
     uint32_t make_device;     /* 1 to make this machine's device, for items of this device only, where it has none */
     const char *state_folder; /* what this machine remembers, and its device; NULL for $XDG_STATE_HOME/vaultfmt */
-    /* Is told of what was seen for the first time, made (0), or could not be done (is_warning 1): one line of UTF-8, which does not outlive the call. It is
-       called by the thread of the call that it comes from, until the vault is closed, and must not use the vault. NULL for nobody. */
+    /* Is told of what was seen for the first time, made (0), or could not be done (is_warning 1): one line of UTF-8,
+       which does not outlive the call. It is called by the thread of the call that it comes from, until the vault is
+       closed, and must not use the vault. NULL for nobody. */
     void (*notice)(void *context, uint32_t is_warning, const char *text);
     void *context;
 } vaultfmt_local_options;
 
 #define VAULTFMT_LOCAL_OPTIONS_INIT {(uint32_t)sizeof(vaultfmt_local_options), 0, NULL, NULL, NULL}
 
-/* The vault that is used where none is named: VAULTFMT_VAULT, or vaultfmt/default.vault in XDG_DATA_HOME. With its terminator; VAULTFMT_LIMIT_EXCEEDED if
-   that is more than `size` bytes. Any thread. */
+/* The vault that is used where none is named: VAULTFMT_VAULT, or vaultfmt/default.vault in XDG_DATA_HOME. With its
+   terminator; VAULTFMT_LIMIT_EXCEEDED if that is more than `size` bytes. Any thread. */
 vaultfmt_status vaultfmt_local_default_path(char *path, size_t size);
 
 /* As vaultfmt_create, and remembers the vault. A path of NULL is the default one. Any thread. */
@@ -329,15 +350,15 @@ vaultfmt_status vaultfmt_local_create(
     const char *path, const vaultfmt_factors *factors, const vaultfmt_create_options *options, const vaultfmt_local_options *local,
     vaultfmt_vault **vault);
 
-/* As vaultfmt_open, compared with what this machine remembers. A path of NULL is the default one. Without factors, it is opened with what
-   VAULTFMT_PASSPHRASE, VAULTFMT_PASSPHRASE_FILE and VAULTFMT_KEY_FILE give, else with what `vaultfmt unlock` keeps; else VAULTFMT_NO_SLOT_OPENS.
-   Any thread. */
+/* As vaultfmt_open, compared with what this machine remembers. A path of NULL is the default one. Without factors,
+   it is opened with what VAULTFMT_PASSPHRASE, VAULTFMT_PASSPHRASE_FILE and VAULTFMT_KEY_FILE give, else with what
+   `vaultfmt unlock` keeps; else VAULTFMT_NO_SLOT_OPENS. Any thread. */
 vaultfmt_status vaultfmt_local_open(
     const char *path, const vaultfmt_factors *factors, const vaultfmt_open_options *options, const vaultfmt_local_options *local,
     vaultfmt_vault **vault);
 
-/* Remembers the state of a file, whatever was remembered. Look at it first. What vaultfmt_open returns; VAULTFMT_IO or _OUTCOME_UNKNOWN where it cannot be
-   stored. Any thread. */
+/* Remembers the state of a file, whatever was remembered. Look at it first. What vaultfmt_open returns; VAULTFMT_IO
+   or _OUTCOME_UNKNOWN where it cannot be stored. Any thread. */
 vaultfmt_status vaultfmt_local_accept(
     const char *path, const vaultfmt_factors *factors, const vaultfmt_open_options *options, const vaultfmt_local_options *local);
 
@@ -346,9 +367,12 @@ vaultfmt_status vaultfmt_local_accept(
 enum {
     VAULTFMT_TAIL_CLEAN = 0,
     VAULTFMT_TAIL_WRITE_IN_PROGRESS = 1, /* another process is writing */
-    VAULTFMT_TAIL_TORN = 2,              /* tail_size bytes after the newest commit belong to none; the next writer cuts them off */
-    VAULTFMT_TAIL_INCOMPLETE = 3,        /* generation tail_generation is incomplete: the one before is read; the next writer keeps it aside */
-    VAULTFMT_TAIL_DAMAGED = 4            /* tail_size bytes after the newest commit hold one that does not open; writers refuse until vaultfmt_repair */
+    /* tail_size bytes after the newest commit belong to none. The next writer cuts them off. */
+    VAULTFMT_TAIL_TORN = 2,
+    /* Generation tail_generation is incomplete: the one before is read. The next writer keeps it aside. */
+    VAULTFMT_TAIL_INCOMPLETE = 3,
+    /* tail_size bytes after the newest commit hold one that does not open. Writers refuse until vaultfmt_repair. */
+    VAULTFMT_TAIL_DAMAGED = 4
 };
 
 #define VAULTFMT_ANCHOR_SIZE 192
@@ -361,16 +385,19 @@ typedef struct vaultfmt_info {
     uint32_t is_owner;                  /* 0: a scoped slot opened it, which reads the index and some access groups */
     uint64_t generation;                /* of the state: greater than that of every state before it */
     uint8_t vault_id[16];
-    uint8_t owners[VAULTFMT_OWNERS_SIZE]; /* the owners' public key: the same for all slots, another after a rotation; reveals nothing */
-    char anchor[VAULTFMT_ANCHOR_SIZE];  /* the state, to be remembered: whoever does notices if the file is put back (section 7.2). Its text stays as it is:
-                                           VAULT:GENERATION:CHAIN:OWNERS, the generation decimal, the others 32, 64 and 64 hexadecimal digits */
+    /* The owners' public key: the same for all slots, another after a rotation. It reveals nothing. */
+    uint8_t owners[VAULTFMT_OWNERS_SIZE];
+    /* The state, to be remembered: whoever does notices if the file is put back (section 7.2). Its form is
+       VAULT:GENERATION:CHAIN:OWNERS, the generation decimal, the others 32, 64 and 64 hexadecimal digits, and stays. */
+    char anchor[VAULTFMT_ANCHOR_SIZE];
     uint32_t tail;                      /* VAULTFMT_TAIL_... */
     uint32_t kept_versions;             /* how many earlier values an item keeps */
     uint64_t tail_size;
     uint64_t tail_generation;
 } vaultfmt_info;
 
-/* What is known of a vault without reading its index. `info->struct_size` must be set; the rest is zeroed first. Any thread. */
+/* What is known of a vault without reading its index. `info->struct_size` must be set; the rest is zeroed first. Any
+   thread. */
 vaultfmt_status vaultfmt_get_info(vaultfmt_vault *vault, vaultfmt_info *info);
 
 enum {
@@ -382,7 +409,8 @@ enum {
     VAULTFMT_FOREIGN = 5     /* it belongs to other owners, and no hand-over leads there */
 };
 
-/* How the state compares with an anchor that was remembered. VAULTFMT_INVALID_ARGUMENT for one of another vault. Any thread. */
+/* How the state compares with an anchor that was remembered. VAULTFMT_INVALID_ARGUMENT for one of another vault. Any
+   thread. */
 vaultfmt_status vaultfmt_check_anchor(vaultfmt_vault *vault, const char *anchor, int32_t *verdict);
 
 typedef struct vaultfmt_statistics {
@@ -423,8 +451,9 @@ enum {
     VAULTFMT_ALWAYS_THIS_DEVICE_ONLY = 7
 };
 
-/* What an item is found by: its class and that class's fields (section 6.1). Fields of other classes must be left zero, and a field of its
-   own that is not given is empty or 0. Zero all of it first. Texts and bytes have at most 4096 bytes each, 8192 in all. */
+/* What an item is found by: its class and that class's fields (section 6.1). Fields of other classes must be left
+   zero, and a field of its own that is not given is empty or 0. Zero all of it first. Texts and bytes have at most
+   4096 bytes each, 8192 in all. */
 typedef struct vaultfmt_key {
     uint32_t item_class;                 /* VAULTFMT_GENERIC_PASSWORD to _IDENTITY, or 6 to 63 */
     uint32_t synchronizable;             /* 0 or 1 */
@@ -473,22 +502,25 @@ static inline vaultfmt_key vaultfmt_internet_password(const char *server, const 
 }
 
 enum {
-    VAULTFMT_ATTRIBUTE_SEALED = 1,    /* as secret as the item's secret: not in the index, and its earlier values are kept */
+    VAULTFMT_ATTRIBUTE_SEALED = 1,    /* as secret as the item's secret: not in the index; earlier values are kept */
     VAULTFMT_ATTRIBUTE_CONCEALED = 2, /* to be shown only when asked for */
     VAULTFMT_ATTRIBUTE_BINARY = 4     /* not text */
 };
 
-/* A name of 1 to 255 bytes and a value of at most 16 MiB; an item has at most 64. Listing reads values of at most 256 bytes that are not sealed,
-   vaultfmt_get those of at most 4096, and vaultfmt_get_attribute any. */
+/* A name of 1 to 255 bytes and a value of at most 16 MiB; an item has at most 64. Listing reads values of at most
+   256 bytes that are not sealed, vaultfmt_get those of at most 4096, and vaultfmt_get_attribute any. */
 typedef struct vaultfmt_attribute {
     vaultfmt_bytes name;
     vaultfmt_bytes value;  /* NULL in what the library returns: not read; in what it is given: to be removed */
     uint32_t flags;        /* VAULTFMT_ATTRIBUTE_... */
-    uint32_t states_flags; /* 1 for `flags` as they are here; 0 for those that the item's attribute of this name has, or for a new one the usual ones: `notes`,
-                              `otp` and names that start with "sealed:" are sealed, `conflict` is sealed and binary. 1 in what the library returns */
+    /* 1 for `flags` as they are here, also in what the library returns; 0 for those that the item's attribute of this
+       name has, or for a new one the usual ones: `notes`, `otp` and names that start with "sealed:" are sealed,
+       `conflict` is sealed and binary. */
+    uint32_t states_flags;
 } vaultfmt_attribute;
 
-/* An attribute with a text, and the flags that it has or usually has. The strings are not copied; NULL for a value removes it. */
+/* An attribute with a text, and the flags that it has or usually has. The strings are not copied; NULL for a value
+   removes it. */
 static inline vaultfmt_attribute vaultfmt_text_attribute(const char *name, const char *value) {
     vaultfmt_attribute attribute;
     memset(&attribute, 0, sizeof attribute);
@@ -519,16 +551,17 @@ typedef struct vaultfmt_item {
 /* Wipes and frees an item. One thread. */
 void vaultfmt_item_free(const vaultfmt_item *item);
 
-/* The item with this key, without its secret. VAULTFMT_NO_SUCH_ITEM, and what reading can return: _AUTHENTICATION_FAILED,
-   _STRUCTURE_INVALID, _IO. Any thread. */
+/* The item with this key, without its secret. VAULTFMT_NO_SUCH_ITEM, and what reading can return:
+   _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _IO. Any thread. */
 vaultfmt_status vaultfmt_find(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_item **item);
 
-/* The item with this key, with its secret and its attributes of at most 4096 bytes. As vaultfmt_find, and VAULTFMT_LOCKED, _NOT_PERMITTED (a scoped
-   slot without the item's group), _DEVICE_BOUND, _UNSUPPORTED_FORM. Any thread. */
+/* The item with this key, with its secret and its attributes of at most 4096 bytes. As vaultfmt_find, and
+   VAULTFMT_LOCKED, _NOT_PERMITTED (a scoped slot without the item's group), _DEVICE_BOUND, _UNSUPPORTED_FORM. Any
+   thread. */
 vaultfmt_status vaultfmt_get(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_item **item);
 
-/* The value of one attribute, of any size, to be freed with vaultfmt_value_free; VAULTFMT_OK and NULL if the item has none of this name. As vaultfmt_get
-   otherwise. Any thread. */
+/* The value of one attribute, of any size, to be freed with vaultfmt_value_free; VAULTFMT_OK and NULL if the item
+   has none of this name. As vaultfmt_get otherwise. Any thread. */
 vaultfmt_status vaultfmt_get_attribute(
     vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes name, const vaultfmt_value **value);
 
@@ -548,31 +581,33 @@ typedef struct vaultfmt_details {
 
 #define VAULTFMT_DETAILS_INIT {(uint32_t)sizeof(vaultfmt_details), 0, NULL, 0, 0, 0, VAULTFMT_UNSET, VAULTFMT_UNSET}
 
-/* Adds an item. VAULTFMT_DUPLICATE_ITEM if there is one with this key; VAULTFMT_LIMIT_EXCEEDED, _DEVICE_BOUND where a device is needed and none
-   was given; and what a commit can return: _READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY, _NO_SPACE, _IO, _OUTCOME_UNKNOWN, _DAMAGED_TAIL,
-   _READ_ONLY_EXTENSION. Durable on return, except within a transaction. `details` may be NULL. A secret has at most 16 MiB. Any thread. */
+/* Adds an item. VAULTFMT_DUPLICATE_ITEM if there is one with this key; VAULTFMT_LIMIT_EXCEEDED, _DEVICE_BOUND where
+   a device is needed and none was given; and what a commit can return: _READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY,
+   _NO_SPACE, _IO, _OUTCOME_UNKNOWN, _DAMAGED_TAIL, _READ_ONLY_EXTENSION. Durable on return, except within a
+   transaction. `details` may be NULL. A secret has at most 16 MiB. Any thread. */
 vaultfmt_status vaultfmt_add(vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes secret, const vaultfmt_details *details);
 
-/* Adds an item, or replaces its secret and the attributes that are named. What a secret or a sealed attribute was becomes an earlier value, if the
-   vault keeps any. As vaultfmt_add otherwise. Any thread. */
+/* Adds an item, or replaces its secret and the attributes that are named. What a secret or a sealed attribute was
+   becomes an earlier value, if the vault keeps any. As vaultfmt_add otherwise. Any thread. */
 vaultfmt_status vaultfmt_set(vaultfmt_vault *vault, const vaultfmt_key *key, vaultfmt_bytes secret, const vaultfmt_details *details);
 
-/* Changes attributes or accessibility and not the secret; `created` and `modified` must be VAULTFMT_UNSET. VAULTFMT_NO_SUCH_ITEM; as
-   vaultfmt_add otherwise. Any thread. */
+/* Changes attributes or accessibility and not the secret; `created` and `modified` must be VAULTFMT_UNSET.
+   VAULTFMT_NO_SUCH_ITEM; as vaultfmt_add otherwise. Any thread. */
 vaultfmt_status vaultfmt_update(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_details *details);
 
-/* Gives an item another key of the same class; it keeps id, secret and attributes. VAULTFMT_NO_SUCH_ITEM, _DUPLICATE_ITEM if there is one with the
-   new key; as vaultfmt_add otherwise. Any thread. */
+/* Gives an item another key of the same class; it keeps id, secret and attributes. VAULTFMT_NO_SUCH_ITEM,
+   _DUPLICATE_ITEM if there is one with the new key; as vaultfmt_add otherwise. Any thread. */
 vaultfmt_status vaultfmt_move(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_key *new_key);
 
-/* Removes an item with its earlier values; VAULTFMT_NO_SUCH_ITEM if there is none. Its ciphertext stays in the file until vaultfmt_compact, and in
-   copies of it. Any thread. */
+/* Removes an item with its earlier values; VAULTFMT_NO_SUCH_ITEM if there is none. Its ciphertext stays in the file
+   until vaultfmt_compact, and in copies of it. Any thread. */
 vaultfmt_status vaultfmt_remove(vaultfmt_vault *vault, const vaultfmt_key *key);
 
 /* ---- Earlier values ----
  *
- * When an item's secret or a sealed attribute is replaced, the vault keeps what it was, up to a number of values that is the vault's own setting; the
- * oldest go first. Only owners read them: a scoped slot is VAULTFMT_NOT_PERMITTED, a locked vault VAULTFMT_LOCKED.
+ * When an item's secret or a sealed attribute is replaced, the vault keeps what it was, up to a number of values that
+ * is the vault's own setting; the oldest go first. Only owners read them: a scoped slot is VAULTFMT_NOT_PERMITTED, a
+ * locked vault VAULTFMT_LOCKED.
  */
 
 /* Which of an item's earlier values is meant. */
@@ -606,21 +641,24 @@ void vaultfmt_earlier_values_free(const vaultfmt_earlier_values *values);
 vaultfmt_status vaultfmt_get_earlier_values(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_values **values);
 
-/* One of them, with its secret and its attributes of at most 4096 bytes. VAULTFMT_NO_SUCH_ITEM also if there is no such value. Any thread. */
+/* One of them, with its secret and its attributes of at most 4096 bytes. VAULTFMT_NO_SUCH_ITEM also if there is no
+   such value. Any thread. */
 vaultfmt_status vaultfmt_get_earlier_value(
-    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id, const vaultfmt_earlier_value **value);
+    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id,
+    const vaultfmt_earlier_value **value);
 
 /* An attribute that the item had then, as vaultfmt_get_attribute. Any thread. */
 vaultfmt_status vaultfmt_get_earlier_attribute(
-    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id, vaultfmt_bytes name, const vaultfmt_value **value);
+    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id, vaultfmt_bytes name,
+    const vaultfmt_value **value);
 
-/* Makes an item what it was: secret and attributes; key and accessibility stay. What it is now becomes an earlier value, and the restored one stays among
-   them. VAULTFMT_NO_SUCH_ITEM, and what a commit can return. Any thread. */
+/* Makes an item what it was: secret and attributes; key and accessibility stay. What it is now becomes an earlier
+   value, and the restored one stays among them. VAULTFMT_NO_SUCH_ITEM, and what a commit can return. Any thread. */
 vaultfmt_status vaultfmt_restore(vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *id);
 
-/* Forgets earlier values of an item: `count` of them, or all where `ids` is NULL and `count` is 0. Their ciphertext stays in the file until
-   vaultfmt_compact, and in copies of it. Gives how many there were, unless `forgotten` is NULL. VAULTFMT_NO_SUCH_ITEM, then none is forgotten, and what
-   a commit can return. Any thread. */
+/* Forgets earlier values of an item: `count` of them, or all where `ids` is NULL and `count` is 0. Their ciphertext
+   stays in the file until vaultfmt_compact, and in copies of it. Gives how many there were, unless `forgotten` is
+   NULL. VAULTFMT_NO_SUCH_ITEM, then none is forgotten, and what a commit can return. Any thread. */
 vaultfmt_status vaultfmt_forget(
     vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_earlier_id *ids, size_t count, size_t *forgotten);
 
@@ -637,34 +675,38 @@ typedef struct vaultfmt_new_earlier_value {
 
 #define VAULTFMT_NEW_EARLIER_VALUE_INIT {(uint32_t)sizeof(vaultfmt_new_earlier_value), 0, {NULL, 0}, NULL, 0, 0, 0}
 
-/* Adds earlier values to an item, the oldest first; they come after those that it has. Gives how many were added, unless `added` is NULL: as many as the
-   vault keeps, the last ones. VAULTFMT_NO_SUCH_ITEM; as vaultfmt_add otherwise. Any thread. */
+/* Adds earlier values to an item, the oldest first; they come after those that it has. Gives how many were added,
+   unless `added` is NULL: as many as the vault keeps, the last ones. VAULTFMT_NO_SUCH_ITEM; as vaultfmt_add
+   otherwise. Any thread. */
 vaultfmt_status vaultfmt_add_earlier_values(
-    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_new_earlier_value *values, size_t count, size_t *added);
+    vaultfmt_vault *vault, const vaultfmt_key *key, const vaultfmt_new_earlier_value *values, size_t count,
+    size_t *added);
 
-/* Sets how many earlier values an item keeps, 0 to 50: VAULTFMT_LIMIT_EXCEEDED beyond that. Those that are too many go when their item changes, or
-   with vaultfmt_compact. What a commit can return. Any thread. */
+/* Sets how many earlier values an item keeps, 0 to 50: VAULTFMT_LIMIT_EXCEEDED beyond that. Those that are too many
+   go when their item changes, or with vaultfmt_compact. What a commit can return. Any thread. */
 vaultfmt_status vaultfmt_keep_versions(vaultfmt_vault *vault, uint32_t count);
 
 /* ---- Transactions ----
  *
- * Changes that become durable together, in one commit, or not at all. A transaction belongs to the handle that it was begun on, and its thread is the one
- * that began it. Until it ends,
- *   - vaultfmt_find, _get, _get_attribute, _add, _set, _update, _move, _remove and the functions of "Earlier values" by that thread on that handle are
- *     part of it, and see what it did;
+ * Changes that become durable together, in one commit, or not at all. A transaction belongs to the handle that it was
+ * begun on, and its thread is the one that began it. Until it ends,
+ *   - vaultfmt_find, _get, _get_attribute, _add, _set, _update, _move, _remove and the functions of "Earlier values" by
+ *     that thread on that handle are part of it, and see what it did;
  *   - its other calls, and all of its calls on another handle of the same open vault (vaultfmt_share), are VAULTFMT_INVALID_ARGUMENT;
  *   - calls of other threads, on any handle of the same open vault, wait for at most lock_wait and are VAULTFMT_BUSY then;
  *   - other openings, in this or another process, cannot write.
- * A call that fails changes nothing, and the transaction goes on. Where its thread has ended, no other takes its place: any thread may commit it or roll
- * it back. A program whose tasks share a thread gives each of them a handle by vaultfmt_share: then none joins another's transaction by mistake.
+ * A call that fails changes nothing, and the transaction goes on. Where its thread has ended, no other takes its place:
+ * any thread may commit it or roll it back. A program whose tasks share a thread gives each of them a handle by
+ * vaultfmt_share: then none joins another's transaction by mistake.
  */
 
-/* Starts a transaction, on the newest state. VAULTFMT_INVALID_ARGUMENT where this thread has one open already; VAULTFMT_READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY, _IO. Any thread. */
+/* Starts a transaction, on the newest state. VAULTFMT_INVALID_ARGUMENT where this thread has one open already;
+   VAULTFMT_READ_ONLY, _LOCKED, _NOT_PERMITTED, _BUSY, _IO. Any thread. */
 vaultfmt_status vaultfmt_begin(vaultfmt_vault *vault);
 
-/* Makes its changes durable. The transaction has ended in any case: after an error, nothing has changed, but for VAULTFMT_OUTCOME_UNKNOWN, which says
-   that this is not known. VAULTFMT_INVALID_ARGUMENT if there is none, and while another thread is in a call that is part of it: then it goes on.
-   Any thread. */
+/* Makes its changes durable. The transaction has ended in any case: after an error, nothing has changed, but for
+   VAULTFMT_OUTCOME_UNKNOWN, which says that this is not known. VAULTFMT_INVALID_ARGUMENT if there is none, and while
+   another thread is in a call that is part of it: then it goes on. Any thread. */
 vaultfmt_status vaultfmt_commit(vaultfmt_vault *vault);
 
 /* Gives its changes up. VAULTFMT_INVALID_ARGUMENT as for vaultfmt_commit. Any thread. */
@@ -697,12 +739,12 @@ typedef struct vaultfmt_query {
 
 typedef struct vaultfmt_cursor vaultfmt_cursor; /* closed with vaultfmt_cursor_close */
 
-/* Starts to go through all matching items in the order of their keys, as they are now, without their secrets; later changes are not seen.
-   Without a query, all items. Any thread. */
+/* Starts to go through all matching items in the order of their keys, as they are now, without their secrets; later
+   changes are not seen. Without a query, all items. Any thread. */
 vaultfmt_status vaultfmt_items(vaultfmt_vault *vault, const vaultfmt_query *query, vaultfmt_cursor **cursor);
 
-/* The next item, to be freed with vaultfmt_item_free; VAULTFMT_OK and NULL after the last. _AUTHENTICATION_FAILED, _STRUCTURE_INVALID, _IO;
-   _INVALID_ARGUMENT while another thread is in this call with the same cursor. Any thread. */
+/* The next item, to be freed with vaultfmt_item_free; VAULTFMT_OK and NULL after the last. _AUTHENTICATION_FAILED,
+   _STRUCTURE_INVALID, _IO; _INVALID_ARGUMENT while another thread is in this call with the same cursor. Any thread. */
 vaultfmt_status vaultfmt_cursor_next(vaultfmt_cursor *cursor, const vaultfmt_item **item);
 
 /* Frees a cursor. One thread. */
@@ -711,9 +753,10 @@ void vaultfmt_cursor_close(vaultfmt_cursor *cursor);
 /* Takes an item, which is the callee's only until it returns; 0 to go on, anything else to end. */
 typedef int32_t (*vaultfmt_item_function)(void *context, const vaultfmt_item *item);
 
-/* Calls a function with every matching item and its secret, in the order of keys, as they are at the start: the fast way to read everything. A secret
-   that is refused has its reason in secret_status; a damaged one ends it with an error. VAULTFMT_OK also if the function ended it. The
-   function is called on the caller's thread, and may use the vault. Any thread. */
+/* Calls a function with every matching item and its secret, in the order of keys, as they are at the start: the fast
+   way to read everything. A secret that is refused has its reason in secret_status; a damaged one ends it with an
+   error. VAULTFMT_OK also if the function ended it. The function is called on the caller's thread, and may use the
+   vault. Any thread. */
 vaultfmt_status vaultfmt_each_secret(
     vaultfmt_vault *vault, const vaultfmt_query *query, vaultfmt_item_function function, void *context);
 
@@ -735,8 +778,9 @@ enum {
 typedef struct vaultfmt_slot {
     uint8_t id[16];               /* stays when name or grants change, and is new when the factors do */
     uint32_t kind;                /* VAULTFMT_SLOT_..., or another number: a kind that this version does not know */
-    uint32_t factors;             /* VAULTFMT_FACTOR_..., all of which it takes; it may have bits that this version does not know */
-    uint32_t is_known;            /* 0: this version does not know its kind or its factors, and keeps it as it is; of its strength nothing is known */
+    uint32_t factors;             /* VAULTFMT_FACTOR_..., all of which it takes; also bits that are not known */
+    uint32_t is_known;            /* 0: this version does not know its kind or its factors, nor its strength, and keeps
+                                     it as it is */
     uint32_t is_full;             /* 1: it opens everything */
     uint32_t opened_this;         /* 1: it is the one that opened the vault */
     uint32_t is_weak;             /* 1: its key derivation is below the floor */
@@ -783,28 +827,32 @@ typedef struct vaultfmt_slot_report {
     uint8_t id[16];                      /* of the slot that was added, changed or removed; zeros for a rotation */
     const vaultfmt_slot *const *dropped; /* slots that had to go with it: nobody here can give them the new keys */
     size_t dropped_count;
-    const vaultfmt_key *const *kept;     /* items of other devices, whose secrets could not be resealed: they open with their old keys */
+    const vaultfmt_key *const *kept;     /* items of other devices: their secrets could not be sealed under new keys */
     size_t kept_count;
 } vaultfmt_slot_report;
 
 /* Frees what a change of slots did. One thread. */
 void vaultfmt_slot_report_free(const vaultfmt_slot_report *report);
 
-/* Adds a slot, at most 64, and gives its id. A scoped slot reads the vault as it is from now on, and nothing of what it was: index and groups get new keys,
-   and the file is rewritten. A group that the vault does not have is made. `report` may be NULL here and in the next functions. VAULTFMT_INVALID_ARGUMENT
-   for factors that open a slot already, _NOT_PERMITTED for anyone but an owner, _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT (also if readers would no longer
-   try all slots with these kinds of factors), _CANNOT_REPLACE; what a provider returns, and what a commit can return. Any thread. */
+/* Adds a slot, at most 64, and gives its id. A scoped slot reads the vault as it is from now on, and nothing of what
+   it was: index and groups get new keys, and the file is rewritten. A group that the vault does not have is made.
+   `report` may be NULL here and in the next functions. VAULTFMT_INVALID_ARGUMENT for factors that open a slot
+   already, _NOT_PERMITTED for anyone but an owner, _LIMIT_EXCEEDED, _WEAK_KDF, _KDF_LIMIT (also if readers would no
+   longer try all slots with these kinds of factors), _CANNOT_REPLACE; what a provider returns, and what a commit can
+   return. Any thread. */
 vaultfmt_status vaultfmt_slot_add(
     vaultfmt_vault *vault, const vaultfmt_factors *factors, const vaultfmt_slot_options *options, uint8_t id[16],
     const vaultfmt_slot_report **report);
 
-/* Removes a slot. Removing any but a full one also replaces the keys that it held. VAULTFMT_LAST_SLOT, _NO_SUCH_SLOT; as vaultfmt_slot_add otherwise.
-   Anyone who copied the vault key from a full slot keeps it: only vaultfmt_rotate revokes that. Any thread. */
+/* Removes a slot. Removing any but a full one also replaces the keys that it held. VAULTFMT_LAST_SLOT,
+   _NO_SUCH_SLOT; as vaultfmt_slot_add otherwise. Anyone who copied the vault key from a full slot keeps it: only
+   vaultfmt_rotate revokes that. Any thread. */
 vaultfmt_status vaultfmt_slot_remove(vaultfmt_vault *vault, const uint8_t id[16], const vaultfmt_slot_report **report);
 
-/* Gives a slot other factors: the one with this id, or with NULL the one that opened the vault. Name, groups and place in the list stay, the id
-   does not; options other than the cost must not be given. For a full slot nothing else is encrypted again; a scoped one is replaced as if it were removed
-   and added. VAULTFMT_INVALID_ARGUMENT also for a slot that this version does not know. As vaultfmt_slot_add otherwise. Any thread. */
+/* Gives a slot other factors: the one with this id, or with NULL the one that opened the vault. Name, groups and
+   place in the list stay, the id does not; options other than the cost must not be given. For a full slot nothing
+   else is encrypted again; a scoped one is replaced as if it were removed and added. VAULTFMT_INVALID_ARGUMENT also
+   for a slot that this version does not know. As vaultfmt_slot_add otherwise. Any thread. */
 vaultfmt_status vaultfmt_slot_change(
     vaultfmt_vault *vault, const uint8_t *id, const vaultfmt_factors *factors, const vaultfmt_slot_options *options,
     const vaultfmt_slot_report **report);
@@ -812,33 +860,39 @@ vaultfmt_status vaultfmt_slot_change(
 /* Gives a slot another name. As vaultfmt_slot_remove otherwise. Any thread. */
 vaultfmt_status vaultfmt_slot_rename(vaultfmt_vault *vault, const uint8_t id[16], vaultfmt_bytes name);
 
-/* Replaces the groups that a scoped slot opens; a group that the vault does not have is made. Groups that it gains or loses get new keys, and the file is
-   rewritten. VAULTFMT_INVALID_ARGUMENT for a slot that is not scoped; as vaultfmt_slot_remove otherwise. Any thread. */
+/* Replaces the groups that a scoped slot opens; a group that the vault does not have is made. Groups that it gains
+   or loses get new keys, and the file is rewritten. VAULTFMT_INVALID_ARGUMENT for a slot that is not scoped; as
+   vaultfmt_slot_remove otherwise. Any thread. */
 vaultfmt_status vaultfmt_slot_grant(
-    vaultfmt_vault *vault, const uint8_t id[16], const vaultfmt_bytes *groups, size_t count, const vaultfmt_slot_report **report);
+    vaultfmt_vault *vault, const uint8_t id[16], const vaultfmt_bytes *groups, size_t count,
+    const vaultfmt_slot_report **report);
 
-/* A slot of an external key alone, which a rotation keeps without anybody's identity: the provider's rewrap makes it again. */
+/* A slot of an external key alone, which a rotation keeps without anybody's identity: the provider's rewrap makes it
+   again. */
 typedef struct vaultfmt_made_again {
     uint8_t id[16];
     const vaultfmt_provider *provider;
 } vaultfmt_made_again;
 
-/* Encrypts everything again under new keys. The slots that the `kept` factors open are kept, one of them a full one, and those that a provider makes
-   again; the others are dropped. Slots of external keys are made again by rewrap. VAULTFMT_NO_SLOT_OPENS, _LAST_SLOT, _NO_SUCH_SLOT; _INVALID_ARGUMENT
-   for one to be made again that takes other factors, or another provider's key; as vaultfmt_slot_add otherwise. Any thread. */
+/* Encrypts everything again under new keys. The slots that the `kept` factors open are kept, one of them a full one,
+   and those that a provider makes again; the others are dropped. Slots of external keys are made again by rewrap.
+   VAULTFMT_NO_SLOT_OPENS, _LAST_SLOT, _NO_SUCH_SLOT; _INVALID_ARGUMENT for one to be made again that takes other
+   factors, or another provider's key; as vaultfmt_slot_add otherwise. Any thread. */
 vaultfmt_status vaultfmt_rotate(
-    vaultfmt_vault *vault, const vaultfmt_factors *kept, size_t count, const vaultfmt_made_again *again, size_t again_count,
+    vaultfmt_vault *vault, const vaultfmt_factors *kept, size_t count, const vaultfmt_made_again *again,
+    size_t again_count,
     const vaultfmt_slot_report **report);
 
 /* ---- Maintenance ---- */
 
-/* Rewrites the file without what is dead. Gives its length before and after; both pointers may be NULL. VAULTFMT_CANNOT_REPLACE, and what a commit can
-   return. Any thread. */
+/* Rewrites the file without what is dead. Gives its length before and after; both pointers may be NULL.
+   VAULTFMT_CANNOT_REPLACE, and what a commit can return. Any thread. */
 vaultfmt_status vaultfmt_compact(vaultfmt_vault *vault, uint64_t *before, uint64_t *after);
 
-/* Copies a damaged tail (VAULTFMT_TAIL_DAMAGED) to a file next to the vault, FILE.damaged-G with the generation G after the newest, and cuts it off: then
-   the vault can be changed again. Gives the path of that file, to be freed with vaultfmt_value_free; NULL if the tail was not damaged. VAULTFMT_LIMIT_EXCEEDED for a tail that is longer
-   than the vault and than 64 MiB, and what a commit can return. Any thread. */
+/* Copies a damaged tail (VAULTFMT_TAIL_DAMAGED) to a file next to the vault, FILE.damaged-G with the generation G
+   after the newest, and cuts it off: then the vault can be changed again. Gives the path of that file, to be freed
+   with vaultfmt_value_free; NULL if the tail was not damaged. VAULTFMT_LIMIT_EXCEEDED for a tail that is longer than
+   the vault and than 64 MiB, and what a commit can return. Any thread. */
 vaultfmt_status vaultfmt_repair(vaultfmt_vault *vault, const vaultfmt_value **kept);
 
 typedef struct vaultfmt_problem {
@@ -860,8 +914,8 @@ typedef struct vaultfmt_report {
     uint64_t earlier_values;            /* in the newest state */
 } vaultfmt_report;
 
-/* Authenticates every byte of every object. Damage is in the report, to be freed with vaultfmt_report_free, and is not a failure of this call.
-   VAULTFMT_LOCKED, _IO. Any thread. */
+/* Authenticates every byte of every object. Damage is in the report, to be freed with vaultfmt_report_free, and is
+   not a failure of this call. VAULTFMT_LOCKED, _IO. Any thread. */
 vaultfmt_status vaultfmt_verify(vaultfmt_vault *vault, const vaultfmt_report **report);
 
 /* Frees a report. One thread. */
@@ -897,8 +951,9 @@ typedef struct vaultfmt_inspection {
     size_t object_type_count;
 } vaultfmt_inspection;
 
-/* Reads what a file shows without any key, to be freed with vaultfmt_inspection_free. Nothing of it is authenticated.
-   VAULTFMT_NO_SUCH_FILE, _NOT_A_VAULT, _UNSUPPORTED_VERSION, _UNSUPPORTED_CRITICAL, _HEADER_INVALID, _IO. Any thread. */
+/* Reads what a file shows without any key, to be freed with vaultfmt_inspection_free. Nothing of it is
+   authenticated. VAULTFMT_NO_SUCH_FILE, _NOT_A_VAULT, _UNSUPPORTED_VERSION, _UNSUPPORTED_CRITICAL, _HEADER_INVALID,
+   _IO. Any thread. */
 vaultfmt_status vaultfmt_inspect(const char *path, const vaultfmt_inspection **inspection);
 
 /* Frees an inspection. One thread. */

@@ -138,19 +138,27 @@ package struct StatePast {
     }
 
     /// All ancestors of a state that the file shows, in the order in which they became that, and the floor below which some are missing.
+    ///
+    /// Where an earlier commit is damaged, what is before it is left out, and the floor says so.
     package func ancestors(of state: CommittedState) throws(VaultError) -> (floor: UInt64, ancestors: [Ancestor]) {
         let newest = try history(of: state)
         var walked: [(ancestor: Ancestor, history: ObjectRef?)] = []
+        var floor = newest?.floor ?? 1
         var walk = PastWalk(finder, from: state)
-        while let one = try walk.nextLink() { walked.append(one) }
+        do throws(VaultError) {
+            while let one = try walk.nextLink() { walked.append(one) }
+        } catch {
+            guard error.code == .authenticationFailed else { throw error }
+            floor = max(floor, walked.last?.ancestor.generation ?? state.commit.generation)
+        }
         walked.reverse()
-        guard let newest else { return (1, walked.map(\.ancestor)) }
+        guard let newest else { return (floor, walked.map(\.ancestor)) }
         let merges = merges(walked.map(\.history) + [state.commit.history], before: newest)
         var all: [Ancestor] = []
         for (index, one) in walked.enumerated() { all += merges[index] + [one.ancestor] }
         all += merges[walked.count]
         var known = Set<Ancestor>()
-        return (newest.floor, all.filter { known.insert($0).inserted })
+        return (floor, all.filter { known.insert($0).inserted })
     }
 
     /// What each of the commits brought into the history besides its predecessor; `refs` are their histories, the oldest commit's first.

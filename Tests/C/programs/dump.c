@@ -1,5 +1,6 @@
-/* Writes what the C interface shows of a vault in the lines of Spec/vectors/README.md: vault, access, owner, generation, chain; of each item
- * its key, id, times, attributes and secret; of each earlier value its dates, attributes and secret, where no device has a name.
+/* Writes what the C interface shows of a vault in the lines of Spec/vectors/README.md: vault, access, owner,
+ * generation, chain; of each item its key, id, times, attributes and secret; of each earlier value its dates,
+ * attributes and secret, where no device has a name.
  * Usage: dump VAULT, with a raw key in hexadecimal on standard input.
  */
 #include <stdio.h>
@@ -32,12 +33,14 @@ static int32_t dump_earlier(vaultfmt_vault *vault, const vaultfmt_key *key) {
     for (size_t index = 0; index < values->count; index++) {
         const vaultfmt_earlier_value *listed = values->values[index];
         const vaultfmt_earlier_value *opened;
-        printf("version %llu 0 %lld %lld\n", (unsigned long long)listed->id.revision, (long long)listed->replaced, (long long)listed->modified);
+        printf("version %llu 0 %lld %lld\n", (unsigned long long)listed->id.revision, (long long)listed->replaced,
+               (long long)listed->modified);
         for (size_t number = 0; number < listed->attribute_count; number++) {
+            const vaultfmt_attribute *attribute = &listed->attributes[number];
             const vaultfmt_value *value;
-            if (vaultfmt_get_earlier_attribute(vault, key, &listed->id, listed->attributes[number].name, &value) != VAULTFMT_OK || value == NULL)
-                return 1;
-            dump_attribute(&listed->attributes[number], value);
+            vaultfmt_status status = vaultfmt_get_earlier_attribute(vault, key, &listed->id, attribute->name, &value);
+            if (status != VAULTFMT_OK || value == NULL) return 1;
+            dump_attribute(attribute, value);
         }
         if (vaultfmt_get_earlier_value(vault, key, &listed->id, &opened) != VAULTFMT_OK) return 1;
         hex("secret ", opened->secret, "\n");
@@ -55,7 +58,8 @@ static int32_t dump(void *context, const vaultfmt_item *item) {
     for (size_t index = 0; index < item->attribute_count; index++) {
         const vaultfmt_attribute *attribute = &item->attributes[index];
         const vaultfmt_value *value;
-        if (vaultfmt_get_attribute(context, &item->key, attribute->name, &value) != VAULTFMT_OK || value == NULL) return 1;
+        if (vaultfmt_get_attribute(context, &item->key, attribute->name, &value) != VAULTFMT_OK) return 1;
+        if (value == NULL) return 1;
         dump_attribute(attribute, value);
     }
     if (item->secret_status == VAULTFMT_OK) hex("secret ", item->secret, "\n");

@@ -1,5 +1,8 @@
-"""Writes a vault as a later version might leave it, with Spec/reference: a slot of the tests' raw key and four of unknown kinds or factors; an
-item of a class that format 1 does not define, and one that it does. Usage: later.py VAULT RAW-KEY-IN-HEXADECIMAL"""
+"""Writes a vault as a later version might leave it, with Spec/reference: a slot of a raw key and four of unknown kinds
+or factors; an item of a class that format 1 does not define, and one that it does.
+
+Usage: later.py VAULT RAW-KEY-IN-HEXADECIMAL
+"""
 
 import sys
 import time
@@ -31,6 +34,7 @@ items = [
     Content(ItemKey(1, (b"service", b"account"), b"").encode(), b"secret"),
     Content(ItemKey(17, (b"relying party", "Grüße".encode()), b"group").encode(), b"of a later class"),
 ]
-opened = Reader(create(NewVault([(NewSlot(key, name=b"main"), None)], items, groups=[b"", b"group"]), urandom, now), key)
+new = NewVault([(NewSlot(key, name=b"main"), None)], items, groups=[b"", b"group"])
+opened = Reader(create(new, urandom, now), key)
 more = [later(opened, kind, factors) for kind, factors in ((0x01, 0x40), (0x03, 0x01), (0x83, 0x01), (0x04, 0x08))]
 path.write_bytes(rekey(opened, [*opened.header.slots, *more], urandom, now))
