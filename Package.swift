@@ -140,7 +140,8 @@ let package = Package(
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
-            name: "VaultCommandTests", dependencies: ["VaultCommand", "VaultCommandMain", "VaultFmt", "CTestSupport"],
+            name: "VaultCommandTests",
+            dependencies: ["VaultCommand", "VaultCommandMain", "VaultFmt", "VaultCrypto", "VaultBytes", "CTestSupport"],
             exclude: ["Programs/git_server.py"],
             swiftSettings: settings),
 

@@ -35,6 +35,8 @@ struct ExitCodeTests {
         var bytes = whole
         bytes[4000] ^= 1
         try sandbox.write("test.vault", bytes)
+        try sandbox.fails(65, "the header is damaged", "get", "svc")
+        try sandbox.write("test.vault", Headers.sealed(bytes))
         try sandbox.fails(65, "(at byte 4000)", "get", "svc")
         bytes = whole
         let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
@@ -52,7 +54,7 @@ struct ExitCodeTests {
         sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "new"
         try sandbox.ok("rekey", "--kdf", "testing")
         let after = try sandbox.read("test.vault")
-        try sandbox.write("test.vault", before.prefix(4096) + after.dropFirst(4096))
+        try sandbox.write("test.vault", before.prefix(8192) + after.dropFirst(8192))
         try sandbox.fails(65, "somebody changed this file", "list")
     }
 
@@ -80,10 +82,11 @@ struct ExitCodeTests {
         let sandbox = try Sandbox.withVault()
         var bytes = try sandbox.read("test.vault")
         let end = 68 + Int(bytes[68]) + Int(bytes[69]) << 8
+        #expect(bytes[70] == 0 && bytes[71] == 0)
         let name = Array("example.org/new".utf8)
         bytes[65] = 1
         bytes.replaceSubrange(end..<end + 4 + name.count, with: [1, UInt8(name.count)] + name + [0, 0])
-        try sandbox.write("test.vault", bytes)
+        try sandbox.write("test.vault", Headers.sealed(bytes))
         try sandbox.fails(69, "example.org/new", "list")
     }
 
@@ -126,8 +129,8 @@ struct ExitCodeTests {
         let sandbox = try Sandbox.withVault()
         var bytes = try sandbox.read("test.vault")
         // Memory of the first slot (section 3.1): 2^32 − 1 KiB.
-        for index in 0..<4 { bytes[68 + 20 + index] = 0xFF }
-        try sandbox.write("test.vault", bytes)
+        for index in 0..<4 { bytes[68 + 32 + index] = 0xFF }
+        try sandbox.write("test.vault", Headers.sealed(bytes))
         let run = try sandbox.fails(78, "--max-kdf-memory", "list")
         #expect(run.error.contains("4294967295"))
         sandbox.environment["VAULTFMT_PASSPHRASE"] = nil

@@ -194,10 +194,11 @@ struct FactorTests {
     func rotate() throws {
         let sandbox = try Sandbox.withVault()
         for name in ["a", "b", "c"] { try sandbox.ok("set", name, "--group", name, input: "secret \(name)".utf8) }
-        let fingerprint = { (text: String) in text.components(separatedBy: "\n").first { $0.hasPrefix("key fingerprint") } }
-        let before = fingerprint(try sandbox.ok("inspect").output)
+        let owners = { (text: String) in text.components(separatedBy: "\n").first { $0.hasPrefix("owners: ") } }
+        let before = try #require(owners(try sandbox.ok("inspect").output))
         try sandbox.ok("rekey", "--rotate")
-        #expect(fingerprint(try sandbox.ok("inspect").output) != before)
+        let after = try #require(owners(try sandbox.ok("inspect").output))
+        #expect(before != after)
         for name in ["a", "b", "c"] { #expect(try sandbox.ok("get", name).output == "secret \(name)") }
         #expect(try sandbox.ok("verify").error == "")
     }

@@ -166,7 +166,7 @@ struct ItemTests {
         try sandbox.ok("set", "svc", "--attribute", "essay=\(value)", input: "1".utf8)
         #expect(try sandbox.ok("get", "svc", "--field", "essay").output == value)
         let listed = try #require(try sandbox.ok("list", "--json").json() as? [[String: Any]])
-        #expect(listed.first?["largeAttributes"] as? Int == 1)
+        #expect(listed.first?["unreadAttributes"] as? Int == 1)
         let whole = try #require(try sandbox.ok("get", "svc", "--json").json() as? [String: Any])
         #expect((whole["attributes"] as? [String: String])?["essay"] == value)
     }

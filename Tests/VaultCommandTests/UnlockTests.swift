@@ -12,7 +12,7 @@ struct UnlockTests {
         #expect(try sandbox.ok("get", "svc", "ann").output == "s3cret")
         try sandbox.ok("set", "svc", "bob", input: "other".utf8)
         #expect(try sandbox.ok("list").lines.count == 2)
-        #expect(try sandbox.ok("inspect").output.contains("fingerprint"))
+        #expect(try sandbox.ok("inspect").output.contains("owners: "))
         try sandbox.ok("verify")
         try sandbox.ok("compact")
         #expect(try sandbox.ok("get", "svc", "bob").output == "other")

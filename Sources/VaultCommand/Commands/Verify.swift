@@ -30,14 +30,16 @@ struct Verify: ParsableCommand {
         }
         progress.finish()
         let output = Output.standard()
-        for problem in report.problems { try output.line(TerminalText.singleLine(problem.description)) }
-        let hidden = report.problemCount - report.problems.count
-        if hidden > 0 { try output.line("… and \(hidden) more") }
+        // What an interrupted change left was said when the vault was opened, and the next change removes it.
+        let problems = report.problems.filter { !$0.isInterruption }
+        let count = report.problemCount - (report.problems.count - problems.count)
+        for problem in problems { try output.line(TerminalText.singleLine(problem.description)) }
+        if count > problems.count { try output.line("… and \(count - problems.count) more") }
         try output.flush()
-        guard report.problemCount == 0 else {
+        guard count == 0 else {
             throw CommandFailure(
                 .damaged,
-                "\(report.problemCount == 1 ? "1 problem" : "\(report.problemCount) problems") in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is whole with 'vaultfmt salvage'"
+                "\(count == 1 ? "1 problem" : "\(count) problems") in \(TerminalText.quoted(opened.path)); restore a backup, or recover what is whole with 'vaultfmt salvage'"
             )
         }
         if let expected { try compare(opened, with: expected) }

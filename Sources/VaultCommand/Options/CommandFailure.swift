@@ -89,7 +89,7 @@ extension CommandFailure {
         case .rolledBack, .forked, .ancestryUnprovable:
             "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
         case .foreignOwner:
-            "restore a copy you trust; if you know that the owners made this one, accept it with 'vaultfmt anchor --accept'"
+            "restore a copy you trust; if you know these owners, accept them with 'vaultfmt anchor --accept', or give their key with --owner"
         case .memoryDamaged: "look at the vault, then accept its state with 'vaultfmt anchor --accept'"
         case .kdfLimit: "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"
         case .noSlotOpens: "check the passphrase and the key file; 'vaultfmt inspect' shows what its slots take"

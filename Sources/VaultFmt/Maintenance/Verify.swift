@@ -8,6 +8,8 @@ public struct VerifyReport: Sendable {
         public let offset: UInt64?
         /// What.
         public let what: String
+        /// Whether it is only what an interrupted change left after the newest commit: the next change removes it.
+        public let isInterruption: Bool
 
         /// What, and where.
         public var description: String { offset.map { "\(what) (at byte \($0))" } ?? what }
@@ -31,9 +33,9 @@ public struct VerifyReport: Sendable {
 
     mutating func add(_ error: VaultError) { add(error.detail, at: error.offset) }
 
-    mutating func add(_ what: String, at offset: UInt64?) {
+    mutating func add(_ what: String, at offset: UInt64?, isInterruption: Bool = false) {
         problemCount += 1
-        if problems.count < 1000 { problems.append(Problem(offset: offset, what: what)) }
+        if problems.count < 1000 { problems.append(Problem(offset: offset, what: what, isInterruption: isInterruption)) }
     }
 }
 
@@ -97,7 +99,8 @@ private struct FileVerifier: ~Copyable {
         switch store.tail {
         case .clean, .writeInProgress: break
         case .torn(let bytes):
-            report.add("\(bytes) bytes after the newest commit belong to none: a change that was interrupted", at: end)
+            let what = "\(bytes) bytes after the newest commit belong to none: a change that was interrupted"
+            report.add(what, at: end, isInterruption: true)
         case .damaged(let bytes):
             report.add(
                 "a commit that does not open is in the \(bytes) bytes after the newest one: the one before it is served",

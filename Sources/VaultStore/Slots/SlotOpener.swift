@@ -153,7 +153,8 @@ package enum SlotOpener {
     private static func refusal(_ header: Header, _ kinds: SlotFactors, tried: Bool) -> String {
         if tried {
             guard kinds.contains(.passphrase) else { return "no slot opens with this key" }
-            return "wrong passphrase" + (kinds == .passphrase ? "" : " or key")
+            let isKeyFile = !kinds.isDisjoint(with: [.generatedKeyFile, .otherKeyFile])
+            return "wrong passphrase" + (kinds == .passphrase ? "" : isKeyFile ? " or key file" : " or key")
         }
         return "no slot of this vault accepts these factors; it has slots for: "
             + Set(header.slots.map { $0.isOpaque ? "factors of another version" : FactorNames.describe($0.factors) }).sorted()

@@ -18,7 +18,7 @@ struct ExportTests {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "here", "--accessible", "when-unlocked-this-device-only", input: "s".utf8)
         try sandbox.ok("set", "there", input: "s".utf8)
-        let run = try sandbox.fails(3, "1 item of this device only is missing", "export")
+        let run = try sandbox.fails(3, "1 item is missing", "export")
         #expect(run.error.contains("left out, for it is of this device only: generic-password 'here'"))
         #expect(run.output.contains("there") && !run.output.contains("\"here\""))
         try sandbox.fails(3, "missing", "export", "--format", "csv", "--output", "out.csv")
@@ -100,7 +100,7 @@ struct ExportTests {
         #expect(rows.count == 3)
         let whole = try #require(try run.json() as? [String: Any])
         #expect(whole["format"] as? String == "vaultfmt-export")
-        #expect(whole["version"] as? Int == 1)
+        #expect(whole["version"] as? Int == 2)
         let items = try #require(whole["items"] as? [[String: Any]])
         #expect(items.map { $0["service"] as? String ?? $0["server"] as? String } == ["binary", "svc", "s.example"])
         #expect((items[0]["secret"] as? [String: String]) == ["base64": "AP8K"])
@@ -149,7 +149,7 @@ struct ExportTests {
         let sandbox = try sandbox()
         try sandbox.ok("set", "local", "--accessible", "when-unlocked-this-device-only", input: "here".utf8)
         for format in ["json", "csv"] {
-            let run = try sandbox.fails(3, "of this device only", "export", "--format", format)
+            let run = try sandbox.fails(3, "1 item is missing", "export", "--format", format)
             #expect(!run.output.contains("here"))
             #expect(run.error.contains("left out, for it is of this device only: generic-password 'local'"))
         }

@@ -62,8 +62,8 @@ struct ImportCSVTests {
             """#)
         #expect(attributes(items[1]) == ["label": "Example (alice)", "comment": "line one\nline \"two\""])
         // A seed is as secret as a password: it is not in listings.
-        #expect(try sandbox.ok("get", "example.com", "--field", "sealed:otpauth").output == otp)
-        #expect(try sandbox.ok("get", "code.example.com", "--field", "sealed:otpauth").output == otp)
+        #expect(try sandbox.ok("get", "example.com", "--field", "otp").output == otp)
+        #expect(try sandbox.ok("get", "code.example.com", "--field", "otp").output == otp)
         #expect(try sandbox.ok("get", "example.com").output == "pw1")
         #expect(try sandbox.ok("get", "code.example.com").bytes == [])
     }

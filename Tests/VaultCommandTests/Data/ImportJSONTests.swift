@@ -57,7 +57,7 @@ struct ImportJSONTests {
     func laterVersion() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.fails(
-            69, "a newer vaultfmt is needed", "import", "-", input: #"{"format": "vaultfmt-export", "version": 2, "items": []}"#.utf8)
+            69, "a newer vaultfmt is needed", "import", "-", input: #"{"format": "vaultfmt-export", "version": 3, "items": []}"#.utf8)
     }
 
     @Test("items with members that are missing, unknown, twice there or of the wrong kind are refused")

@@ -72,6 +72,11 @@ struct RoundTripTests {
             attributes["cafe\u{301}"] = [2]
         }
         attributes.label = Self.names[index % Self.names.count]
+        // Flags that are not the usual ones of their names, and none where there would be some.
+        let flags: [Attribute.Flags] = [[], .sealed, .concealed, .binary, [.sealed, .concealed, .binary]]
+        let value = [UInt8](repeating: index.isMultiple(of: 3) ? 0xFE : 0x61, count: [0, 3, 256, 257, 4096, 4097][index % 6])
+        attributes.put(Attribute("flagged", value, flags: flags[index % 5]))
+        attributes.put(Attribute("notes", value, flags: index.isMultiple(of: 2) ? .sealed : []))
         return attributes
     }
 
@@ -82,6 +87,24 @@ struct RoundTripTests {
         let created: Int64
         let modified: Int64
         let secret: [UInt8]
+        var earlier: [Earlier] = []
+    }
+
+    private struct Earlier: Equatable {
+        let attributes: [[UInt8]]
+        let modified: Int64
+        let replaced: Int64
+        let secret: [UInt8]
+    }
+
+    /// Names, flags and values, of any size.
+    private func parts(_ attributes: Attributes, _ read: (String) throws -> Secret?) throws -> [[UInt8]] {
+        var all: [[UInt8]] = []
+        for attribute in attributes.all {
+            guard let value = try read(attribute.name) else { throw Failure("\(attribute.name) has no value") }
+            all += [Array(attribute.name.utf8), [attribute.flags.rawValue], value.withUnsafeBytes(Array.init)]
+        }
+        return all
     }
 
     /// Everything in a vault that an equal one must have.
@@ -91,17 +114,24 @@ struct RoundTripTests {
         while let listed = try cursor.next() {
             let opened = try vault.open(listed)
             let item = opened.item
-            let attributes = item.attributes.names.flatMap { [Array($0.utf8), item.attributes[$0] ?? []] }
-            all.append(
-                Contents(
-                    key: item.key, attributes: attributes, accessibility: item.accessibility, created: item.created,
-                    modified: item.modified,
-                    secret: opened.secret.withUnsafeBytes(Array.init)))
+            var contents = Contents(
+                key: item.key, attributes: try parts(item.attributes) { try vault.attribute($0, of: item) },
+                accessibility: item.accessibility, created: item.created, modified: item.modified,
+                secret: opened.secret.withUnsafeBytes(Array.init))
+            for value in try vault.earlierValues(of: item) {
+                contents.earlier.append(
+                    Earlier(
+                        attributes: try parts(value.attributes) { try vault.attribute($0, of: value) }, modified: value.modified,
+                        replaced: value.replaced, secret: try vault.secret(of: value).withUnsafeBytes(Array.init)))
+            }
+            all.append(contents)
         }
         return all
     }
 
-    @Test("an import of an export gives an equal vault: keys, secrets, attributes, accessibility and times of all five classes")
+    @Test(
+        "an import of an export gives an equal vault: keys, secrets, attributes, flags, accessibility, times, earlier values of all five classes"
+    )
     func equalVaults() throws {
         let sandbox = try Sandbox()
         let original = try create(sandbox)
@@ -115,10 +145,15 @@ struct RoundTripTests {
                     key, secret: Self.secret(secret), attributes: attributes(index),
                     accessibility: accessible[index % 3], created: Self.times[index % Self.times.count],
                     modified: Self.times[(index + 3) % Self.times.count])
+                for step in 0..<(index % 4) {
+                    try transaction.set(
+                        key, secret: Self.secret(Array("again \(step)".utf8)), attributes: .init(set: attributes(index + step)))
+                }
             }
         }
         let before = try contents(original)
         #expect(before.count == 300)
+        #expect(Set(before.map(\.earlier.count)) == [0, 1, 2, 3])
 
         let export = try sandbox.ok("export")
         #expect(!export.bytes.contains { $0 == 0x1B || $0 == 0x7F || ($0 < 0x20 && $0 != 0x0A) })
@@ -148,6 +183,8 @@ struct RoundTripTests {
         let isEqual = opened.secret.equals(secret)
         #expect(isEqual)
         #expect(opened.item.attributes.count == 64)
-        #expect(opened.item.attributes["large"] == attributes["large"])
+        let item = opened.item
+        guard let large = try copy.attribute("large", of: item) else { throw Failure("the attribute is not in the copy") }
+        #expect(large.withUnsafeBytes(Array.init) == attributes["large"])
     }
 }

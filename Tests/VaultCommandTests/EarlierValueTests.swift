@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+/// Earlier values in the command: `history`, `restore`, `forget`, `--earlier`, `--keep`.
+@Suite("Earlier values")
+struct EarlierValueTests {
+    private func sandbox(_ values: [String]) throws -> Sandbox {
+        let sandbox = try Sandbox.withVault()
+        for value in values {
+            try sandbox.ok("set", "svc", "ann", "--label", "L-\(value)", "--attribute", "notes=n-\(value)", input: value.utf8)
+        }
+        return sandbox
+    }
+
+    private func secrets(_ sandbox: Sandbox) throws -> [String] {
+        let listed = try #require(try sandbox.ok("history", "svc", "--json").json() as? [[String: Any]])
+        return try listed.indices.map { try sandbox.ok("get", "svc", "--earlier", "\($0 + 1)").output }
+    }
+
+    @Test("a secret that was overwritten is listed, read with the attributes of its time, and restored; nothing is lost by that")
+    func overwritten() throws {
+        let sandbox = try sandbox(["one", "two", "three"])
+        let lines = try sandbox.ok("history", "svc", "ann").lines
+        #expect(lines.map { $0.split(separator: "\t").first } == ["1", "2"])
+        #expect(lines[0].hasSuffix("L-two") && lines[1].hasSuffix("L-one"))
+        #expect(!lines.joined().contains("two\t"))
+        #expect(try secrets(sandbox) == ["two", "one"])
+        #expect(try sandbox.ok("get", "svc", "--earlier", "2", "--field", "notes").output == "n-one")
+        let whole = try #require(try sandbox.ok("get", "svc", "--earlier", "1", "--json").json() as? [String: Any])
+        #expect(whole["secret"] as? String == "two" && whole["account"] as? String == "ann")
+        #expect((whole["attributes"] as? [String: String]) == ["label": "L-two", "notes": "n-two"])
+
+        #expect(try sandbox.ok("restore", "svc", "--earlier", "2").error.contains("earlier value 1"))
+        #expect(try sandbox.ok("get", "svc").output == "one")
+        #expect(try sandbox.ok("get", "svc", "--field", "label").output == "L-one")
+        #expect(try secrets(sandbox) == ["three", "two", "one"])
+        try sandbox.ok("restore", "svc")
+        #expect(try sandbox.ok("get", "svc").output == "three")
+    }
+
+    @Test("it comes back after a compaction, a rotation, a move to another group and another name")
+    func survives() throws {
+        let sandbox = try sandbox(["first", "second"])
+        try sandbox.ok("compact")
+        try sandbox.ok("rekey", "--rotate")
+        try sandbox.ok("move", "svc", "ann", "--to-service", "other", "--to-group", "work")
+        try sandbox.ok("compact")
+        #expect(try sandbox.ok("get", "other", "--earlier", "1").output == "first")
+        try sandbox.ok("restore", "other")
+        #expect(try sandbox.ok("get", "other").output == "first")
+        #expect(try sandbox.ok("verify").output.contains("2 earlier values"))
+    }
+
+    @Test("--keep says how many there are: at creation, from now on, and none at all")
+    func keep() throws {
+        let sandbox = try Sandbox()
+        try sandbox.ok("create", "--kdf", "testing", "--keep", "1")
+        for value in ["a", "b", "c"] { try sandbox.ok("set", "svc", input: value.utf8) }
+        #expect(try secrets(sandbox) == ["b"])
+        #expect(try sandbox.ok("rekey", "--keep", "3").error.contains("an item keeps 3 earlier values from now on"))
+        for value in ["d", "e", "f"] { try sandbox.ok("set", "svc", input: value.utf8) }
+        #expect(try secrets(sandbox) == ["e", "d", "c"])
+        // The passphrase and the cost stay.
+        #expect(try sandbox.ok("inspect").output.contains("an item keeps 3"))
+        #expect(try sandbox.ok("rekey", "--keep", "0").error.contains("'vaultfmt compact'"))
+        try sandbox.ok("compact")
+        #expect(try sandbox.ok("history", "svc").error.contains("has no earlier values"))
+        try sandbox.ok("set", "svc", input: "g".utf8)
+        #expect(try sandbox.ok("history", "svc").bytes == [])
+        #expect(try sandbox.ok("inspect").output.contains("earlier values: 0, an item keeps 0"))
+        try sandbox.fails(64, "--keep takes 0 to 50", "rekey", "--keep", "51")
+        try sandbox.fails(64, "--keep takes 0 to 50", "create", "other.vault", "--keep", "51")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("other.vault")))
+    }
+
+    @Test("forget drops one or all of them, after asking, and the item stays")
+    func forget() throws {
+        let sandbox = try sandbox(["one", "two", "three", "four"])
+        try sandbox.fails(64, "give --yes", "forget", "svc", "--earlier", "1")
+        try sandbox.fails(64, "give --earlier NUMBER, or --all", "forget", "svc", "--yes")
+        try sandbox.fails(64, "--all excludes --earlier", "forget", "svc", "--yes", "--all", "--earlier", "1")
+        #expect(try sandbox.ok("forget", "svc", "--earlier", "2", "--yes").error.contains("forgot 1 earlier value"))
+        #expect(try secrets(sandbox) == ["three", "one"])
+        #expect(try sandbox.ok("forget", "svc", "--all", "--yes").error.contains("forgot 2 earlier values"))
+        #expect(try sandbox.ok("get", "svc").output == "four")
+        #expect(try sandbox.ok("forget", "svc", "--all", "--yes").error.contains("has no earlier values"))
+        let terminal = try self.sandbox(["a", "b"])
+        let asked = try PseudoTerminal(terminal, "forget", "svc", "--all")
+        try asked.expect("Forget 1 earlier value of")
+        try asked.type("n\r")
+        #expect(try asked.finish() == 0)
+        #expect(try secrets(terminal) == ["a"])
+    }
+
+    @Test("a number that there is not, and an item that there is not, are exit 1 and change nothing")
+    func absent() throws {
+        let sandbox = try sandbox(["one", "two"])
+        let before = try sandbox.read("test.vault")
+        for command in [["get"], ["restore"], ["forget", "--yes"]] {
+            let run = try sandbox.run(command + ["svc", "--earlier", "2"])
+            #expect(run.status == 1 && run.error.contains("no earlier value 2: it has 1"), "\(run.error)")
+            #expect(try sandbox.run(command + ["none", "--earlier", "1"]).status == 1)
+            #expect(try sandbox.run(command + ["svc", "--earlier", "0"]).status == 64)
+        }
+        try sandbox.fails(1, "no field 'x'", "get", "svc", "--earlier", "1", "--field", "x")
+        #expect(try sandbox.read("test.vault") == before)
+    }
+
+    @Test("a scoped slot reads and exports none of them (R-6.13)")
+    func scoped() throws {
+        let sandbox = try Sandbox.withVault()
+        for value in ["one", "two"] { try sandbox.ok("set", "svc", "--group", "ci", input: value.utf8) }
+        let key = try sandbox.write("raw", [UInt8](repeating: 7, count: 32))
+        try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci")
+        #expect(try sandbox.ok("get", "svc", "--raw-key-file", key).output == "two")
+        try sandbox.fails(77, "does not grant earlier values", "history", "svc", "--raw-key-file", key)
+        try sandbox.fails(77, "does not grant earlier values", "get", "svc", "--earlier", "1", "--raw-key-file", key)
+        let export = try sandbox.ok("export", "--raw-key-file", key)
+        #expect(export.output.contains("\"two\"") && !export.output.contains("\"one\"") && !export.output.contains("\"earlier\""))
+    }
+
+    @Test("an import keeps as many as the vault does, names how many it leaves out, and refuses wrong ones")
+    func imported() throws {
+        let sandbox = try sandbox(["one", "two", "three", "four"])
+        let export = try sandbox.ok("export").bytes
+        let other = try Sandbox()
+        try other.ok("create", "--kdf", "testing", "--keep", "2")
+        let run = try other.ok("import", "-", input: export)
+        #expect(run.error.contains("imported 1 item, with 2 earlier values") && run.error.contains("not imported: 1 earlier values"))
+        #expect(try secrets(other) == ["three", "two"])
+        #expect(try other.ok("get", "svc", "--earlier", "2", "--field", "notes").output == "n-two")
+        for (earlier, message) in [
+            (#"{"modified": 1, "secret": "s"}"#, "has no time"), (#"{"modified": 1, "replaced": 2}"#, "lacks 'secret'"),
+            (#"{"modified": 1, "replaced": 2, "secret": "s", "id": 1}"#, "'id', which is not known"),
+            (#"{"modified": 1, "replaced": 2, "secret": "s", "attributes": {"a": {"text": "x", "base64": ""}}}"#, "one of 'text'"),
+            (#"{"modified": 1, "replaced": 2, "secret": "s", "attributes": {"a": {"text": "x", "flags": ["shiny"]}}}"#, "the flag 'shiny'"),
+        ] {
+            let item = #"{"class": "generic-password", "service": "x", "secret": "x", "earlier": [\#(earlier)]}"#
+            let text = #"{"format": "vaultfmt-export", "version": 2, "items": [\#(item)]}"#
+            try other.fails(65, message, "import", "-", input: text.utf8)
+        }
+        // Names that differ in nothing but how accents are composed, in an earlier value.
+        let names = #"{"caf\#u{E9}": "1", "cafe\#u{301}": "2"}"#
+        let item =
+            #"{"class": "generic-password", "service": "x", "secret": "x", "earlier": [{"modified": 1, "replaced": 2, "secret": "s", "attributes": \#(names)}]}"#
+        try other.ok("import", "-", input: #"{"format": "vaultfmt-export", "version": 2, "items": [\#(item)]}"#.utf8)
+        let whole = try #require(try other.ok("get", "x", "--earlier", "1", "--json").json() as? [String: Any])
+        #expect(try other.ok("get", "x", "--earlier", "1", "--field", "cafe\u{301}").output == "2")
+        #expect(whole["secret"] as? String == "s")
+    }
+}
