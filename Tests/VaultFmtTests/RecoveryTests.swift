@@ -30,20 +30,15 @@ struct RecoveryTests {
 
     @Test(
         "serves the newest state around a tail of garbage, and the next writer cuts it off",
-        arguments: [1, 63, 64, 65, 447, 448, 449, 1000, 5000, 1_200_000])
+        arguments: [1, 511, 512, 513, 1000, 5000, 1_200_000])
     func garbageTail(count: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let (bytes, _, dumps) = try sample(path)
-        var tail = Self.garbage(count)
-        // With what looks like commits in it.
-        let head = withUnsafeBytes(of: FrameHead(.commit, length: 448).encoded.littleEndian) { Array($0) }
-        let first = (64 - bytes.count % 64) % 64
-        for place in stride(from: first, to: max(tail.count - 500, first), by: 640) { tail.replaceSubrange(place..<place + 8, with: head) }
+        let tail = Self.garbage(count)
         try write(bytes + tail, path)
         let reader = try Fast.open(path, writable: false)
-        let hasCommit = tail.count - 500 > first
-        #expect(reader.tail == (hasCommit ? .damagedCommit(bytes: UInt64(count)) : .damaged(bytes: UInt64(count))))
+        #expect(reader.tail == .torn(bytes: UInt64(count)))
         #expect(try reader.dump() == dumps[3])
         #expect(try contents(path) == bytes + tail, "a reader changes nothing")
         let writer = try Fast.open(path)
@@ -54,8 +49,33 @@ struct RecoveryTests {
         #expect(reader.tail == .clean)
         #expect(try reader.dump().count == 5)
         #expect(try reader.verify().isSound)
-        #expect(folder.names == (hasCommit ? ["a.vault", "a.vault.damaged-6"] : ["a.vault"]))
-        if hasCommit { #expect(try contents(path + ".damaged-6") == tail) }
+        #expect(folder.names == ["a.vault"])
+    }
+
+    @Test(
+        "refuses to change a vault whose tail has what looks like commits, until it was repaired (R-7.10)",
+        arguments: [512, 513, 1000, 5000])
+    func damagedTail(count: Int) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let (bytes, _, dumps) = try sample(path)
+        var tail = Self.garbage(count)
+        let head = withUnsafeBytes(of: FrameHead.commit.littleEndian) { Array($0) }
+        for place in stride(from: 0, to: tail.count - 8, by: 1024) { tail.replaceSubrange(place..<place + 8, with: head) }
+        try write(bytes + tail, path)
+        let reader = try Fast.open(path, writable: false)
+        #expect(reader.tail == .damaged(bytes: UInt64(count)))
+        #expect(try reader.dump() == dumps[3])
+        let writer = try Fast.open(path)
+        fails(.damagedTail, "vaultfmt repair") { try writer.put(keys[4], "next") }
+        fails(.damagedTail) { try writer.compact() }
+        #expect(try contents(path) == bytes + tail)
+        #expect(try writer.repair() == path + ".damaged-6")
+        #expect(try contents(path + ".damaged-6") == tail)
+        #expect(try contents(path) == bytes)
+        try writer.put(keys[4], "next")
+        #expect(try writer.verify().isSound)
+        #expect(folder.names == ["a.vault", "a.vault.damaged-6"])
     }
 
     @Test("D13: a newest commit with any bit altered is never passed over in silence, and is kept aside before it is cut off")
@@ -63,22 +83,21 @@ struct RecoveryTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let (bytes, ends, dumps) = try sample(path)
-        let frame = (ends[3] - 448) * 8..<ends[3] * 8
+        let frame = (ends[3] - 512) * 8..<ends[3] * 8
         for bit in frame {
             var damaged = bytes
             damaged[bit / 8] ^= 1 << (bit % 8)
             try write(damaged, path)
-            let reader: Vault
-            do { reader = try Fast.open(path, writable: false) } catch {
-                // Only an owner's MAC that is wrong is an error: a scoped holder could make it so.
-                #expect(bit / 8 >= ends[3] - 32, "bit \(bit - frame.lowerBound): \(error)")
-                continue
-            }
-            #expect(reader.tail == .damagedCommit(bytes: UInt64(ends[3] - ends[2])), "bit \(bit - frame.lowerBound)")
-            // All of the head, by which a commit is known, and some of the rest.
-            guard bit < frame.lowerBound + 64 || bit % 61 == 0 else { continue }
+            let reader = try Fast.open(path, writable: false)
+            let length = UInt64(ends[3] - ends[2])
+            // Without its head it is no commit, and could be a torn write.
+            let isHead = bit < frame.lowerBound + 64
+            #expect(reader.tail == (isHead ? .torn(bytes: length) : .damaged(bytes: length)), "bit \(bit - frame.lowerBound)")
+            guard !isHead, bit % 61 == 0 else { continue }
             let writer = try Fast.open(path)
             #expect(try writer.dump() == dumps[2])
+            fails(.damagedTail) { try writer.put(keys[4], "next") }
+            #expect(try writer.repair() == path + ".damaged-5")
             try writer.put(keys[4], "next")
             #expect(writer.tail == .clean)
             #expect(try contents(path + ".damaged-5") == Array(damaged[ends[2]...]))
@@ -92,19 +111,20 @@ struct RecoveryTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let (bytes, ends, _) = try sample(path)
+        // A dead head, and zeros that are no reserve any more, in a hole: whoever can make the file longer need not pay for it.
         var damaged = bytes
-        damaged[ends[2] + 40] ^= 1
+        damaged[ends[3] - 100] ^= 1
         try write(damaged, path)
-        // Zeros that are no reserve any more, in a hole: whoever can make the file longer need not pay for it.
         #expect(truncate(path, 80 << 20) == 0)
         defer { truncate(path, 0) }
         let writer = try Fast.open(path)
-        fails(.limitExceeded, "kept aside") { try writer.put(keys[4], "next") }
+        fails(.limitExceeded, "kept aside") { _ = try writer.repair() }
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == 80 << 20)
         #expect(folder.names == ["a.vault"])
         #expect(truncate(path, off_t(ends[3])) == 0)
+        _ = try writer.repair()
         try writer.put(keys[4], "next")
-        #expect(folder.names == ["a.vault", "a.vault.incomplete-5"])
+        #expect(folder.names == ["a.vault", "a.vault.damaged-5"])
     }
 
     /// A crash can lose any of the sectors that were not synced: the newest commit is then wholly there or wholly absent.
@@ -150,7 +170,7 @@ struct RecoveryTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let (bytes, ends, dumps) = try sample(path)
-        for place in [ends[2], ends[2] + 40, ends[2] + 300, ends[3] - 449] where place < ends[3] - 448 {
+        for place in [ends[2], ends[2] + 40, ends[2] + 300, ends[3] - 513] {
             var damaged = bytes
             damaged[place] ^= 0x10
             try write(damaged, path)
@@ -197,7 +217,7 @@ struct RecoveryTests {
         bytes[ends[1] + 40] ^= 1
         bytes[ends[2] + 40] ^= 1
         try write(bytes, path)
-        fails(.authenticationFailed, "so is what was before it") { _ = try Fast.open(path) }
+        fails(.authenticationFailed, "so is the one before it") { _ = try Fast.open(path) }
     }
 
     @Test("finds no state in a file whose commits are all gone")
@@ -205,19 +225,19 @@ struct RecoveryTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let (bytes, _, _) = try sample(path)
-        for count in [4096, 4097, 4096 + 448, 4800] {
+        for count in [8192, 8193, 8192 + 512, 9216] {
             try write(Array(bytes[..<count]) + [UInt8](repeating: 0, count: 5000), path)
-            if count == 4800 {
+            if count == 9216 {
                 #expect(try Fast.open(path).anchor.generation == 1)
             } else {
-                fails(.authenticationFailed) { _ = try Fast.open(path) }
+                fails(.authenticationFailed, "no commit") { _ = try Fast.open(path) }
             }
         }
-        try write(Array(bytes[..<4096]), path)
-        fails(.authenticationFailed, "no commit") { _ = try Fast.open(path) }
+        try write(Array(bytes[..<8192]), path)
+        fails(.headerInvalid, "truncated") { _ = try Fast.open(path) }
     }
 
-    @Test("refuses an old header before a new body, and a new one before an old (R-5.11)")
+    @Test("refuses an old header before a new body, and a new one before an old (R-5.24)")
     func headerAndBody() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -225,14 +245,14 @@ struct RecoveryTests {
         let vault = try Fast.open(path)
         _ = try vault.addSlot(try Fast.rawKey(7))
         let new = try contents(path)
-        try write(Array(old[..<4096]) + new[4096...], path)
+        try write(Array(old[..<8192]) + new[8192...], path)
         fails(.tampered) { _ = try Fast.open(path) }
-        try write(Array(new[..<4096]) + old[4096...], path)
+        try write(Array(new[..<8192]) + old[8192...], path)
         fails(.tampered) { _ = try Fast.open(path) }
         // Also if what came after is damaged, so that one could go back to a commit that fits.
         try write(new, path)
         try Fast.open(path).put(keys[4], "after the slot")
-        var mixed = Array(old[..<4096]) + (try contents(path))[4096...]
+        var mixed = Array(old[..<8192]) + (try contents(path))[8192...]
         mixed[new.count + 40] ^= 1
         try write(mixed, path)
         fails(.tampered) { _ = try Fast.open(path) }
@@ -243,7 +263,7 @@ struct RecoveryTests {
         let folder = try Folder()
         let (first, _, _) = try sample(folder.file("a.vault"))
         let (second, _, _) = try sample(folder.file("b.vault"))
-        try write(Array(first[..<4096]) + second[4096...], folder.file("c.vault"))
+        try write(Array(first[..<8192]) + second[8192...], folder.file("c.vault"))
         fails(.authenticationFailed, "no commit of this vault") { _ = try Fast.open(folder.file("c.vault")) }
     }
 
