@@ -85,7 +85,7 @@ enum OperationsVectors {
         add("opaque-rotated", "R-3.16, R-7.17", "slot-kind-131", ["rotate"], "A rotation drops what it cannot make again: an opaque slot.")
         add("tail-cut", "R-7.10", "tail-1000-bytes", ["remove \(ann)"], "A torn tail is cut off before the change.")
         add(
-            "incomplete-cut", "R-7.10", "digest-newest", ["remove \(ann)"], "An incomplete generation is cut off (and kept aside, in another file).")
+            "incomplete-cut", "R-7.10", "commit-digest-newest", ["remove \(ann)"], "An incomplete generation is cut off (and kept aside, in another file).")
         add("reserve-used", "R-2.5", "reserve-4096", ["remove \(ann)"], "A reserve is written over, and what is left of it cut off at the end.")
         add("extension-kept", "R-3.25", "extension-header", [changed(ann, "again"), "compact"], "An unknown extension of the header survives a compaction.")
         add(
