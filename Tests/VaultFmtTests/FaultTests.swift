@@ -203,6 +203,8 @@ struct FaultTests {
         let path = folder.file("a.vault")
         let system = FaultyFileSystem()
         let vault = try Fast.create(path, fileSystem: system)
+        // Earlier values would be live.
+        try vault.keepVersions(0)
         try vault.put(key, "first")
         system.fail(.create, 1, Self.full)
         for number in 0..<6 { try vault.set(try password("big"), secret: Secret(bytes: [UInt8](repeating: UInt8(number), count: 1 << 20))) }
