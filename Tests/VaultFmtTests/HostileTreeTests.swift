@@ -72,7 +72,9 @@ struct HostileTreeTests {
             switch kind {
             case 0: page.append([Format.tombstoneTag] + id + [0], good)
             case 1: page.append([Format.tombstoneTag] + id, good + [0])
-            default: page.append([Format.tombstoneTag] + id, TombstoneEntry(revision: 5, device: 3, lastRevision: 4, lastDevice: 0).encode())
+            default:
+                let ofNoDevice = TombstoneEntry(revision: 5, device: 3, lastRevision: 4, lastDevice: 0)
+                page.append([Format.tombstoneTag] + id, ofNoDevice.encode())
             }
             return Commit.Root(ref: try appender.append(page.encode(), as: .page, .page, key: store.slot.keys.index), level: 0)
         }

@@ -356,6 +356,32 @@ struct EntryCheckTests {
         #expect(kept == ["example.org/harmless"], "R-3.25")
     }
 
+    @Test("in a vault whose header has an unknown read-only extension is read, and nothing is changed (R-3.24)")
+    func readOnlyHeader() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        do {
+            let vault = try vault(path)
+            try vault.reading { (core) throws(VaultError) in
+                let store = core.store
+                try store.beginWriting(wait: 1)
+                defer { store.endWriting() }
+                var header = store.header
+                header.extensions = [Extension(name: "example.org/strict", isCritical: false, isReadOnly: true, value: [])]
+                try store.replaceHeader(
+                    Store.Replacement(
+                        header: header, keys: try Rebuild.ownKeys(store), wrappingKey: store.slot.wrappingKey.copy(),
+                        slotID: store.slot.id))
+            }
+        }
+        let before = try contents(path)
+        let reader = try Fast.open(path)
+        #expect(try reader.text(key) == "two")
+        fails(.readOnlyExtension, "example.org/strict") { try reader.put(key, "three") }
+        fails(.readOnlyExtension, "example.org/strict") { _ = try reader.addSlot(try Fast.rawKey(9)) }
+        #expect(try contents(path) == before)
+    }
+
     @Test("in a vault with an unknown critical extension is not read (R-3.23)")
     func criticalExtension() throws {
         let folder = try Folder()
