@@ -151,13 +151,17 @@ private struct Assembly {
                     for version in try Versions(object.body.span, at: offset).versions {
                         open.append(version.record.offset)
                         for attribute in version.attributes {
-                            _ = attribute.mapReference { open.append($0.offset); return $0 }
+                            _ = attribute.mapReference {
+                                open.append($0.offset); return $0
+                            }
                         }
                     }
                 }
                 guard object.type == .page else { continue }
                 for entry in try PageEntry.all(object.body, at: offset) {
-                    _ = try entry.mapReferences(isLeaf: object.body[0] == 0) { open.append($0.offset); return $0 }
+                    _ = try entry.mapReferences(isLeaf: object.body[0] == 0) {
+                        open.append($0.offset); return $0
+                    }
                 }
             } catch { continue }
         }

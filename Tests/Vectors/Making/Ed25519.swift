@@ -17,7 +17,8 @@ enum Ed25519 {
     static let order4: [UInt8] = [UInt8](repeating: 0, count: 32)
     /// The group's order.
     private static let order: [UInt8] = [
-        0xED, 0xD3, 0xF5, 0x5C, 0x1A, 0x63, 0x12, 0x58, 0xD6, 0x9C, 0xF7, 0xA2, 0xDE, 0xF9, 0xDE, 0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0xED, 0xD3, 0xF5, 0x5C, 0x1A, 0x63, 0x12, 0x58, 0xD6, 0x9C, 0xF7, 0xA2, 0xDE, 0xF9, 0xDE, 0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0,
         0, 0x10,
     ]
 
@@ -29,16 +30,20 @@ enum Ed25519 {
         return reduced(hash + [UInt8](repeating: 0, count: 32))
     }
 
-    /// A signature with this R, whose discrete logarithm is r, under the public key A = aB.
-    static func signature(_ message: [UInt8], R: [UInt8], r: [UInt8], a: [UInt8], A: [UInt8]) -> [UInt8] {
-        R + add(r, multiply(challenge(message, R: R, A: A), a))
+    /// A signature with this point as R, whose discrete logarithm is r, under the public key aB.
+    static func signature(_ message: [UInt8], point: [UInt8], r: [UInt8], a: [UInt8], publicKey: [UInt8]) -> [UInt8] {
+        point + add(r, multiply(challenge(message, point: point, publicKey: publicKey), a))
     }
 
     /// H(R ‖ A ‖ M) modulo the group's order.
-    static func challenge(_ message: [UInt8], R: [UInt8], A: [UInt8]) -> [UInt8] { reduced(sha512(R + A + message)) }
+    static func challenge(_ message: [UInt8], point: [UInt8], publicKey: [UInt8]) -> [UInt8] {
+        reduced(sha512(point + publicKey + message))
+    }
 
     /// A scalar that a number stands for.
-    static func small(_ number: UInt64) -> [UInt8] { reduced(sha512([UInt8](repeating: 7, count: 8) + (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) })) }
+    static func small(_ number: UInt64) -> [UInt8] {
+        reduced(sha512([UInt8](repeating: 7, count: 8) + (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }))
+    }
 
     static let zero = [UInt8](repeating: 0, count: 32)
 

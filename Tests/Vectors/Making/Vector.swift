@@ -59,7 +59,8 @@ package struct Collection {
         guard names.insert(name).inserted else { throw ForgeError("two vectors are named \(name)") }
         vectors.append(
             Vector(
-                name: name, folder: folder, spec: spec, expect: expect, request: request ?? base.request, comment: comment, file: base.file))
+                name: name, folder: folder, spec: spec, expect: expect, request: request ?? base.request, comment: comment, file: base.file)
+        )
     }
 
     /// A vault that was taken apart, altered, and made right again above the alteration.

@@ -1,8 +1,8 @@
+import MemoryFiles
 import VaultBytes
 import VaultFmt
 import VaultForge
 import VaultStore
-import MemoryFiles
 import VectorMaking
 
 /// What a writer is given, and the file that it must make (Spec/vectors/README.md).

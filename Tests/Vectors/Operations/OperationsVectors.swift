@@ -32,11 +32,15 @@ enum OperationsVectors {
         add("create", "R-1.5", "-", ["create"], "A new vault: ids, epoch, vault key and nonces, drawn one after the other.")
         add("add", "R-1.5, R-5.12", "create", ["add \(ann) \(secret) 1 \(label)"], "The first item: record, page, keyring, commit.")
         add("add-again", "R-2.4", "add", ["add \(bob) \(secret) 1"], "A second one; what was there stays as it is.")
-        add("set", "R-2.4, R-6.9, R-6.10", "add-again", [changed(ann, "changed")], "Another secret: the same id, and an earlier value under group 0.")
+        add(
+            "set", "R-2.4, R-6.9, R-6.10", "add-again", [changed(ann, "changed")],
+            "Another secret: the same id, and an earlier value under group 0.")
         add(
             "set-again", "R-6.10", "set", [changed(ann, "2"), changed(ann, "3")], "Two further changes: three earlier values.")
         add("update", "R-6.3", "add-again", ["update \(ann) \(hex("label"))=\(hex("Other"))"], "Another attribute: only the page changes.")
-        add("move", "R-6.9", "set", ["move \(ann) \(try key("carol"))"], "Another key: the id stays, earlier values too, and no tombstone is left.")
+        add(
+            "move", "R-6.9", "set", ["move \(ann) \(try key("carol"))"],
+            "Another key: the id stays, earlier values too, and no tombstone is left.")
         add("remove", "R-6.12, R-6.14", "set", ["remove \(ann)"], "A removal: a tombstone, and nothing of earlier values.")
         add(
             "together", "R-5.12", "add-again", ["begin", "add \(try key("dave")) \(secret) 1", "remove \(ann)", "set \(bob) -", "end"],
@@ -56,12 +60,18 @@ enum OperationsVectors {
         add(
             "device", "R-5.15", "add-again", ["add \(try key("here")) \(secret) 5"],
             "An item for one device: it is entered into the list of devices.", isOnDevice: true)
-        add("compact", "R-5.17, R-7.13, R-7.16", "together", ["compact"], "A compaction: records in the order of their nonces, and a history.")
+        add(
+            "compact", "R-5.17, R-7.13, R-7.16", "together", ["compact"],
+            "A compaction: records in the order of their nonces, and a history.")
         add(
             "compact-again", "R-5.17, R-7.16", "compact", [changed(bob, "again"), "compact"],
             "A second one: its history goes on from that of the first.")
-        add("compact-versions", "R-7.16", "set-again", [changed(bob, "again"), "compact"], "A compaction keeps earlier values, in the order of item ids.")
-        add("tombstones-kept", "R-6.14", "remove", ["compact"], "A compaction 179 days after a removal keeps the tombstone.", clock: clock + 179 * 86_400_000)
+        add(
+            "compact-versions", "R-7.16", "set-again", [changed(bob, "again"), "compact"],
+            "A compaction keeps earlier values, in the order of item ids.")
+        add(
+            "tombstones-kept", "R-6.14", "remove", ["compact"], "A compaction 179 days after a removal keeps the tombstone.",
+            clock: clock + 179 * 86_400_000)
         add(
             "tombstones-dropped", "R-6.14", "remove", ["compact"], "181 days after it, it does not, and the horizon says so.",
             clock: clock + 181 * 86_400_000)
@@ -78,16 +88,27 @@ enum OperationsVectors {
         add(
             "slot-scoped-removed", "R-3.27, R-5.19, R-7.18", "slot-scoped", ["remove-slot \(hex("builder"))"],
             "It is removed: new epoch, group and compartment keys, and its records resealed.")
-        add("slot-renamed", "R-3.15", "slot-added", ["rename-slot \(hex("second")) \(hex("other"))"], "Another name: only the owner part is sealed again.")
-        add("rotate", "R-7.17", "slot-added", ["rotate"], "A rotation with one slot's factors: all keys are new, a hand-over is appended, and the other slot is gone.")
+        add(
+            "slot-renamed", "R-3.15", "slot-added", ["rename-slot \(hex("second")) \(hex("other"))"],
+            "Another name: only the owner part is sealed again.")
+        add(
+            "rotate", "R-7.17", "slot-added", ["rotate"],
+            "A rotation with one slot's factors: all keys are new, a hand-over is appended, and the other slot is gone.")
         add("rotate-versions", "R-7.17", "set-again", ["rotate"], "A rotation reseals earlier values.")
-        add("opaque-kept", "R-3.16, R-3.25", "slot-opaque-long", [changed(ann, "again"), "compact"], "An opaque slot survives a change and a compaction, byte for byte.")
+        add(
+            "opaque-kept", "R-3.16, R-3.25", "slot-opaque-long", [changed(ann, "again"), "compact"],
+            "An opaque slot survives a change and a compaction, byte for byte.")
         add("opaque-rotated", "R-3.16, R-7.17", "slot-kind-131", ["rotate"], "A rotation drops what it cannot make again: an opaque slot.")
         add("tail-cut", "R-7.10", "tail-1000-bytes", ["remove \(ann)"], "A torn tail is cut off before the change.")
         add(
-            "incomplete-cut", "R-7.10", "commit-digest-newest", ["remove \(ann)"], "An incomplete generation is cut off (and kept aside, in another file).")
-        add("reserve-used", "R-2.5", "reserve-4096", ["remove \(ann)"], "A reserve is written over, and what is left of it cut off at the end.")
-        add("extension-kept", "R-3.25", "extension-header", [changed(ann, "again"), "compact"], "An unknown extension of the header survives a compaction.")
+            "incomplete-cut", "R-7.10", "commit-digest-newest", ["remove \(ann)"],
+            "An incomplete generation is cut off (and kept aside, in another file).")
+        add(
+            "reserve-used", "R-2.5", "reserve-4096", ["remove \(ann)"],
+            "A reserve is written over, and what is left of it cut off at the end.")
+        add(
+            "extension-kept", "R-3.25", "extension-header", [changed(ann, "again"), "compact"],
+            "An unknown extension of the header survives a compaction.")
         add(
             "extension-kept-in-keyring", "R-3.25", "keyring-extension", ["add \(try key("x", group: "new")) \(secret) 1", "compact"],
             "One of the keyring survives a change of the keyring and a compaction.")

@@ -61,7 +61,8 @@ struct SpecState {
     }
 
     /// Step 6: the proof, the table, the header hash.
-    private static func checked(_ reader: SpecReader, _ body: [UInt8], _ offset: UInt64) throws(Refusal) -> (commit: Commit, chain: Bytes32) {
+    private static func checked(_ reader: SpecReader, _ body: [UInt8], _ offset: UInt64) throws(Refusal) -> (commit: Commit, chain: Bytes32)
+    {
         let core = Array(body[..<368])
         let chain = Bindings.chain(reader.vault, core)
         if let owner = reader.owner {

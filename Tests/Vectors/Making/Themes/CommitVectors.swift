@@ -62,7 +62,12 @@ extension Collection {
             ("generation-0", "R-5.21, R-7.1", .structureInvalid, "Generation 0.", { $0.put(u64: 0, at: 0) }),
             ("generation-2-63", "R-5.21, R-11.1", .structureInvalid, "Generation 2^63.", { $0.put(u64: 1 << 63, at: 0) }),
             ("generation-greatest", "R-5.21, R-11.1", .success, "Generation 2^63 - 1, the greatest.", { $0.put(u64: 1 << 63 - 1, at: 0) }),
-            ("generation-equal", "R-5.21", .structureInvalid, "Its generation is its predecessor's.", { $0.put(u64: 1, at: 0); $0.put(u64: 1, at: 8) }),
+            (
+                "generation-equal", "R-5.21", .structureInvalid, "Its generation is its predecessor's.",
+                {
+                    $0.put(u64: 1, at: 0); $0.put(u64: 1, at: 8)
+                }
+            ),
             ("generation-less", "R-5.21", .structureInvalid, "Its generation is less than its predecessor's.", { $0.put(u64: 3, at: 8) }),
             ("generation-1-with-chain", "R-5.21", .structureInvalid, "Generation 1 after generation 1.", { $0.put(u64: 1, at: 0) }),
             ("predecessor-0", "R-5.21", .structureInvalid, "Generation 2 after generation 0.", { $0.put(u64: 0, at: 8) }),
@@ -78,7 +83,10 @@ extension Collection {
             ("clock-2-63", "R-11.1", .structureInvalid, "A clock of 2^63.", { $0.put(u64: 1 << 63, at: 64) }),
             ("clock-greatest", "R-11.1", .success, "A clock of 2^63 - 1, the greatest.", { $0.put(u64: 1 << 63 - 1, at: 64) }),
             ("horizon", "R-6.14", .success, "A tombstone horizon.", { $0.put(u64: Draft.clock, at: 72) }),
-            ("horizon-greatest", "R-11.1", .success, "A tombstone horizon of 2^63 - 1, the greatest.", { $0.put(u64: 1 << 63 - 1, at: 72) }),
+            (
+                "horizon-greatest", "R-11.1", .success, "A tombstone horizon of 2^63 - 1, the greatest.",
+                { $0.put(u64: 1 << 63 - 1, at: 72) }
+            ),
             ("horizon-2-63", "R-11.1", .structureInvalid, "A tombstone horizon of 2^63.", { $0.put(u64: 1 << 63, at: 72) }),
             ("flag-2", "R-1.2", .structureInvalid, "Flag 2, which is reserved.", { $0[80] |= 2 }),
             ("flag-2-31", "R-1.2", .structureInvalid, "Flag 2^31, which is reserved.", { $0[83] = 0x80 }),
@@ -91,12 +99,20 @@ extension Collection {
             ("reserved-328", "R-1.2", .structureInvalid, "The first of the reserved bytes at the end.", { $0[328] = 1 }),
             ("reserved-367", "R-1.2", .structureInvalid, "The last byte, which is reserved.", { $0[367] = 1 }),
             ("header-hash", "R-5.24, R-7.1", .authenticationFailed, "It states another header.", { $0.flip(232) }),
-            ("header-hash-last", "R-5.24", .authenticationFailed, "The last byte of the header hash that it states is another one.", { $0.flip(263) }),
-            ("header-hash-zero", "R-5.24", .authenticationFailed, "The header hash that it states is zeros.", { $0.put([0].times(32), at: 232) }),
+            (
+                "header-hash-last", "R-5.24", .authenticationFailed, "The last byte of the header hash that it states is another one.",
+                { $0.flip(263) }
+            ),
+            (
+                "header-hash-zero", "R-5.24", .authenticationFailed, "The header hash that it states is zeros.",
+                { $0.put([0].times(32), at: 232) }
+            ),
         ]
         for (name, spec, expect, comment, edit) in fields { try core(name, spec, expect, one, comment, edit) }
         try core("first-with-chain", "R-5.21", .structureInvalid, bases.empty, "Generation 1 with a chain value before it.") { $0[16] = 1 }
-        try core("first-with-predecessor", "R-5.21", .structureInvalid, bases.empty, "Generation 1 after generation 0 that says generation 1.") {
+        try core(
+            "first-with-predecessor", "R-5.21", .structureInvalid, bases.empty, "Generation 1 after generation 0 that says generation 1."
+        ) {
             $0.put(u64: 1, at: 8)
         }
         try core("generation-step", "R-5.21", .success, bases.grown, "The newest generation is 12, after 4: a step greater than 1.") {
@@ -108,29 +124,41 @@ extension Collection {
                 body.put([0].times(40), at: 8)
             }
         }
-        try core("start-elsewhere", "R-5.22, R-7.1", .authenticationFailed, bases.grown, "The newest commit starts earlier: its digest is another one.") {
+        try core(
+            "start-elsewhere", "R-5.22, R-7.1", .authenticationFailed, bases.grown,
+            "The newest commit starts earlier: its digest is another one."
+        ) {
             $0.put(u64: 8192 + 1024, at: 56)
         }
-        try core("malformed-newest", "R-7.1", .structureInvalid, bases.grown, "The newest commit is authentic and malformed: no reason to go back.") {
+        try core(
+            "malformed-newest", "R-7.1", .structureInvalid, bases.grown,
+            "The newest commit is authentic and malformed: no reason to go back."
+        ) {
             $0[84] = 1
         }
-        try core("header-newest", "R-5.24, R-7.1", .authenticationFailed, bases.grown, "The newest commit states another header: no reason to go back.") {
+        try core(
+            "header-newest", "R-5.24, R-7.1", .authenticationFailed, bases.grown,
+            "The newest commit states another header: no reason to go back."
+        ) {
             $0.flip(240)
         }
         try forged(
-            "commit-header-earlier", "R-5.24", .success, bases.grown, "An earlier commit states another header, as after a change of passphrase."
+            "commit-header-earlier", "R-5.24", .success, bases.grown,
+            "An earlier commit states another header, as after a change of passphrase."
         ) { $0.onBody(try $0.first(.commit)) { body, _ in body.flip(240) } }
         try forged("commit-malformed-earlier", "R-7.6", .success, bases.grown, "An earlier commit is malformed: nothing asks for it.") {
             $0.onBody(try $0.first(.commit)) { body, _ in body[84] = 1 }
         }
         try forged(
-            "commit-proof-before-table", "R-7.1", .authenticationFailed, bases.one, "A wrong owner MAC and a reserved flag: the proof is checked first."
+            "commit-proof-before-table", "R-7.1", .authenticationFailed, bases.one,
+            "A wrong owner MAC and a reserved flag: the proof is checked first."
         ) {
             $0.onBody(try $0.last(.commit)) { body, _ in body[80] |= 2 }
             $0.onProof(try $0.last(.commit)) { proof, _ in proof.flip(0) }
         }
         try forged(
-            "commit-table-before-header", "R-7.1", .structureInvalid, bases.one, "A reserved flag and another header: the table is checked first."
+            "commit-table-before-header", "R-7.1", .structureInvalid, bases.one,
+            "A reserved flag and another header: the table is checked first."
         ) {
             $0.onBody(try $0.last(.commit)) { body, _ in
                 body[80] |= 2
@@ -142,7 +170,9 @@ extension Collection {
     // MARK: references
 
     private mutating func addCommitReferences(_ bases: Bases) throws {
-        for (name, what, at, most) in [("root", "root", 88, 65_536), ("keyring", "keyring", 136, 4 << 20), ("history", "history", 184, 65_536)] {
+        for (name, what, at, most) in [
+            ("root", "root", 88, 65_536), ("keyring", "keyring", 136, 4 << 20), ("history", "history", 184, 65_536),
+        ] {
             let fields: [(String, String, String, (inout [UInt8]) -> Void)] = [
                 ("length-0", "R-2.2, R-2.3", "of no bytes", { $0.put(u32: 0, at: at + 8) }),
                 ("length-255", "R-2.2", "of 255 bytes", { $0.put(u32: 255, at: at + 8) }),
@@ -162,7 +192,9 @@ extension Collection {
             for (kind, spec, comment, edit) in fields {
                 try core("\(name)-\(kind)", spec, .structureInvalid, bases.one, "A \(what) \(comment).", edit)
             }
-            try core("\(name)-hash", "R-2.3", .authenticationFailed, bases.one, "The hash of the \(what) is another one.") { $0.flip(at + 47) }
+            try core("\(name)-hash", "R-2.3", .authenticationFailed, bases.one, "The hash of the \(what) is another one.") {
+                $0.flip(at + 47)
+            }
         }
         try core("root-level-16", "R-11.1", .structureInvalid, bases.one, "A root of level 16.") { $0[100] = 16 }
         try core("root-level-255", "R-11.1", .structureInvalid, bases.one, "A root of level 255.") { $0[100] = 255 }
@@ -175,24 +207,43 @@ extension Collection {
     // MARK: numbers
 
     private mutating func addCommitCounts(_ bases: Bases) throws {
-        for (name, what, at) in [("items", "items", 296), ("tombstones", "tombstones", 304), ("versions", "earlier values", 312), ("live-bytes", "live bytes", 320)] {
+        for (name, what, at) in [
+            ("items", "items", 296), ("tombstones", "tombstones", 304), ("versions", "earlier values", 312),
+            ("live-bytes", "live bytes", 320),
+        ] {
             try core("\(name)-many", "R-5.22", .structureInvalid, bases.one, "More \(what) than the file has bytes.") { body in
                 let end = (body[48...].prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }) + 512
                 body.put(u64: end + 1, at: at)
             }
             try core("\(name)-2-64", "R-5.22", .structureInvalid, bases.one, "2^64 - 1 \(what).") { $0.put(u64: .max, at: at) }
             guard name != "live-bytes" else { continue }
-            try core("\(name)-one-more", "R-5.25", .structureInvalid, bases.versions, "It counts one more of its \(what) than there are.") { $0[at] += 1 }
+            try core("\(name)-one-more", "R-5.25", .structureInvalid, bases.versions, "It counts one more of its \(what) than there are.") {
+                $0[at] += 1
+            }
         }
-        try core("items-one-fewer", "R-5.25", .structureInvalid, bases.versions, "It counts one item less than the tree has.") { $0[296] -= 1 }
-        try core("versions-one-fewer", "R-5.25", .structureInvalid, bases.versions, "It counts one earlier value less than there are.") { $0[312] -= 1 }
-        try core("tombstones-one-fewer", "R-5.25", .structureInvalid, bases.grown, "It counts one tombstone less than there are.") { $0[304] -= 1 }
-        try core("tree-gone", "R-5.25", .structureInvalid, bases.one, "The tree is empty, and one item is counted.") { $0.put([0].times(48), at: 88) }
-        try core("live-bytes-one-more", "R-5.25", .success, bases.one, "It counts a live byte more than there are, which only verification compares.") {
+        try core("items-one-fewer", "R-5.25", .structureInvalid, bases.versions, "It counts one item less than the tree has.") {
+            $0[296] -= 1
+        }
+        try core("versions-one-fewer", "R-5.25", .structureInvalid, bases.versions, "It counts one earlier value less than there are.") {
+            $0[312] -= 1
+        }
+        try core("tombstones-one-fewer", "R-5.25", .structureInvalid, bases.grown, "It counts one tombstone less than there are.") {
+            $0[304] -= 1
+        }
+        try core("tree-gone", "R-5.25", .structureInvalid, bases.one, "The tree is empty, and one item is counted.") {
+            $0.put([0].times(48), at: 88)
+        }
+        try core(
+            "live-bytes-one-more", "R-5.25", .success, bases.one,
+            "It counts a live byte more than there are, which only verification compares."
+        ) {
             $0[320] += 1
         }
         try core("live-bytes-0", "R-5.25", .success, bases.one, "It counts no live bytes.") { $0.put(u64: 0, at: 320) }
-        try forged("commit-counts-seen-by-scoped", "R-5.25", .structureInvalid, bases.scoped, "One item more is counted, seen by a scoped slot.", request: .raw(Base.scopedKey)) {
+        try forged(
+            "commit-counts-seen-by-scoped", "R-5.25", .structureInvalid, bases.scoped, "One item more is counted, seen by a scoped slot.",
+            request: .raw(Base.scopedKey)
+        ) {
             $0.onBody(try $0.last(.commit)) { body, _ in body[296] += 1 }
         }
     }
@@ -201,17 +252,27 @@ extension Collection {
 
     private mutating func addDigests(_ bases: Bases) throws {
         let before = bases.grownBefore
-        try core("digest-newest", "R-7.2, R-7.3", .successTailIncomplete, before, "The newest generation's digest is wrong: the one before is served.") { $0.flip(264) }
-        try core("digest-only", "R-7.2", .authenticationFailed, bases.empty, "The only generation's digest is wrong: there is nothing to go back to.") {
+        try core(
+            "digest-newest", "R-7.2, R-7.3", .successTailIncomplete, before,
+            "The newest generation's digest is wrong: the one before is served."
+        ) { $0.flip(264) }
+        try core(
+            "digest-only", "R-7.2", .authenticationFailed, bases.empty,
+            "The only generation's digest is wrong: there is nothing to go back to."
+        ) {
             $0.flip(264)
         }
-        try core("digest-synced-first", "R-7.1, R-7.13", .success, bases.one, "A wrong digest in a commit with flag 1: it is not checked.") { $0.flip(264) }
+        try core("digest-synced-first", "R-7.1, R-7.13", .success, bases.one, "A wrong digest in a commit with flag 1: it is not checked.")
+        { $0.flip(264) }
         try core("digest-unsynced", "R-7.2", .authenticationFailed, bases.one, "A wrong digest in the same commit without flag 1.") {
             $0[80] = 0
             $0.flip(264)
         }
-        try core("digest-unsynced-right", "R-7.1", .success, bases.one, "The same commit without flag 1, with the right digest.") { $0[80] = 0 }
-        try forged("digest-order", "R-7.2", .successTailIncomplete, before, "The newest digest has the frames' hashes in another order.") { forge in
+        try core("digest-unsynced-right", "R-7.1", .success, bases.one, "The same commit without flag 1, with the right digest.") {
+            $0[80] = 0
+        }
+        try forged("digest-order", "R-7.2", .successTailIncomplete, before, "The newest digest has the frames' hashes in another order.") {
+            forge in
             let appended = forge.objects.suffix(3).dropLast()
             forge.onCommit(try forge.last(.commit)) { commit, layout in
                 commit.digest = Bindings.digest(try appended.reversed().map { try layout.ref($0.id).hash })
@@ -223,7 +284,10 @@ extension Collection {
                 commit.digest = Plain.hash(try appended.flatMap { try layout.ref($0.id).hash.bytes })
             }
         }
-        try forged("digest-of-frames", "R-7.2", .successTailIncomplete, before, "The newest digest covers the frames' hashes with their number before them.") { forge in
+        try forged(
+            "digest-of-frames", "R-7.2", .successTailIncomplete, before,
+            "The newest digest covers the frames' hashes with their number before them."
+        ) { forge in
             let appended = forge.objects.suffix(3).dropLast()
             forge.onCommit(try forge.last(.commit)) { commit, layout in
                 let hashes = try appended.flatMap { try layout.ref($0.id).hash.bytes }
@@ -236,48 +300,72 @@ extension Collection {
                 "A bit of the \(type.name) that the newest commit appended is another one: the generation before is served."
             ) { $0.onWritten(try $0.last(type)) { $0.flip(100) } }
         }
-        try forged("digest-newest-gone", "R-7.2", .successTailIncomplete, before, "What the newest commit appended was never written: zeros.") { forge in
+        try forged(
+            "digest-newest-gone", "R-7.2", .successTailIncomplete, before, "What the newest commit appended was never written: zeros."
+        ) { forge in
             for object in forge.objects.suffix(3).dropLast() { forge.onWritten(object.id) { $0 = [0].times($0.count) } }
         }
-        try forged("digest-newest-first-gone", "R-7.2", .successTailIncomplete, before, "The first frame that the newest commit appended is zeros.") {
+        try forged(
+            "digest-newest-first-gone", "R-7.2", .successTailIncomplete, before, "The first frame that the newest commit appended is zeros."
+        ) {
             $0.onWritten(try $0.last(.record)) { $0 = [0].times($0.count) }
         }
-        try forged("digest-frame-length", "R-2.2, R-7.2", .successTailIncomplete, before, "A frame's length is another one after the crash.") {
+        try forged(
+            "digest-frame-length", "R-2.2, R-7.2", .successTailIncomplete, before, "A frame's length is another one after the crash."
+        ) {
             $0.onWritten(try $0.last(.record)) { $0.put(u32: 300, at: 4) }
         }
         try forged("digest-frame-type", "R-7.2", .successTailIncomplete, before, "A frame's type is another one after the crash.") {
             $0.onWritten(try $0.last(.page)) { $0.put(Array("vXYZ".utf8), at: 0) }
         }
         for (name, at) in [("first", 0), ("last", -1)] {
-            try forged("padding-\(name)", "R-2.1, R-7.2", .successTailIncomplete, before, "The \(name) byte of the padding before the newest commit is not zero.") {
+            try forged(
+                "padding-\(name)", "R-2.1, R-7.2", .successTailIncomplete, before,
+                "The \(name) byte of the padding before the newest commit is not zero."
+            ) {
                 $0.onPadding(try $0.last(.commit)) { $0[at < 0 ? $0.count - 1 : 0] = 1 }
             }
         }
         try forged("padding-only-generation", "R-2.1", .authenticationFailed, bases.empty, "A byte before the only commit is not zero.") {
             $0.onPadding(try $0.last(.commit)) { $0[$0.count - 1] = 1 }
         }
-        try forged("padding-synced-first", "R-2.1", .success, bases.one, "The same before a commit with flag 1: only verification checks it.") {
+        try forged(
+            "padding-synced-first", "R-2.1", .success, bases.one, "The same before a commit with flag 1: only verification checks it."
+        ) {
             $0.onPadding(try $0.last(.commit)) { $0[$0.count - 1] = 1 }
         }
-        try forged("padding-512-more", "R-2.1, R-7.2", .successTailIncomplete, before, "512 bytes of padding too many before the newest commit.") {
+        try forged(
+            "padding-512-more", "R-2.1, R-7.2", .successTailIncomplete, before, "512 bytes of padding too many before the newest commit."
+        ) {
             $0.onPadding(try $0.last(.commit)) { $0 += [0].times(512) }
         }
-        try forged("digest-with-chunk", "R-5.4, R-7.1", .success, bases.grown, "The newest commit appended a frame of the reserved type vCHK: it has a digest.") {
+        try forged(
+            "digest-with-chunk", "R-5.4, R-7.1", .success, bases.grown,
+            "The newest commit appended a frame of the reserved type vCHK: it has a digest."
+        ) {
             var frame = Array("vCHK".utf8)
             frame.append(u32: 208)
             $0.insert(frame: frame + [0xCC].times(200), .chunk, before: try $0.last(.commit))
         }
-        try forged("digest-chunk-207", "R-2.2, R-7.2", .successTailIncomplete, bases.grown, "The same with a frame of 207 bytes: it has no digest.") {
+        try forged(
+            "digest-chunk-207", "R-2.2, R-7.2", .successTailIncomplete, bases.grown, "The same with a frame of 207 bytes: it has no digest."
+        ) {
             var frame = Array("vCHK".utf8)
             frame.append(u32: 207)
             $0.insert(frame: frame + [0xCC].times(199), .chunk, before: try $0.last(.commit))
         }
-        try forged("digest-unknown-type", "R-7.1, R-7.2", .successTailIncomplete, bases.grown, "The newest commit appended a frame of an unknown type: it has no digest.") {
+        try forged(
+            "digest-unknown-type", "R-7.1, R-7.2", .successTailIncomplete, bases.grown,
+            "The newest commit appended a frame of an unknown type: it has no digest."
+        ) {
             var frame = Array("vNEW".utf8)
             frame.append(u32: 256)
             $0.insert(frame: frame + [0xCC].times(248), .chunk, before: try $0.last(.commit))
         }
-        try forged("digest-appended-commit", "R-7.1, R-7.2", .successTailIncomplete, before, "Among what the newest commit appended is a frame of the type of commits.") {
+        try forged(
+            "digest-appended-commit", "R-7.1, R-7.2", .successTailIncomplete, before,
+            "Among what the newest commit appended is a frame of the type of commits."
+        ) {
             var frame = Array("vCMT".utf8)
             frame.append(u32: 512)
             $0.insert(frame: frame + [0xCC].times(504), .chunk, before: try $0.last(.page))
@@ -289,23 +377,33 @@ extension Collection {
     private mutating func addPredecessors(_ bases: Bases) throws {
         let grown = bases.grown
         func incomplete(_ forge: inout Forge) throws { forge.onBody(try forge.last(.commit)) { body, _ in body.flip(264) } }
-        try forged("back-two", "R-7.2", .authenticationFailed, grown, "The newest generation is incomplete, and so is the one before.") { forge in
+        try forged("back-two", "R-7.2", .authenticationFailed, grown, "The newest generation is incomplete, and so is the one before.") {
+            forge in
             for id in forge.all(.commit).suffix(2) { forge.onBody(id) { body, _ in body.flip(264) } }
         }
-        try forged("back-to-synced", "R-7.2", .successTailIncomplete, grown, "The newest generation is incomplete; the one before has flag 1 and a digest that is not checked.") { forge in
+        try forged(
+            "back-to-synced", "R-7.2", .successTailIncomplete, grown,
+            "The newest generation is incomplete; the one before has flag 1 and a digest that is not checked."
+        ) { forge in
             try incomplete(&forge)
             forge.onBody(forge.all(.commit)[forge.all(.commit).count - 2]) { body, _ in
                 body[80] = 1
                 body.flip(270)
             }
         }
-        try forged("back-other-chain", "R-7.2", .authenticationFailed, grown, "The newest generation is incomplete, and states another chain value than the one before has.") {
+        try forged(
+            "back-other-chain", "R-7.2", .authenticationFailed, grown,
+            "The newest generation is incomplete, and states another chain value than the one before has."
+        ) {
             $0.onBody(try $0.last(.commit)) { body, _ in
                 body.flip(264)
                 body.flip(20)
             }
         }
-        try forged("back-other-generation", "R-7.2", .authenticationFailed, grown, "The newest generation is incomplete, and states another generation than the one before has.") {
+        try forged(
+            "back-other-generation", "R-7.2", .authenticationFailed, grown,
+            "The newest generation is incomplete, and states another generation than the one before has."
+        ) {
             $0.onBody(try $0.last(.commit)) { body, _ in
                 body.flip(264)
                 body.put(u64: 3, at: 8)
@@ -317,7 +415,10 @@ extension Collection {
             ("head", .authenticationFailed, "the one before has another head", { $0.onWritten($1) { $0.flip(0) } }),
             ("malformed", .structureInvalid, "the one before is malformed", { $0.onBody($1) { body, _ in body[84] = 1 } }),
             ("header", .authenticationFailed, "the one before states another header", { $0.onBody($1) { body, _ in body.flip(240) } }),
-            ("keyring", .structureInvalid, "the one before has no keyring", { $0.onBody($1) { body, _ in body.put([0].times(48), at: 136) } }),
+            (
+                "keyring", .structureInvalid, "the one before has no keyring",
+                { $0.onBody($1) { body, _ in body.put([0].times(48), at: 136) } }
+            ),
         ]
         for (name, expect, what, edit) in edits {
             try forged("back-\(name)", "R-7.2", expect, grown, "The newest generation is incomplete, and \(what).") { forge in
@@ -325,20 +426,31 @@ extension Collection {
                 edit(&forge, forge.all(.commit)[forge.all(.commit).count - 2])
             }
         }
-        try forged("back-page", "R-7.2", .authenticationFailed, grown, "The newest generation is incomplete, and the one before has lost its page.") { forge in
+        try forged(
+            "back-page", "R-7.2", .authenticationFailed, grown, "The newest generation is incomplete, and the one before has lost its page."
+        ) { forge in
             try incomplete(&forge)
             forge.onWritten(forge.all(.page)[forge.all(.page).count - 2]) { $0.flip(100) }
         }
-        try forged("back-with-history", "R-7.2", .successTailIncomplete, bases.one, "The newest generation is incomplete; the one before has no predecessor in the file, and is served.") {
+        try forged(
+            "back-with-history", "R-7.2", .successTailIncomplete, bases.one,
+            "The newest generation is incomplete; the one before has no predecessor in the file, and is served."
+        ) {
             try $0.appendEmptyCommit { $0.flip(264) }
         }
-        try forged("back-after-compaction", "R-7.2", .authenticationFailed, bases.one, "The only generation in the file has flag 1 cleared and a wrong digest; its predecessor is not there.") {
+        try forged(
+            "back-after-compaction", "R-7.2", .authenticationFailed, bases.one,
+            "The only generation in the file has flag 1 cleared and a wrong digest; its predecessor is not there."
+        ) {
             $0.onBody(try $0.last(.commit)) { body, _ in
                 body[80] = 0
                 body.flip(264)
             }
         }
-        try forged("back-unsigned-scoped", "R-5.18, R-7.2", .authenticationFailed, bases.scopedGrown, "The newest generation is incomplete, and the one before is not signed, seen by a scoped slot.", request: .raw(Base.scopedKey)) { forge in
+        try forged(
+            "back-unsigned-scoped", "R-5.18, R-7.2", .authenticationFailed, bases.scopedGrown,
+            "The newest generation is incomplete, and the one before is not signed, seen by a scoped slot.", request: .raw(Base.scopedKey)
+        ) { forge in
             try forge.appendEmptyCommit { $0.flip(264) }
             forge[forge.all(.commit)[forge.all(.commit).count - 2]].isSigned = false
         }

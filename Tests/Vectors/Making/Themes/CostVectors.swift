@@ -49,7 +49,8 @@ extension Collection {
         var request = ReadRequest.words("words")
         request.limits[.memory] = 63
         try cost(
-            "kdf-limit-before-any", .kdfLimit, bases, "The first slot would open; the second costs more than the policy, and none is tried.",
+            "kdf-limit-before-any", .kdfLimit, bases,
+            "The first slot would open; the second costs more than the policy, and none is tried.",
             request, [Slots.cheap, Self.figures])
         try forged(
             "kdf-limit-other-factors", "R-3.11", .success, bases.one, "The slot that costs too much is for other factors.", request: request
@@ -69,7 +70,8 @@ extension Collection {
             request, two, passphrase: "others")
         request.limits[.total] = 383
         try cost(
-            "kdf-sum-over-limit", .kdfLimit, bases, "The same with 383: the second one must not be tried.", request, two, passphrase: "others")
+            "kdf-sum-over-limit", .kdfLimit, bases, "The same with 383: the second one must not be tried.", request, two,
+            passphrase: "others")
         try cost("kdf-sum-first-fits", .success, bases, "The same, but the first slot opens: the second costs nothing.", request, two)
         request.limits[.total] = 576
         try cost(
@@ -97,7 +99,8 @@ extension Collection {
         }
         let absurd = SlotParameters.Cost(memoryKiB: .max, passes: .max, lanes: 1)
         try unpayable(
-            "kdf-not-tried", "R-3.11", .success, bases, "An absurd cost in a slot for other factors than those given.", absurd, .raw(Base.key))
+            "kdf-not-tried", "R-3.11", .success, bases, "An absurd cost in a slot for other factors than those given.", absurd,
+            .raw(Base.key))
         var file = ReadRequest()
         file.keyFile = [9]
         try unpayable(

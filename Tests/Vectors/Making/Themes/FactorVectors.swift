@@ -113,7 +113,8 @@ extension Collection {
             ),
             ("other", .success, "Any other file counts by its hash.", .otherKeyFile(photo), photo, nil),
             (
-                "other-and-passphrase", .success, "Any other file and a passphrase together.", .otherKeyFile(photo, passphrase: words), photo,
+                "other-and-passphrase", .success, "Any other file and a passphrase together.", .otherKeyFile(photo, passphrase: words),
+                photo,
                 words
             ),
             (
@@ -132,12 +133,16 @@ extension Collection {
                 .otherKeyFile(Array("VAULTFMT-KEY".utf8) + good.dropFirst(13)), Array("VAULTFMT-KEY".utf8) + good.dropFirst(13), nil
             ),
             (
-                "generated-as-other", .noSlotOpens, "A slot for the hash of a generated key file: it is never taken so.", .otherKeyFile(good),
+                "generated-as-other", .noSlotOpens, "A slot for the hash of a generated key file: it is never taken so.",
+                .otherKeyFile(good),
                 good, nil
             ),
         ]
         for (name, expect, comment, factors, file, passphrase) in cases {
-            try forged("key-file-\(name)", name.hasPrefix("generated") ? "R-3.10, R-3.19" : "R-3.10", expect, bases.one, comment, request: Self.request(passphrase: passphrase, keyFile: file)) {
+            try forged(
+                "key-file-\(name)", name.hasPrefix("generated") ? "R-3.10, R-3.19" : "R-3.10", expect, bases.one, comment,
+                request: Self.request(passphrase: passphrase, keyFile: file)
+            ) {
                 try $0.addSlot(1, factors)
             }
         }
@@ -212,7 +217,8 @@ extension Collection {
     ) throws {
         try forged("external-\(name)", spec, expect, bases.one, comment, request: request) { forge in
             let factors = ForgeFactors.externalKey(Self.key, passphrase: passphrase.map { Array($0.utf8) })
-            try forge.addSlot(1, factors, Slots.parameters(factors.kinds, provider: Self.provider), name: "token", data: Array("for you".utf8))
+            try forge.addSlot(
+                1, factors, Slots.parameters(factors.kinds, provider: Self.provider), name: "token", data: Array("for you".utf8))
             try edit(&forge)
         }
     }
@@ -223,7 +229,8 @@ extension Collection {
         try external("wrong", .noSlotOpens, bases, "Another external key.", Self.external([(nil, other)]))
         try external("none", .noSlotOpens, bases, "A provider without a candidate.", Self.external([]))
         try external(
-            "second-candidate", .success, bases, "Two candidates, of which the second one opens.", Self.external([(nil, other), (nil, Self.key)]))
+            "second-candidate", .success, bases, "Two candidates, of which the second one opens.",
+            Self.external([(nil, other), (nil, Self.key)]))
         try external(
             "sixteenth", .success, bases, "16 candidates, the most; the last one opens.",
             Self.external((0..<15).map { (nil, [UInt8($0)].times(32)) } + [(nil, Self.key)]), spec: "R-3.10, R-11.1")
@@ -236,12 +243,14 @@ extension Collection {
             "for-other-slot", .noSlotOpens, bases, "The right key, as a candidate for another slot.",
             Self.external([(Bytes16(high: 1, low: 1), Self.key)]))
         try external(
-            "other-provider", .noSlotOpens, bases, "The right key, from another provider.", Self.external([(nil, Self.key)], provider: "tests.example.com"))
+            "other-provider", .noSlotOpens, bases, "The right key, from another provider.",
+            Self.external([(nil, Self.key)], provider: "tests.example.com"))
         try external(
             "provider-case", .noSlotOpens, bases, "The right key, from a provider whose name differs in case.",
             Self.external([(nil, Self.key)], provider: "Tests.example.org"))
         try external(
-            "and-passphrase", .success, bases, "A slot for an external key and a passphrase.", Self.external([(nil, Self.key)], passphrase: "words"),
+            "and-passphrase", .success, bases, "A slot for an external key and a passphrase.",
+            Self.external([(nil, Self.key)], passphrase: "words"),
             passphrase: "words")
         try external(
             "and-passphrase-candidates", .success, bases,
@@ -258,7 +267,8 @@ extension Collection {
             "without-passphrase", .noSlotOpens, bases, "The slot takes both, and only the external key is given.",
             Self.external([(nil, Self.key)]), passphrase: "words")
         try external(
-            "passphrase-only", .noSlotOpens, bases, "The slot takes both, and only the passphrase is given.", .words("words"), passphrase: "words")
+            "passphrase-only", .noSlotOpens, bases, "The slot takes both, and only the passphrase is given.", .words("words"),
+            passphrase: "words")
         try external(
             "and-raw-key", .noSlotOpens, bases, "A raw key and an external key: no slot can have both.",
             {
@@ -271,7 +281,8 @@ extension Collection {
             Self.external([(nil, Self.key)])
         ) { $0.header.slots[1].parameters.flip(22) }
         try external(
-            "payload", .authenticationFailed, bases, "The commitment fits a candidate; the payload's tag is wrong, and no other candidate is tried.",
+            "payload", .authenticationFailed, bases,
+            "The commitment fits a candidate; the payload's tag is wrong, and no other candidate is tried.",
             Self.external([(nil, Self.key), (nil, other)]), spec: "R-3.10"
         ) { $0.header.slots[1].payload.flip(60) }
         try external(
@@ -279,7 +290,9 @@ extension Collection {
             "A slot beyond the policy that has no candidate is not one that might be tried; another slot opens.",
             Self.external([(id, Self.key)], passphrase: "words"), spec: "R-3.11", passphrase: "words"
         ) { forge in
-            var slot = try forge.unpayable(2, .externalKey(Self.key, passphrase: [1]), SlotParameters.Cost(memoryKiB: 1 << 30, passes: 1, lanes: 1), provider: Self.provider)
+            var slot = try forge.unpayable(
+                2, .externalKey(Self.key, passphrase: [1]), SlotParameters.Cost(memoryKiB: 1 << 30, passes: 1, lanes: 1),
+                provider: Self.provider)
             slot.id = Bytes16(high: 2, low: 2)
             forge.header.slots.append(try forge.resealedOwner(slot))
         }
@@ -287,22 +300,27 @@ extension Collection {
             "unaffordable-with-candidates", .kdfLimit, bases, "The same with a candidate for that slot, too.",
             Self.external([(nil, Self.key)], passphrase: "words"), spec: "R-3.11", passphrase: "words"
         ) { forge in
-            var slot = try forge.unpayable(2, .externalKey(Self.key, passphrase: [1]), SlotParameters.Cost(memoryKiB: 1 << 30, passes: 1, lanes: 1), provider: Self.provider)
+            var slot = try forge.unpayable(
+                2, .externalKey(Self.key, passphrase: [1]), SlotParameters.Cost(memoryKiB: 1 << 30, passes: 1, lanes: 1),
+                provider: Self.provider)
             slot.id = Bytes16(high: 2, low: 2)
             forge.header.slots.append(try forge.resealedOwner(slot))
         }
         try external("for-owner", .success, bases, "A slot for an external key, seen by the owner who has a raw key.", .raw(Base.key))
         try forged(
-            "external-scoped", "R-3.10, R-3.14", .success, bases.scoped, "A scoped slot for an external key.", request: Self.external([(nil, Self.key)])
+            "external-scoped", "R-3.10, R-3.14", .success, bases.scoped, "A scoped slot for an external key.",
+            request: Self.external([(nil, Self.key)])
         ) { forge in
             let factors = ForgeFactors.externalKey(Self.key)
             let clear = Slots.clear(7, factors, kind: .scoped, SlotParameters(stretch: nil, provider: Self.provider))
             let group = forge.keys.groups.keys.sorted()[0]
             forge.header.slots.append(
-                try forge.keys.slot(clear, factors, payload: try forge.keys.scopedPayload([group]), part: Slots.part("robot"), nonce: Slots.nonce(7)))
+                try forge.keys.slot(
+                    clear, factors, payload: try forge.keys.scopedPayload([group]), part: Slots.part("robot"), nonce: Slots.nonce(7)))
         }
         try forged(
-            "external-64", "R-3.10, R-11.1", .success, bases.one, "64 slots, 63 of them for one provider: the last one opens, with a candidate for each.",
+            "external-64", "R-3.10, R-11.1", .success, bases.one,
+            "64 slots, 63 of them for one provider: the last one opens, with a candidate for each.",
             request: Self.external((1..<64).map { (Bytes16(high: 0x510_7000, low: $0), [UInt8($0)].times(32)) })
         ) { forge in
             for index in 1..<64 as Range<UInt64> {
@@ -316,7 +334,8 @@ extension Collection {
 
     private mutating func addSlotChoice(_ bases: Bases) throws {
         try forged(
-            "slot-second-opens", "R-3.10", .success, bases.one, "Two slots for raw keys; the second one's is given.", request: .raw([7].times(32))
+            "slot-second-opens", "R-3.10", .success, bases.one, "Two slots for raw keys; the second one's is given.",
+            request: .raw([7].times(32))
         ) { try $0.addSlot(1, .rawKey([7].times(32)), name: "second") }
         try forged(
             "slot-first-that-fits", "R-3.10", .authenticationFailed, bases.one,
@@ -334,7 +353,8 @@ extension Collection {
             forge.header.slots.swapAt(1, 2)
         }
         try forged(
-            "slot-scoped-before-full", "R-3.10", .success, bases.scoped, "The same in the other order: the reader has what the scoped slot grants.",
+            "slot-scoped-before-full", "R-3.10", .success, bases.scoped,
+            "The same in the other order: the reader has what the scoped slot grants.",
             request: .raw(Base.scopedKey)
         ) { try $0.addSlot(1, .rawKey(Base.scopedKey)) }
     }

@@ -5,8 +5,12 @@ internal import VaultForge
 extension Collection {
     mutating func addFeatures(_ bases: Bases) throws {
         folder = "features"
-        try vault("feature-empty", "R-1.2, R-3.1, R-5.21, R-5.22, R-7.1", .success, bases.empty, "Generation 1: no items, no tree, an empty keyring.")
-        try vault("feature-one-item", "R-1.1, R-1.3, R-1.6, R-1.7, R-2.3, R-5.3, R-5.11, R-5.18", .success, bases.one, "One item, compacted: every type of object once, but versions.")
+        try vault(
+            "feature-empty", "R-1.2, R-3.1, R-5.21, R-5.22, R-7.1", .success, bases.empty,
+            "Generation 1: no items, no tree, an empty keyring.")
+        try vault(
+            "feature-one-item", "R-1.1, R-1.3, R-1.6, R-1.7, R-2.3, R-5.3, R-5.11, R-5.18", .success, bases.one,
+            "One item, compacted: every type of object once, but versions.")
         try vault(
             "feature-generations", "R-2.3, R-5.10, R-5.21, R-5.22", .success, bases.grown,
             "Five commits: additions, a change, and a removal, which leaves a tombstone.")
@@ -70,7 +74,8 @@ extension Collection {
             try draft.add(DraftKey.reserved(40, fields), "s3cret")
             try draft.commit()
         }
-        try vault("feature-class-40-fields-16", "R-6.1, R-6.2", .success, many, "An item of class 40 with 16 fields, the most there may be.")
+        try vault(
+            "feature-class-40-fields-16", "R-6.1, R-6.2", .success, many, "An item of class 40 with 16 fields, the most there may be.")
         let grouped = try Bases.base("grouped class") { draft in
             let key = DraftKey.reserved(41, ["thing", "passkeys"])
             try draft.add(key, Array("s3cret".utf8), group: "passkeys")
@@ -164,6 +169,7 @@ extension Collection {
             try draft.commit()
         }
         try vault(
-            "feature-device-not-listed", "R-5.14, R-5.15", .deviceBound, unlisted, "A compartment of a device that is not in the device list.")
+            "feature-device-not-listed", "R-5.14, R-5.15", .deviceBound, unlisted,
+            "A compartment of a device that is not in the device list.")
     }
 }

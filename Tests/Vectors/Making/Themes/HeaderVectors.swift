@@ -28,7 +28,9 @@ extension Collection {
             $0.remove(at: 6)
         }
         try bytes("start-magic-last-byte", "R-3.1", .notAVault, one, "The magic's last byte is another one.") { $0[7] = 0x0B }
-        try bytes("start-magic-in-copy", "R-3.4", .notAVault, one, "The header is zeros, and its copy is right: a reader does not look there.") {
+        try bytes(
+            "start-magic-in-copy", "R-3.4", .notAVault, one, "The header is zeros, and its copy is right: a reader does not look there."
+        ) {
             $0.put([0].times(4096), at: 0)
         }
         for version in [0, 2, 0x0100, 0xFFFF] as [UInt16] {
@@ -67,7 +69,9 @@ extension Collection {
         try header("header-one-slot-more", "R-1.3, R-3.2", bases, "It counts two slots and has one: the next one's length is 0.") {
             $0[64] = 2
         }
-        try header("header-one-slot-fewer", "R-1.2, R-3.2", bases, "It counts one slot and has two: the second is padding that is not zero.") {
+        try header(
+            "header-one-slot-fewer", "R-1.2, R-3.2", bases, "It counts one slot and has two: the second is padding that is not zero."
+        ) {
             $0.put(Array($0[68..<372]), at: 372)
             $0.flip(376)
         }
@@ -87,7 +91,8 @@ extension Collection {
             }
         }
         try forged(
-            "header-length-8192-says-4096", "R-3.2", .headerInvalid, bases.one, "A header of 8192 bytes that says 4096: no hash is where it should be."
+            "header-length-8192-says-4096", "R-3.2", .headerInvalid, bases.one,
+            "A header of 8192 bytes that says 4096: no hash is where it should be."
         ) {
             $0.header.length = 8192
             $0.editHeader.append { $0.put(u32: 4096, at: 12) }
@@ -109,7 +114,8 @@ extension Collection {
             }
         }
         try forged(
-            "header-of-1-mib-more", "R-3.2, R-11.1", .headerInvalid, bases.empty, "A header of 1,052,672 bytes, with everything where that puts it."
+            "header-of-1-mib-more", "R-3.2, R-11.1", .headerInvalid, bases.empty,
+            "A header of 1,052,672 bytes, with everything where that puts it."
         ) { forge in
             forge.header.length = 1 << 20
             forge.editHeader.append { bytes in
@@ -154,7 +160,8 @@ extension Collection {
             "A critical extension, and a raw key that opens no slot: it is refused before any is tried.", request: .raw([5].times(32))
         ) { $0.header.extensions = [Extension(name: "a", isCritical: true, value: [])] }
         try extended(
-            "extension-header-most", "R-3.22, R-11.1", .success, bases, "16 extensions, names of 64 bytes, one value of 4096 bytes, the others empty.",
+            "extension-header-most", "R-3.22, R-11.1", .success, bases,
+            "16 extensions, names of 64 bytes, one value of 4096 bytes, the others empty.",
             (0..<16).map { index in
                 let name = String(UnicodeScalar(UInt8(97 + index))) + String(repeating: "~", count: 63)
                 return Extension(name: name, isCritical: false, value: index == 0 ? [9].times(4096) : [])
@@ -216,7 +223,10 @@ extension Collection {
     private mutating func addHeaderProofs(_ bases: Bases) throws {
         let one = bases.one
         for (name, at) in [("first", 0), ("last", 31)] {
-            try forged("header-hash-\(name)", "R-3.2", .headerInvalid, one, "The \(name) byte of the header hash is wrong; MAC and commits have that.") {
+            try forged(
+                "header-hash-\(name)", "R-3.2", .headerInvalid, one,
+                "The \(name) byte of the header hash is wrong; MAC and commits have that."
+            ) {
                 $0.editHeaderHashed.append { $0.flip(4032 + at) }
             }
             try forged("header-mac-\(name)", "R-1.7, R-3.3", .authenticationFailed, one, "The \(name) byte of the header's MAC is wrong.") {
@@ -233,22 +243,30 @@ extension Collection {
         try forged("header-hash-unlabelled", "R-3.2", .headerInvalid, one, "The header hash was made without its label.") {
             $0.editHeaderHashed.append { $0.put(Plain.hash(Array($0[..<4032])).bytes, at: 4032) }
         }
-        try forged("header-mac-over-header", "R-3.3", .authenticationFailed, one, "The header's MAC covers the header, and not its hash.") { forge in
+        try forged("header-mac-over-header", "R-3.3", .authenticationFailed, one, "The header's MAC covers the header, and not its hash.") {
+            forge in
             let index = forge.keys.index
             forge.editHeaderSealed.append { $0.put(Plain.mac(index, "vaultfmt-1 header", Array($0[..<4032])), at: 4064) }
         }
-        try forged("header-mac-under-owner-key", "R-3.3", .authenticationFailed, one, "The header's MAC was made under the owner key.") { forge in
+        try forged("header-mac-under-owner-key", "R-3.3", .authenticationFailed, one, "The header's MAC was made under the owner key.") {
+            forge in
             let owner = forge.keys.owner
             forge.editHeaderSealed.append { $0.put(Plain.mac(owner, "vaultfmt-1 header", Array($0[4032..<4064])), at: 4064) }
         }
-        try forged("header-mac-unlabelled", "R-3.3", .authenticationFailed, one, "The header's MAC was made under another label.") { forge in
+        try forged("header-mac-unlabelled", "R-3.3", .authenticationFailed, one, "The header's MAC was made under another label.") {
+            forge in
             let index = forge.keys.index
             forge.editHeaderSealed.append { $0.put(Plain.mac(index, "vaultfmt-1 chain", Array($0[4032..<4064])), at: 4064) }
         }
-        for (name, at, what) in [("padding-late", 4031, "the last byte of the padding"), ("epoch", 40, "the epoch"), ("slot", 100, "a slot")] {
-            try bytes("header-flip-\(name)", "R-3.2", .headerInvalid, one, "A bit of \(what) is another one: the hash shows it.") { $0.flip(at) }
+        for (name, at, what) in [
+            ("padding-late", 4031, "the last byte of the padding"), ("epoch", 40, "the epoch"), ("slot", 100, "a slot"),
+        ] {
+            try bytes("header-flip-\(name)", "R-3.2", .headerInvalid, one, "A bit of \(what) is another one: the hash shows it.") {
+                $0.flip(at)
+            }
         }
-        try forged("header-epoch", "R-3.3", .authenticationFailed, one, "Somebody without keys changed the epoch and made the hash again.") { forge in
+        try forged("header-epoch", "R-3.3", .authenticationFailed, one, "Somebody without keys changed the epoch and made the hash again.")
+        { forge in
             forge.editHeader.append { $0.flip(40) }
             // The MAC of the right header, which is all that such a person has.
             let index = forge.keys.index
@@ -262,7 +280,9 @@ extension Collection {
             $0[65] = 1
             $0.put([0, 1, 97, 0, 0], at: Self.slotEnd)
         }
-        try strangers("header-owner-part-changed", one, "Somebody without keys changed an owner part and made the hash again.") { $0.flip(300) }
+        try strangers("header-owner-part-changed", one, "Somebody without keys changed an owner part and made the hash again.") {
+            $0.flip(300)
+        }
         try strangers("header-slot-removed", bases.scoped, "Somebody without keys removed a slot and made the hash again.") {
             let length = Int($0[372]) | Int($0[373]) << 8
             $0[64] = 1
@@ -302,11 +322,19 @@ extension Collection {
     // MARK: the copy
 
     private mutating func addCopies(_ bases: Bases) throws {
-        try forged("copy-flipped", "R-3.4, R-3.5", .success, bases.one, "A bit of the header's copy is another one: no reader that opens looks at it.") {
+        try forged(
+            "copy-flipped", "R-3.4, R-3.5", .success, bases.one,
+            "A bit of the header's copy is another one: no reader that opens looks at it."
+        ) {
             $0.editCopy.append { $0.flip(100) }
         }
-        try forged("copy-zeros", "R-3.4", .success, bases.one, "The header's copy is zeros.") { $0.editCopy.append { $0 = [0].times($0.count) } }
-        try forged("copy-other-slots", "R-3.4", .noSlotOpens, bases.one, "A slot that is only in the header's copy opens nothing.", request: .raw([5].times(32))) {
+        try forged("copy-zeros", "R-3.4", .success, bases.one, "The header's copy is zeros.") {
+            $0.editCopy.append { $0 = [0].times($0.count) }
+        }
+        try forged(
+            "copy-other-slots", "R-3.4", .noSlotOpens, bases.one, "A slot that is only in the header's copy opens nothing.",
+            request: .raw([5].times(32))
+        ) {
             forge in
             let keys = forge.keys
             forge.editCopy.append { bytes in
@@ -321,13 +349,15 @@ extension Collection {
             }
         }
         try forged(
-            "copy-heads", "R-3.4, R-7.1", .success, bases.empty, "The header's copy is full of heads of commits: the search does not get there."
+            "copy-heads", "R-3.4, R-7.1", .success, bases.empty,
+            "The header's copy is full of heads of commits: the search does not get there."
         ) {
             $0.editCopy.append { bytes in
                 for at in stride(from: 0, to: bytes.count, by: 512) { bytes.put([0x76, 0x43, 0x4D, 0x54, 0, 2, 0, 0], at: at) }
             }
         }
-        try forged("copy-damaged-header", "R-3.4", .headerInvalid, bases.one, "A bit of the header is another one, and its copy is right.") {
+        try forged("copy-damaged-header", "R-3.4", .headerInvalid, bases.one, "A bit of the header is another one, and its copy is right.")
+        {
             $0.editHeaderSealed.append { $0.flip(100) }
             $0.editCopy.append { $0.flip(100) }
         }

@@ -28,45 +28,111 @@ extension Collection {
     private mutating func addItemKeys(_ bases: Bases) throws {
         let end = DraftKey.text("") + [0]
         let cases: [(String, String, String, [UInt8])] = [
-            ("no-sync", "R-6.1", "A generic password without its last field.", [1] + DraftKey.text("s") + DraftKey.text("a") + DraftKey.text("")),
+            (
+                "no-sync", "R-6.1", "A generic password without its last field.",
+                [1] + DraftKey.text("s") + DraftKey.text("a") + DraftKey.text("")
+            ),
             ("sync-2", "R-6.1", "A synchronizable of 2.", DraftKey.generic("s", "a", sync: 2)),
             ("sync-255", "R-6.1", "A synchronizable of 255.", DraftKey.generic("s", "a", sync: 255)),
             ("longer", "R-1.3, R-6.1", "A byte after the last field.", DraftKey.generic("s", "a") + [0]),
             ("field-less", "R-6.1", "A generic password with one field less.", [1] + DraftKey.text("s") + end),
-            ("field-more", "R-1.3, R-6.1", "A generic password with one field more.", [1] + DraftKey.text("s") + DraftKey.text("a") + DraftKey.text("") + end),
+            (
+                "field-more", "R-1.3, R-6.1", "A generic password with one field more.",
+                [1] + DraftKey.text("s") + DraftKey.text("a") + DraftKey.text("") + end
+            ),
             ("class-only", "R-6.1", "A class and nothing else.", [1]),
             ("unterminated", "R-6.1", "A field without an end.", [1] + Array("service".utf8)),
             ("unterminated-zero", "R-6.1", "A field that ends with one zero byte.", [1] + Array("service".utf8) + [0]),
             ("escape-01", "R-6.1", "A zero byte before a byte 01.", [1] + [0x61, 0, 1, 0x62] + [0, 0] + DraftKey.text("a") + end),
             ("escape-fe", "R-6.1", "A zero byte before a byte FE.", [1] + [0x61, 0, 0xFE, 0x62] + [0, 0] + DraftKey.text("a") + end),
             ("invalid-utf8", "R-1.4", "A service that is not UTF-8.", [1] + DraftKey.field([0x61, 0xFF]) + DraftKey.text("a") + end),
-            ("overlong-utf8", "R-1.4", "A service with an overlong encoding.", [1] + DraftKey.field([0xC1, 0xA1]) + DraftKey.text("a") + end),
-            ("overlong-three", "R-1.4", "A service with an overlong encoding of three bytes.", [1] + DraftKey.field([0xE0, 0x9F, 0xBF]) + DraftKey.text("a") + end),
-            ("overlong-four", "R-1.4", "A service with an overlong encoding of four bytes.", [1] + DraftKey.field([0xF0, 0x8F, 0xBF, 0xBF]) + DraftKey.text("a") + end),
-            ("surrogate", "R-1.4", "A service with an encoded surrogate.", [1] + DraftKey.field([0xED, 0xA0, 0x80]) + DraftKey.text("a") + end),
-            ("surrogate-last", "R-1.4", "A service with the last surrogate.", [1] + DraftKey.field([0xED, 0xBF, 0xBF]) + DraftKey.text("a") + end),
-            ("beyond-10ffff", "R-1.4", "A service with a code point above U+10FFFF.", [1] + DraftKey.field([0xF4, 0x90, 0x80, 0x80]) + DraftKey.text("a") + end),
+            (
+                "overlong-utf8", "R-1.4", "A service with an overlong encoding.",
+                [1] + DraftKey.field([0xC1, 0xA1]) + DraftKey.text("a") + end
+            ),
+            (
+                "overlong-three", "R-1.4", "A service with an overlong encoding of three bytes.",
+                [1] + DraftKey.field([0xE0, 0x9F, 0xBF]) + DraftKey.text("a") + end
+            ),
+            (
+                "overlong-four", "R-1.4", "A service with an overlong encoding of four bytes.",
+                [1] + DraftKey.field([0xF0, 0x8F, 0xBF, 0xBF]) + DraftKey.text("a") + end
+            ),
+            (
+                "surrogate", "R-1.4", "A service with an encoded surrogate.",
+                [1] + DraftKey.field([0xED, 0xA0, 0x80]) + DraftKey.text("a") + end
+            ),
+            (
+                "surrogate-last", "R-1.4", "A service with the last surrogate.",
+                [1] + DraftKey.field([0xED, 0xBF, 0xBF]) + DraftKey.text("a") + end
+            ),
+            (
+                "beyond-10ffff", "R-1.4", "A service with a code point above U+10FFFF.",
+                [1] + DraftKey.field([0xF4, 0x90, 0x80, 0x80]) + DraftKey.text("a") + end
+            ),
             ("lead-f5", "R-1.4", "A service with a byte F5.", [1] + DraftKey.field([0xF5, 0x80, 0x80, 0x80]) + DraftKey.text("a") + end),
-            ("cut-utf8", "R-1.4", "A service that ends within a character.", [1] + DraftKey.field([0x61, 0xE2, 0x82]) + DraftKey.text("a") + end),
-            ("continuation", "R-1.4", "A service that starts with a continuation byte.", [1] + DraftKey.field([0x80]) + DraftKey.text("a") + end),
+            (
+                "cut-utf8", "R-1.4", "A service that ends within a character.",
+                [1] + DraftKey.field([0x61, 0xE2, 0x82]) + DraftKey.text("a") + end
+            ),
+            (
+                "continuation", "R-1.4", "A service that starts with a continuation byte.",
+                [1] + DraftKey.field([0x80]) + DraftKey.text("a") + end
+            ),
             ("account-invalid-utf8", "R-1.4", "An account that is not UTF-8.", [1] + DraftKey.text("s") + DraftKey.field([0xC3]) + end),
-            ("group-invalid-utf8", "R-1.4", "A group that is not UTF-8.", [1] + DraftKey.text("s") + DraftKey.text("a") + DraftKey.field([0xFF]) + [0]),
-            ("escaped-invalid-utf8", "R-1.4", "A character whose bytes have an escaped zero between them.", [1] + DraftKey.field([0xC3, 0, 0xA4]) + DraftKey.text("a") + end),
-            ("internet-short", "R-6.1", "An internet password that ends within its port.", [2] + DraftKey.text("s") + DraftKey.text("https") + [0, 0, 1]),
-            ("internet-invalid-utf8", "R-1.4", "An internet password whose path is not UTF-8.", [2] + DraftKey.text("s") + DraftKey.text("") + [0, 0, 0, 0] + DraftKey.field([0xFF]) + DraftKey.text("") + DraftKey.text("") + DraftKey.text("") + end),
-            ("internet-field-less", "R-6.1", "An internet password with one field less.", [2] + DraftKey.text("s") + DraftKey.text("") + [0, 0, 0, 0] + DraftKey.text("") + DraftKey.text("") + DraftKey.text("") + end),
+            (
+                "group-invalid-utf8", "R-1.4", "A group that is not UTF-8.",
+                [1] + DraftKey.text("s") + DraftKey.text("a") + DraftKey.field([0xFF]) + [0]
+            ),
+            (
+                "escaped-invalid-utf8", "R-1.4", "A character whose bytes have an escaped zero between them.",
+                [1] + DraftKey.field([0xC3, 0, 0xA4]) + DraftKey.text("a") + end
+            ),
+            (
+                "internet-short", "R-6.1", "An internet password that ends within its port.",
+                [2] + DraftKey.text("s") + DraftKey.text("https") + [0, 0, 1]
+            ),
+            (
+                "internet-invalid-utf8", "R-1.4", "An internet password whose path is not UTF-8.",
+                [2] + DraftKey.text("s") + DraftKey.text("") + [0, 0, 0, 0] + DraftKey.field([0xFF]) + DraftKey.text("") + DraftKey.text("")
+                    + DraftKey.text("") + end
+            ),
+            (
+                "internet-field-less", "R-6.1", "An internet password with one field less.",
+                [2] + DraftKey.text("s") + DraftKey.text("") + [0, 0, 0, 0] + DraftKey.text("") + DraftKey.text("") + DraftKey.text("")
+                    + end
+            ),
             ("certificate-short", "R-6.1", "A certificate that ends within its type.", [3, 0, 0, 1]),
-            ("certificate-field-less", "R-6.1", "A certificate without a serial number.", [3] + DraftKey.number(3) + DraftKey.field([1]) + end),
-            ("key-short", "R-6.1", "A key that ends within its last number.", [4] + DraftKey.number(1) + DraftKey.number(73) + DraftKey.field([1]) + DraftKey.field([]) + DraftKey.number(256) + [0, 0, 1]),
-            ("identity-field-more", "R-6.1", "An identity with one field more.", [5] + DraftKey.number(3) + DraftKey.field([1]) + DraftKey.field([1]) + DraftKey.field([1]) + end),
-            ("group-of-certificate-utf8", "R-1.4", "A certificate whose group is not UTF-8.", [3] + DraftKey.number(3) + DraftKey.field([1]) + DraftKey.field([1]) + DraftKey.field([0x80]) + [0]),
+            (
+                "certificate-field-less", "R-6.1", "A certificate without a serial number.",
+                [3] + DraftKey.number(3) + DraftKey.field([1]) + end
+            ),
+            (
+                "key-short", "R-6.1", "A key that ends within its last number.",
+                [4] + DraftKey.number(1) + DraftKey.number(73) + DraftKey.field([1]) + DraftKey.field([]) + DraftKey.number(256) + [
+                    0, 0, 1,
+                ]
+            ),
+            (
+                "identity-field-more", "R-6.1", "An identity with one field more.",
+                [5] + DraftKey.number(3) + DraftKey.field([1]) + DraftKey.field([1]) + DraftKey.field([1]) + end
+            ),
+            (
+                "group-of-certificate-utf8", "R-1.4", "A certificate whose group is not UTF-8.",
+                [3] + DraftKey.number(3) + DraftKey.field([1]) + DraftKey.field([1]) + DraftKey.field([0x80]) + [0]
+            ),
         ]
         for (name, spec, comment, bytes) in cases { try key(name, spec, .structureInvalid, bases, comment, bytes) }
         try key("shortest", "R-6.1", .success, bases, "A generic password with nothing.", DraftKey.generic("", ""))
         try key("zero-bytes", "R-6.1", .success, bases, "Zero bytes in a service and an account.", DraftKey.generic("\u{0}\u{0}", "a\u{0}"))
-        try key("escaped-utf8", "R-1.4, R-6.1", .success, bases, "Characters around a zero byte.", DraftKey.generic("\u{E4}\u{0}\u{E4}", "a"))
-        try key("bytes-not-utf8", "R-6.1", .success, bases, "An issuer that is not UTF-8: it is bytes.", DraftKey.certificate(issuer: [0xFF, 0, 0x80], serial: [0xC3]))
-        try key("internet-port-most", "R-6.1", .success, bases, "A port of 2^32 - 1: numbers are not limited.", DraftKey.internet("s", "a", port: .max))
+        try key(
+            "escaped-utf8", "R-1.4, R-6.1", .success, bases, "Characters around a zero byte.", DraftKey.generic("\u{E4}\u{0}\u{E4}", "a"))
+        try key(
+            "bytes-not-utf8", "R-6.1", .success, bases, "An issuer that is not UTF-8: it is bytes.",
+            DraftKey.certificate(issuer: [0xFF, 0, 0x80], serial: [0xC3]))
+        try key(
+            "internet-port-most", "R-6.1", .success, bases, "A port of 2^32 - 1: numbers are not limited.",
+            DraftKey.internet("s", "a", port: .max))
         try forged("key-in-page-only", "R-5.3", .structureInvalid, bases.one, "The key in the page is another one than in the record.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[0].key = DraftKey.generic("example.org", "bob") }
         }
@@ -75,7 +141,9 @@ extension Collection {
     private mutating func addReservedClasses(_ bases: Bases) throws {
         let end = DraftKey.text("") + [0]
         let most = (0..<15).map { _ in "f" } + [""]
-        try key("class-6-shortest", "R-6.2, R-11.1", .success, bases, "Class 6 with one empty field, the shortest key.", DraftKey.reserved(6, [""]))
+        try key(
+            "class-6-shortest", "R-6.2, R-11.1", .success, bases, "Class 6 with one empty field, the shortest key.",
+            DraftKey.reserved(6, [""]))
         try key("class-6-fields-16", "R-6.2", .success, bases, "Class 6 with 16 fields.", DraftKey.reserved(6, most))
         try key("class-63-fields-2", "R-6.2", .success, bases, "Class 63 with two fields.", DraftKey.reserved(63, ["a", ""]))
         let cases: [(String, String, String, [UInt8])] = [
@@ -90,24 +158,39 @@ extension Collection {
             ("class-40-group", "R-6.2, R-6.6", "Class 40 whose last field is no group.", DraftKey.reserved(40, ["a", "b"])),
         ]
         for (name, spec, comment, bytes) in cases { try key(name, spec, .structureInvalid, bases, comment, bytes) }
-        try key("class-6-field-4096", "R-6.2, R-11.1", .success, bases, "Class 6 with a field of 4096 bytes.", DraftKey.reserved(6, [String(repeating: "f", count: 4096), ""]))
-        try key("class-6-field-4097", "R-6.2, R-11.1", .structureInvalid, bases, "Class 6 with a field of 4097 bytes.", DraftKey.reserved(6, [String(repeating: "f", count: 4097), ""]))
+        try key(
+            "class-6-field-4096", "R-6.2, R-11.1", .success, bases, "Class 6 with a field of 4096 bytes.",
+            DraftKey.reserved(6, [String(repeating: "f", count: 4096), ""]))
+        try key(
+            "class-6-field-4097", "R-6.2, R-11.1", .structureInvalid, bases, "Class 6 with a field of 4097 bytes.",
+            DraftKey.reserved(6, [String(repeating: "f", count: 4097), ""]))
     }
 
     private mutating func addKeyLengths(_ bases: Bases) throws {
         let long = String(repeating: "a", count: 4096)
         try key("field-4096", "R-6.1, R-11.1", .success, bases, "A service of 4096 bytes.", DraftKey.generic(long, ""))
         try key("field-4097", "R-6.1, R-11.1", .structureInvalid, bases, "A service of 4097 bytes.", DraftKey.generic(long + "a", ""))
-        try key("escaped-4096", "R-6.1, R-11.1", .success, bases, "A service of 4090 bytes of which many are zeros: escaping does not count.", DraftKey.generic(String(repeating: "\u{0}", count: 4090), ""))
-        try key("escaped-4097", "R-6.1, R-11.1", .structureInvalid, bases, "A service of 4097 zero bytes.", [1] + [0, 0xFF].times(4097) + [0, 0, 0, 0, 0, 0, 0].prefix(2) + [0])
-        try key("bytes-4096", "R-6.1, R-11.1", .success, bases, "An issuer of 4096 bytes.", DraftKey.certificate(issuer: [7].times(4096), serial: []))
-        try key("bytes-4097", "R-6.1, R-11.1", .structureInvalid, bases, "An issuer of 4097 bytes.", DraftKey.certificate(issuer: [7].times(4097), serial: []))
+        try key(
+            "escaped-4096", "R-6.1, R-11.1", .success, bases, "A service of 4090 bytes of which many are zeros: escaping does not count.",
+            DraftKey.generic(String(repeating: "\u{0}", count: 4090), ""))
+        try key(
+            "escaped-4097", "R-6.1, R-11.1", .structureInvalid, bases, "A service of 4097 zero bytes.",
+            [1] + [0, 0xFF].times(4097) + [0, 0, 0, 0, 0, 0, 0].prefix(2) + [0])
+        try key(
+            "bytes-4096", "R-6.1, R-11.1", .success, bases, "An issuer of 4096 bytes.",
+            DraftKey.certificate(issuer: [7].times(4096), serial: []))
+        try key(
+            "bytes-4097", "R-6.1, R-11.1", .structureInvalid, bases, "An issuer of 4097 bytes.",
+            DraftKey.certificate(issuer: [7].times(4097), serial: []))
         let rest = String(repeating: "b", count: 8192 - 8 - 4096)
         try key("8192-bytes", "R-6.1, R-11.1", .success, bases, "A key of 8192 bytes, the longest.", DraftKey.generic(long, rest))
         try forged("key-8193-bytes", "R-6.1, R-11.1", .structureInvalid, bases.one, "A key of 8193 bytes.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[0].key = DraftKey.generic(long, rest + "b") }
         }
-        try forged("key-8193-by-prefix-and-rest", "R-11.1", .structureInvalid, bases.one, "Two keys whose prefix and rest are short enough, and have 8193 bytes together.") { forge in
+        try forged(
+            "key-8193-by-prefix-and-rest", "R-11.1", .structureInvalid, bases.one,
+            "Two keys whose prefix and rest are short enough, and have 8193 bytes together."
+        ) { forge in
             forge.onEntries(try forge.root()) { entries, _ in
                 let first = DraftKey.generic(long, String(rest.dropLast()))
                 entries[0].key = first
@@ -119,12 +202,17 @@ extension Collection {
     // MARK: entries
 
     /// Changes the first item's value as bytes.
-    private mutating func value(_ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ edit: @escaping (inout [UInt8]) -> Void) throws {
-        try forged("entry-\(name)", spec, expect, bases.one, comment) { $0.onEntries(try $0.root()) { entries, _ in edit(&entries[0].value) } }
+    private mutating func value(
+        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ edit: @escaping (inout [UInt8]) -> Void
+    ) throws {
+        try forged("entry-\(name)", spec, expect, bases.one, comment) {
+            $0.onEntries(try $0.root()) { entries, _ in edit(&entries[0].value) }
+        }
     }
 
     private mutating func entry(
-        _ name: String, _ spec: String, _ expect: Verdict, _ base: Base, _ comment: String, _ edit: @escaping (inout ForgedItem, ForgeLayout) throws -> Void
+        _ name: String, _ spec: String, _ expect: Verdict, _ base: Base, _ comment: String,
+        _ edit: @escaping (inout ForgedItem, ForgeLayout) throws -> Void
     ) throws {
         try forged("entry-\(name)", spec, expect, base, comment) { $0.onItem(try $0.root(), 0, edit) }
     }
@@ -132,8 +220,12 @@ extension Collection {
     private mutating func addEntryFields(_ bases: Bases) throws {
         let one = bases.one
         // The only item's entry in `one`: 36 bytes of reference, id, revision at 52, device at 60, record revision at 61, compartment at 69.
-        try value("varint-long", "R-1.1", .structureInvalid, bases, "Its record's offset is written with a byte too many.") { $0.replaceSubrange(1..<2, with: [$0[1] | 0x80, 0]) }
-        try value("device-varint-long", "R-1.1", .structureInvalid, bases, "Its device is written with a byte too many.") { $0.replaceSubrange(60..<61, with: [0x80, 0]) }
+        try value("varint-long", "R-1.1", .structureInvalid, bases, "Its record's offset is written with a byte too many.") {
+            $0.replaceSubrange(1..<2, with: [$0[1] | 0x80, 0])
+        }
+        try value("device-varint-long", "R-1.1", .structureInvalid, bases, "Its device is written with a byte too many.") {
+            $0.replaceSubrange(60..<61, with: [0x80, 0])
+        }
         try value("created-varint-long", "R-1.1", .structureInvalid, bases, "A time is written with a byte too many.") { value in
             let end = 77 + (value[77...].firstIndex { $0 < 0x80 } ?? 77) - 77
             value.replaceSubrange(end..<end + 1, with: [value[end] | 0x80, 0])
@@ -148,21 +240,29 @@ extension Collection {
         try value("longer", "R-1.3", .structureInvalid, bases, "A byte is left over.") { $0.append(0) }
         for (name, offset, what) in [("revision", 52, "revision"), ("record-revision", 61, "record revision")] {
             try value("\(name)-0", "R-6.8", .structureInvalid, bases, "A \(what) of 0.") { $0.put(u64: 0, at: offset) }
-            try value("\(name)-future", "R-6.8", .structureInvalid, bases, "A \(what) that is greater than the commit's clock.") { $0.put(u64: Draft.clock + 3, at: offset) }
+            try value("\(name)-future", "R-6.8", .structureInvalid, bases, "A \(what) that is greater than the commit's clock.") {
+                $0.put(u64: Draft.clock + 3, at: offset)
+            }
             try value("\(name)-2-63", "R-6.8", .structureInvalid, bases, "A \(what) of 2^63.") { $0.put(u64: 1 << 63, at: offset) }
         }
         try value("revision-1", "R-6.8", .success, bases, "A revision of 1.") { $0.put(u64: 1, at: 52) }
         try forged("entry-clock-lower", "R-6.8", .structureInvalid, one, "The commit's clock is less by 1 than the item's revision.") {
             $0.onCommit(try $0.last(.commit)) { commit, _ in commit.clock -= 1 }
         }
-        try value("record-revision-other", "R-4.1", .authenticationFailed, bases, "Another record revision than the record was sealed under.") { $0.put(u64: 1, at: 61) }
+        try value(
+            "record-revision-other", "R-4.1", .authenticationFailed, bases, "Another record revision than the record was sealed under."
+        ) { $0.put(u64: 1, at: 61) }
         try value("item-id", "R-4.1", .authenticationFailed, bases, "Another item id than the record was sealed under.") { $0.flip(40) }
         try value("item-id-zero", "R-4.1", .authenticationFailed, bases, "An item id of zeros.") { $0.put([0].times(16), at: 36) }
         try value("device-1", "R-6.7", .structureInvalid, bases, "A device, and the list is empty.") { $0[60] = 1 }
         try value("device-1025", "R-6.7", .structureInvalid, bases, "Device 1025.") { $0.replaceSubrange(60..<61, with: [0x81, 8]) }
-        try value("device-2-62", "R-6.7", .structureInvalid, bases, "Device 2^62.") { $0.replaceSubrange(60..<61, with: [0x80].times(8) + [0x40]) }
+        try value("device-2-62", "R-6.7", .structureInvalid, bases, "Device 2^62.") {
+            $0.replaceSubrange(60..<61, with: [0x80].times(8) + [0x40])
+        }
         try entry("device-unnamed", "R-6.7", .success, bases.device, "Device 0.") { item, _ in item.entry.device = 0 }
-        try entry("device-2", "R-6.7", .structureInvalid, bases.device, "The second device of a list of one.") { item, _ in item.entry.device = 2 }
+        try entry("device-2", "R-6.7", .structureInvalid, bases.device, "The second device of a list of one.") { item, _ in
+            item.entry.device = 2
+        }
         for (name, time) in [("least", -(1 << 62)), ("greatest", 1 << 62 - 1), ("0", 0), ("-1", -1)] as [(String, Int64)] {
             try entry("created-\(name)", "R-11.1", .success, one, "Created at \(time).") { item, _ in item.entry.created = time }
             try entry("modified-\(name)", "R-11.1", .success, one, "Modified at \(time).") { item, _ in item.entry.modified = time }
@@ -172,16 +272,46 @@ extension Collection {
     private mutating func addEntryReferences(_ bases: Bases) throws {
         let one = bases.one
         let refs: [(String, String, Verdict, String, (ObjectRef, UInt64) -> ObjectRef)] = [
-            ("hash", "R-2.3", .authenticationFailed, "has another hash", { ref, _ in ObjectRef(offset: ref.offset, length: ref.length, hash: Bytes32([1].times(32)) ?? .zero) }),
-            ("in-header", "R-2.3", .structureInvalid, "is in the header", { ref, _ in ObjectRef(offset: 256, length: ref.length, hash: ref.hash) }),
-            ("in-copy", "R-2.3", .structureInvalid, "begins a byte before the end of the header's copy", { ref, _ in ObjectRef(offset: 8191, length: ref.length, hash: ref.hash) }),
-            ("after-page", "R-2.3", .structureInvalid, "ends a byte after its page begins", { ref, own in ObjectRef(offset: own + 1 - UInt64(ref.length), length: ref.length, hash: ref.hash) }),
-            ("is-page", "R-2.3", .structureInvalid, "is its page", { ref, own in ObjectRef(offset: own, length: ref.length, hash: ref.hash) }),
-            ("offset-2-62", "R-2.2", .structureInvalid, "is at 2^62", { ref, _ in ObjectRef(offset: 1 << 62, length: ref.length, hash: ref.hash) }),
-            ("length-0", "R-2.2", .structureInvalid, "has no bytes", { ref, _ in ObjectRef(offset: ref.offset, length: 0, hash: ref.hash) }),
-            ("length-207", "R-2.2, R-11.1", .structureInvalid, "has 207 bytes", { ref, _ in ObjectRef(offset: ref.offset, length: 207, hash: ref.hash) }),
-            ("length-20-mib", "R-2.2, R-11.1", .structureInvalid, "has a byte more than 20 MiB", { ref, _ in ObjectRef(offset: ref.offset, length: 20 << 20 + 1, hash: ref.hash) }),
-            ("length-2-62", "R-2.2", .structureInvalid, "has 2^62 bytes", { ref, _ in ObjectRef(offset: ref.offset, length: 1 << 62, hash: ref.hash) }),
+            (
+                "hash", "R-2.3", .authenticationFailed, "has another hash",
+                { ref, _ in ObjectRef(offset: ref.offset, length: ref.length, hash: Bytes32([1].times(32)) ?? .zero) }
+            ),
+            (
+                "in-header", "R-2.3", .structureInvalid, "is in the header",
+                { ref, _ in ObjectRef(offset: 256, length: ref.length, hash: ref.hash) }
+            ),
+            (
+                "in-copy", "R-2.3", .structureInvalid, "begins a byte before the end of the header's copy",
+                { ref, _ in ObjectRef(offset: 8191, length: ref.length, hash: ref.hash) }
+            ),
+            (
+                "after-page", "R-2.3", .structureInvalid, "ends a byte after its page begins",
+                { ref, own in ObjectRef(offset: own + 1 - UInt64(ref.length), length: ref.length, hash: ref.hash) }
+            ),
+            (
+                "is-page", "R-2.3", .structureInvalid, "is its page",
+                { ref, own in ObjectRef(offset: own, length: ref.length, hash: ref.hash) }
+            ),
+            (
+                "offset-2-62", "R-2.2", .structureInvalid, "is at 2^62",
+                { ref, _ in ObjectRef(offset: 1 << 62, length: ref.length, hash: ref.hash) }
+            ),
+            (
+                "length-0", "R-2.2", .structureInvalid, "has no bytes",
+                { ref, _ in ObjectRef(offset: ref.offset, length: 0, hash: ref.hash) }
+            ),
+            (
+                "length-207", "R-2.2, R-11.1", .structureInvalid, "has 207 bytes",
+                { ref, _ in ObjectRef(offset: ref.offset, length: 207, hash: ref.hash) }
+            ),
+            (
+                "length-20-mib", "R-2.2, R-11.1", .structureInvalid, "has a byte more than 20 MiB",
+                { ref, _ in ObjectRef(offset: ref.offset, length: 20 << 20 + 1, hash: ref.hash) }
+            ),
+            (
+                "length-2-62", "R-2.2", .structureInvalid, "has 2^62 bytes",
+                { ref, _ in ObjectRef(offset: ref.offset, length: 1 << 62, hash: ref.hash) }
+            ),
         ]
         for (name, spec, expect, what, change) in refs {
             try entry("record-\(name)", spec, expect, one, "Its record \(what): that secret fails, and nothing else.") { item, layout in
@@ -193,11 +323,18 @@ extension Collection {
             try draft.add(Bases.bob, "second")
             try draft.commit()
         }
-        try entry("record-first-of-two", "R-2.3", .authenticationFailed, two, "The first of two items' records has another hash: the second one's secret is released.") { item, _ in
+        try entry(
+            "record-first-of-two", "R-2.3", .authenticationFailed, two,
+            "The first of two items' records has another hash: the second one's secret is released."
+        ) { item, _ in
             item.entry.record = ObjectRef(offset: item.entry.record.offset, length: item.entry.record.length, hash: .zero)
         }
-        try entry("record-length-1-more", "R-2.2, R-2.3", .authenticationFailed, two, "The first of two items' records has a byte more, which makes no step: its hash is another one.") { item, _ in
-            item.entry.record = ObjectRef(offset: item.entry.record.offset, length: item.entry.record.length + 1, hash: item.entry.record.hash)
+        try entry(
+            "record-length-1-more", "R-2.2, R-2.3", .authenticationFailed, two,
+            "The first of two items' records has a byte more, which makes no step: its hash is another one."
+        ) { item, _ in
+            item.entry.record = ObjectRef(
+                offset: item.entry.record.offset, length: item.entry.record.length + 1, hash: item.entry.record.hash)
         }
         try forged("entry-records-swapped", "R-4.1", .authenticationFailed, two, "Two items' records are in each other's place.") { forge in
             forge.onEntries(try forge.root()) { entries, _ in
@@ -213,7 +350,9 @@ extension Collection {
                 entries[1].value = second.encoded()
             }
         }
-        try forged("entry-is-another", "R-5.3", .structureInvalid, two, "The second item's entry is the first one's: its record has another key.") { forge in
+        try forged(
+            "entry-is-another", "R-5.3", .structureInvalid, two, "The second item's entry is the first one's: its record has another key."
+        ) { forge in
             forge.onEntries(try forge.root()) { entries, _ in entries[1].value = entries[0].value }
         }
     }
@@ -221,24 +360,41 @@ extension Collection {
     private mutating func addCompartments(_ bases: Bases) throws {
         let (one, scoped) = (bases.one, bases.scoped)
         try entry("compartment-0", "R-6.6", .structureInvalid, one, "Compartment 0.") { item, _ in item.entry.compartment = 0 }
-        try entry("compartment-unknown", "R-6.6", .structureInvalid, one, "A compartment that does not exist.") { item, _ in item.entry.compartment ^= 2 }
+        try entry("compartment-unknown", "R-6.6", .structureInvalid, one, "A compartment that does not exist.") { item, _ in
+            item.entry.compartment ^= 2
+        }
         try entry("compartment-2-63", "R-6.6", .structureInvalid, one, "Compartment 2^63.") { item, _ in item.entry.compartment = 1 << 63 }
         let keys = try scoped.forge().keys
-        try forged("entry-compartment-of-other-group", "R-6.6", .structureInvalid, scoped, "The compartment is of another group than the key names.") { forge in
-            forge.onItem(try forge.root()) { item, _ in item.entry.compartment = keys.compartments.keys.first { $0 != item.entry.compartment } ?? 0 }
+        try forged(
+            "entry-compartment-of-other-group", "R-6.6", .structureInvalid, scoped,
+            "The compartment is of another group than the key names."
+        ) { forge in
+            forge.onItem(try forge.root()) { item, _ in
+                item.entry.compartment = keys.compartments.keys.first { $0 != item.entry.compartment } ?? 0
+            }
         }
-        try forged("entry-compartment-of-other-group-scoped", "R-6.6", .structureInvalid, scoped, "The same, seen by a scoped slot.", request: .raw(Base.scopedKey)) { forge in
-            forge.onItem(try forge.root(), 1) { item, _ in item.entry.compartment = keys.compartments.keys.first { $0 != item.entry.compartment } ?? 0 }
+        try forged(
+            "entry-compartment-of-other-group-scoped", "R-6.6", .structureInvalid, scoped, "The same, seen by a scoped slot.",
+            request: .raw(Base.scopedKey)
+        ) { forge in
+            forge.onItem(try forge.root(), 1) { item, _ in
+                item.entry.compartment = keys.compartments.keys.first { $0 != item.entry.compartment } ?? 0
+            }
         }
-        try forged("entry-compartment-of-owners", "R-6.6", .structureInvalid, bases.versions, "The compartment of a live item is of group 0.") { forge in
+        try forged(
+            "entry-compartment-of-owners", "R-6.6", .structureInvalid, bases.versions, "The compartment of a live item is of group 0."
+        ) { forge in
             let owners = try Self.owners(forge)
             forge.onItem(try forge.root()) { item, _ in item.entry.compartment = owners }
         }
-        try forged("entry-key-of-other-group", "R-6.6", .structureInvalid, scoped, "An item's key names another group than its compartment has.") { forge in
+        try forged(
+            "entry-key-of-other-group", "R-6.6", .structureInvalid, scoped, "An item's key names another group than its compartment has."
+        ) { forge in
             let key = DraftKey.generic("deploy", "bot", group: "web")
             forge.onEntries(try forge.root()) { entries, _ in entries[0].key = key }
         }
-        try forged("entry-key-of-unknown-group", "R-6.6", .structureInvalid, scoped, "An item's key names a group that does not exist.") { forge in
+        try forged("entry-key-of-unknown-group", "R-6.6", .structureInvalid, scoped, "An item's key names a group that does not exist.") {
+            forge in
             forge.onEntries(try forge.root()) { entries, _ in entries[0].key = DraftKey.generic("deploy", "bot", group: "none") }
         }
     }
@@ -258,7 +414,9 @@ extension Collection {
             try draft.add(Bases.bob, "second")
             try draft.commit()
         }
-        try forged("id-twice", "R-6.9", .success, two, "Two items have one id, and their records were sealed so: only verification looks for that.") { forge in
+        try forged(
+            "id-twice", "R-6.9", .success, two, "Two items have one id, and their records were sealed so: only verification looks for that."
+        ) { forge in
             let ids = try PageEntry.all(forge[try forge.root()].body, at: 0).compactMap { ForgedItem($0.value)?.entry.id }
             for record in forge.all(.record) { forge[record].identity?.item = ids[0] }
             forge.onItem(try forge.root(), 1) { item, _ in item.entry.id = ids[0] }
@@ -273,23 +431,40 @@ extension Collection {
 
     private mutating func addTombstones(_ bases: Bases) throws {
         let cases: [(String, String, String, (inout PageEntry) -> Void)] = [
-            ("long-key", "R-6.14", "Its key has 18 bytes.", { $0.key.append(7) }), ("short-key", "R-6.14", "Its key has 16 bytes.", { $0.key.removeLast() }),
+            ("long-key", "R-6.14", "Its key has 18 bytes.", { $0.key.append(7) }),
+            ("short-key", "R-6.14", "Its key has 16 bytes.", { $0.key.removeLast() }),
             ("key-only-kind", "R-6.14", "Its key is 7E.", { $0.key = [0x7E] }),
             ("with-name", "R-1.3, R-6.14", "Something comes after its last field.", { $0.value += Array("bob".utf8) }),
-            ("short", "R-2.2, R-6.14", "It lacks its last byte.", { $0.value.removeLast() }), ("empty", "R-2.2, R-6.14", "It has no bytes.", { $0.value = [] }),
+            ("short", "R-2.2, R-6.14", "It lacks its last byte.", { $0.value.removeLast() }),
+            ("empty", "R-2.2, R-6.14", "It has no bytes.", { $0.value = [] }),
             ("device-1", "R-6.7", "A device that is not in the list.", { $0.value[8] = 1 }),
             ("last-device-1", "R-6.7", "The item's device is not in the list.", { $0.value[17] = 1 }),
             ("device-long", "R-1.1", "Its device is written with a byte too many.", { $0.value.replaceSubrange(8..<9, with: [0x80, 0]) }),
-            ("last-device-long", "R-1.1", "The item's device is written with a byte too many.", { $0.value.replaceSubrange(17..<18, with: [0x80, 0]) }),
+            (
+                "last-device-long", "R-1.1", "The item's device is written with a byte too many.",
+                { $0.value.replaceSubrange(17..<18, with: [0x80, 0]) }
+            ),
             ("revision-0", "R-6.8, R-6.14", "The removal has revision 0.", { $0.value.put(u64: 0, at: 0) }),
-            ("revision-future", "R-6.8", "The removal's revision is greater than the commit's clock.", { $0.value.put(u64: Draft.clock + 6, at: 0) }),
+            (
+                "revision-future", "R-6.8", "The removal's revision is greater than the commit's clock.",
+                { $0.value.put(u64: Draft.clock + 6, at: 0) }
+            ),
             ("revision-2-63", "R-6.8", "The removal's revision is 2^63.", { $0.value.put(u64: 1 << 63, at: 0) }),
             ("last-revision-0", "R-6.8", "The item's revision is 0.", { $0.value.put(u64: 0, at: 9) }),
-            ("last-revision-equal", "R-6.14", "The item's revision is that of the removal.", { $0.value.put(Array($0.value[..<8]), at: 9) }),
-            ("last-revision-greater", "R-6.14", "The item's revision is greater than that of the removal.", { $0.value.put(u64: Draft.clock + 100, at: 9) }),
+            (
+                "last-revision-equal", "R-6.14", "The item's revision is that of the removal.",
+                { $0.value.put(Array($0.value[..<8]), at: 9) }
+            ),
+            (
+                "last-revision-greater", "R-6.14", "The item's revision is greater than that of the removal.",
+                { $0.value.put(u64: Draft.clock + 100, at: 9) }
+            ),
         ]
         for (name, spec, comment, edit) in cases {
-            try forged("tombstone-\(name)", spec, .structureInvalid, bases.grown, "A tombstone: " + comment.prefix(1).lowercased() + comment.dropFirst()) {
+            try forged(
+                "tombstone-\(name)", spec, .structureInvalid, bases.grown,
+                "A tombstone: " + comment.prefix(1).lowercased() + comment.dropFirst()
+            ) {
                 $0.onEntries(try $0.root()) { entries, _ in edit(&entries[entries.count - 1]) }
             }
         }
@@ -308,6 +483,8 @@ extension Collection {
             try draft.commit()
         }
         try vault("tombstone-with-device", "R-6.7, R-6.14", .success, devices, "A tombstone: both of its devices are in the list.")
-        try vault("tombstone-only", "R-6.14", .success, devices, "A vault with a tombstone and no items, on a machine without the device.", request: .raw(Base.key))
+        try vault(
+            "tombstone-only", "R-6.14", .success, devices, "A vault with a tombstone and no items, on a machine without the device.",
+            request: .raw(Base.key))
     }
 }

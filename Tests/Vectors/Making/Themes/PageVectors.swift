@@ -17,14 +17,19 @@ extension Collection {
 
     private mutating func addPageFrames(_ bases: Bases) throws {
         let one = bases.one
-        try forged("page-tag", "R-1.6, R-2.3", .authenticationFailed, one, "The root's tag is wrong.") { $0.onSealed(try $0.root()) { $0.flip($0.count - 1) } }
+        try forged("page-tag", "R-1.6, R-2.3", .authenticationFailed, one, "The root's tag is wrong.") {
+            $0.onSealed(try $0.root()) { $0.flip($0.count - 1) }
+        }
         try forged("page-bytes", "R-2.3", .authenticationFailed, one, "A bit of the root is another one: its hash shows it.") {
             $0.onReferenced(try $0.root()) { $0.flip(100) }
         }
         try forged("page-nonce", "R-2.3", .authenticationFailed, one, "A bit of the root's nonce is another one: its hash shows it.") {
             $0.onReferenced(try $0.root()) { $0.flip(20) }
         }
-        try forged("page-resealed", "R-2.3", .authenticationFailed, one, "The holder of the index key sealed the root again under another nonce: its hash is another one.") { forge in
+        try forged(
+            "page-resealed", "R-2.3", .authenticationFailed, one,
+            "The holder of the index key sealed the root again under another nonce: its hash is another one."
+        ) { forge in
             let root = try forge.root()
             let (key, vault, body) = (forge.keys.index, forge.keys.vault, forge[root].body)
             let origin = forge[root].origin ?? 0
@@ -48,10 +53,15 @@ extension Collection {
             ("offset-big-endian", "Its offset was bound in big-endian.", { $0.x.reverse() }),
         ]
         for (name, comment, edit) in recipes {
-            try forged("page-sealed-\(name)", "R-4.1", .authenticationFailed, one, comment) { $0.onRecipe(try $0.root()) { recipe, _ in edit(&recipe) } }
+            try forged("page-sealed-\(name)", "R-4.1", .authenticationFailed, one, comment) {
+                $0.onRecipe(try $0.root()) { recipe, _ in edit(&recipe) }
+            }
         }
         for (name, type) in [("keyring", "vKEY"), ("unknown", "vXYZ"), ("versions", "vVER")] {
-            try forged("page-type-\(name)", "R-2.3", .structureInvalid, one, "The root's frame says that it is of the type \(type), and was sealed so.") {
+            try forged(
+                "page-type-\(name)", "R-2.3", .structureInvalid, one,
+                "The root's frame says that it is of the type \(type), and was sealed so."
+            ) {
                 $0.onRecipe(try $0.root()) { recipe, _ in
                     recipe.head.put(Array(type.utf8), at: 0)
                     recipe.clearHead = recipe.head
@@ -68,7 +78,9 @@ extension Collection {
             let keyring = try forge.last(.keyring)
             forge.onCommit(try forge.last(.commit)) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(keyring), level: 0) }
         }
-        try forged("page-is-versions", "R-2.3", .structureInvalid, bases.versions, "The commit names a frame of earlier values as its root.") { forge in
+        try forged(
+            "page-is-versions", "R-2.3", .structureInvalid, bases.versions, "The commit names a frame of earlier values as its root."
+        ) { forge in
             let versions = try forge.last(.versions)
             forge.onCommit(try forge.last(.commit)) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(versions), level: 0) }
         }
@@ -84,7 +96,10 @@ extension Collection {
             ("count-4097", "R-11.1", "A leaf that counts 4097 entries.", { $0.exchange(1, 1, [0x81, 0x20]) }),
             ("count-2-62", "R-2.2, R-11.1", "A leaf that counts 2^62 entries.", { $0.exchange(1, 1, [0x80].times(8) + [0x40]) }),
             ("varint-long", "R-1.1", "Its count is written with a byte too many.", { $0.exchange(1, 1, [0x81, 0]) }),
-            ("varint-9-bytes", "R-1.1", "Its count is written with nine bytes, and zeros in eight.", { $0.exchange(1, 1, [0x81] + [0x80].times(7) + [0]) }),
+            (
+                "varint-9-bytes", "R-1.1", "Its count is written with nine bytes, and zeros in eight.",
+                { $0.exchange(1, 1, [0x81] + [0x80].times(7) + [0]) }
+            ),
             ("varint-10-bytes", "R-1.1", "Its count is a varint of ten bytes.", { $0.exchange(1, 1, [0x81] + [0x80].times(8) + [1]) }),
             (
                 "varint-long-value", "R-1.1", "The length of a value is written with a byte too many.",
@@ -93,7 +108,10 @@ extension Collection {
                     body.exchange(at, 1, [body[at] | 0x80, 0])
                 }
             ),
-            ("varint-long-rest", "R-1.1", "The length of a rest is written with a byte too many.", { $0.exchange(3 + Int($0[2]), 1, [0x80, 0]) }),
+            (
+                "varint-long-rest", "R-1.1", "The length of a rest is written with a byte too many.",
+                { $0.exchange(3 + Int($0[2]), 1, [0x80, 0]) }
+            ),
             ("prefix-8193", "R-11.1", "A prefix of 8193 bytes.", { $0.exchange(2, 1, [0x81, 0x40]) }),
             ("prefix-past-end", "R-2.2", "A prefix that reaches past the end.", { $0.exchange(2, 1, [0x80, 0x10]) }),
             ("rest-past-end", "R-2.2", "A rest that reaches past the end.", { $0.exchange(3 + Int($0[2]), 1, [0x80, 0x10]) }),
@@ -139,19 +157,28 @@ extension Collection {
                 $0.insert(PageEntry(key: [kind] + $0[0].key.dropFirst(), value: $0[0].value), at: kind == 0 ? 0 : 1)
             }
         }
-        try entries("page-entry-kind-only", "R-5.10", .structureInvalid, bases.one, "Only an entry whose key begins with 64: it is in the prefix.") {
+        try entries(
+            "page-entry-kind-only", "R-5.10", .structureInvalid, bases.one, "Only an entry whose key begins with 64: it is in the prefix."
+        ) {
             $0[0].key[0] = 64
         }
-        try entries("page-entry-kind-after-tombstone", "R-5.10", .structureInvalid, bases.grown, "An entry of an unknown kind after a tombstone.") {
+        try entries(
+            "page-entry-kind-after-tombstone", "R-5.10", .structureInvalid, bases.grown, "An entry of an unknown kind after a tombstone."
+        ) {
             $0.append(PageEntry(key: [0x7F], value: []))
         }
-        try entries("page-entry-kind-last", "R-5.10", .structureInvalid, two, "The last of three entries is of an unknown kind: nothing of the page is released.") {
+        try entries(
+            "page-entry-kind-last", "R-5.10", .structureInvalid, two,
+            "The last of three entries is of an unknown kind: nothing of the page is released."
+        ) {
             $0.append(PageEntry(key: [0x40, 1], value: []))
         }
     }
 
     private mutating func addPrefixes(_ bases: Bases) throws {
-        try forged("page-prefix-short", "R-5.6", .structureInvalid, bases.one, "The only key's last byte is in the rest, not in the prefix.") {
+        try forged(
+            "page-prefix-short", "R-5.6", .structureInvalid, bases.one, "The only key's last byte is in the rest, not in the prefix."
+        ) {
             $0.onBody(try $0.root()) { body, _ in
                 let length = Int(body[2])
                 body = [body[0], body[1], body[2] - 1] + body[3..<3 + length - 1] + [1, body[2 + length]] + body[(3 + length + 1)...]
@@ -160,15 +187,24 @@ extension Collection {
         try forged("page-prefix-none", "R-5.6", .structureInvalid, try Self.two(), "Two keys that share bytes, and no prefix.") {
             $0.onBody(try $0.root()) { body, layout in body = Self.page(try PageEntry.all(body, at: layout.offset), prefix: 0) }
         }
-        try forged("page-prefix-one-shorter", "R-5.6", .structureInvalid, try Self.two(), "Two keys, and a prefix that is shorter by a byte than what they share.") {
-            $0.onBody(try $0.root()) { body, layout in body = Self.page(try PageEntry.all(body, at: layout.offset), prefix: Int(body[2]) - 1) }
+        try forged(
+            "page-prefix-one-shorter", "R-5.6", .structureInvalid, try Self.two(),
+            "Two keys, and a prefix that is shorter by a byte than what they share."
+        ) {
+            $0.onBody(try $0.root()) { body, layout in
+                body = Self.page(try PageEntry.all(body, at: layout.offset), prefix: Int(body[2]) - 1)
+            }
         }
-        try forged("page-prefix-empty", "R-5.6", .success, bases.one, "An item and a tombstone, which share no byte: the prefix is empty.") { forge in
+        try forged("page-prefix-empty", "R-5.6", .success, bases.one, "An item and a tombstone, which share no byte: the prefix is empty.")
+        { forge in
             let root = try forge.root()
             let commit = try forge.last(.commit)
             let id = Bytes16([0x77].times(16)) ?? .zero
             forge.onEntries(root) { entries, _ in
-                entries.append(PageEntry(key: TombstoneEntry.key(id), value: TombstoneEntry(revision: 2, device: 0, lastRevision: 1, lastDevice: 0).encode()))
+                entries.append(
+                    PageEntry(
+                        key: TombstoneEntry.key(id), value: TombstoneEntry(revision: 2, device: 0, lastRevision: 1, lastDevice: 0).encode())
+                )
             }
             forge.onCommit(commit) { commit, _ in commit.tombstones = 1 }
         }
@@ -194,7 +230,9 @@ extension Collection {
         return (0..<UInt32(count)).map { PageEntry(key: key($0), value: value) }
     }
 
-    private mutating func leaf(_ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ entries: [PageEntry]) throws {
+    private mutating func leaf(_ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ entries: [PageEntry])
+        throws
+    {
         try forged(name, spec, expect, bases.empty, comment) { forge in
             let commit = try forge.last(.commit)
             let root = forge.insert(.page, before: commit, nonce: [3].times(24)) { _ in PageEntry.encode(entries, level: 0) }
@@ -236,26 +274,41 @@ extension Collection {
 
     private mutating func addChildren(_ bases: Bases) throws {
         let tree = bases.tree
-        func ref(_ offset: UInt64, _ length: Int, _ hash: Bytes32) -> [UInt8] { PageBuilder.child(ObjectRef(offset: offset, length: length, hash: hash)) }
+        func ref(_ offset: UInt64, _ length: Int, _ hash: Bytes32) -> [UInt8] {
+            PageBuilder.child(ObjectRef(offset: offset, length: length, hash: hash))
+        }
         let children: [(String, String, Verdict, String, (ObjectRef, UInt64) -> [UInt8])] = [
             ("self", "R-2.3", .structureInvalid, "is the page itself", { child, own in ref(own, child.length, child.hash) }),
-            ("after", "R-2.3", .structureInvalid, "ends a byte after its parent begins", { child, own in ref(own + 1 - UInt64(child.length), child.length, child.hash) }),
+            (
+                "after", "R-2.3", .structureInvalid, "ends a byte after its parent begins",
+                { child, own in ref(own + 1 - UInt64(child.length), child.length, child.hash) }
+            ),
             ("beyond-file", "R-2.2, R-2.3", .structureInvalid, "is at 2^47", { child, _ in ref(1 << 47, child.length, child.hash) }),
             ("offset-2-62", "R-2.2", .structureInvalid, "is at 2^62", { child, _ in ref(1 << 62, child.length, child.hash) }),
             ("in-header", "R-2.3", .structureInvalid, "is in the header", { child, _ in ref(256, child.length, child.hash) }),
-            ("in-copy", "R-2.3", .structureInvalid, "begins a byte before the end of the header's copy", { child, _ in ref(8191, child.length, child.hash) }),
+            (
+                "in-copy", "R-2.3", .structureInvalid, "begins a byte before the end of the header's copy",
+                { child, _ in ref(8191, child.length, child.hash) }
+            ),
             ("length-0", "R-2.2", .structureInvalid, "has no bytes", { child, _ in ref(child.offset, 0, child.hash) }),
             ("length-300", "R-2.2", .structureInvalid, "has 300 bytes", { child, _ in ref(child.offset, 300, child.hash) }),
             ("length-65792", "R-2.2, R-11.1", .structureInvalid, "has 65,792 bytes", { child, _ in ref(child.offset, 65_792, child.hash) }),
             ("length-2-62", "R-2.2", .structureInvalid, "has 2^62 bytes", { child, _ in ref(child.offset, 1 << 62, child.hash) }),
-            ("length-shorter", "R-2.3", .authenticationFailed, "is said to be 256 bytes shorter", { child, _ in ref(child.offset, child.length - 256, child.hash) }),
-            ("hash", "R-2.3", .authenticationFailed, "has another hash", { child, _ in ref(child.offset, child.length, Bytes32([1].times(32)) ?? .zero) }),
+            (
+                "length-shorter", "R-2.3", .authenticationFailed, "is said to be 256 bytes shorter",
+                { child, _ in ref(child.offset, child.length - 256, child.hash) }
+            ),
+            (
+                "hash", "R-2.3", .authenticationFailed, "has another hash",
+                { child, _ in ref(child.offset, child.length, Bytes32([1].times(32)) ?? .zero) }
+            ),
         ]
         for (index, place) in [(0, "first"), (2, "last")] {
             for (name, spec, expect, comment, make) in children where index == 0 || ["length-300", "self", "hash"].contains(name) {
                 try forged("tree-\(place)-child-\(name)", spec, expect, tree, "The \(place) child \(comment).") { forge in
                     let leaf = forge.all(.page)[index]
-                    forge.onEntries(try forge.root()) { entries, layout in entries[index].value = make(try layout.ref(leaf), layout.offset) }
+                    forge.onEntries(try forge.root()) { entries, layout in entries[index].value = make(try layout.ref(leaf), layout.offset)
+                    }
                 }
             }
         }
@@ -285,13 +338,19 @@ extension Collection {
         try forged("tree-child-twice", "R-5.8", .structureInvalid, tree, "One child twice.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].value = entries[0].value }
         }
-        try forged("tree-child-left-out", "R-5.25", .structureInvalid, tree, "The last child is left out, and the commit counts its items.") {
+        try forged("tree-child-left-out", "R-5.25", .structureInvalid, tree, "The last child is left out, and the commit counts its items.")
+        {
             $0.onEntries(try $0.root()) { entries, _ in entries.removeLast() }
         }
-        try forged("tree-leaf-damaged", "R-1.6, R-2.3", .authenticationFailed, tree, "The second leaf is damaged: what was before it is released.") {
+        try forged(
+            "tree-leaf-damaged", "R-1.6, R-2.3", .authenticationFailed, tree, "The second leaf is damaged: what was before it is released."
+        ) {
             $0.onReferenced($0.all(.page)[1]) { $0.flip(70) }
         }
-        try forged("tree-leaf-replayed", "R-2.3", .authenticationFailed, bases.grown, "In place of the newest root are the bytes of one before; digests are right.") { forge in
+        try forged(
+            "tree-leaf-replayed", "R-2.3", .authenticationFailed, bases.grown,
+            "In place of the newest root are the bytes of one before; digests are right."
+        ) { forge in
             let pages = forge.all(.page)
             let newest = pages[pages.count - 1]
             guard let old = pages.dropLast().last(where: { forge[$0].body.count == forge[newest].body.count }) else {
@@ -301,7 +360,10 @@ extension Collection {
             let bytes = Array(bases.grown.file[start..<start + forge[old].body.count + 48])
             forge.onReferenced(newest) { $0 = bytes }
         }
-        try forged("tree-old-root", "R-4.1", .success, bases.grown, "An owner let the newest commit name an older root, and counted its items: a state like any other.") { forge in
+        try forged(
+            "tree-old-root", "R-4.1", .success, bases.grown,
+            "An owner let the newest commit name an older root, and counted its items: a state like any other."
+        ) { forge in
             let pages = forge.all(.page)
             let old = pages[pages.count - 2]
             forge.onCommit(try forge.last(.commit)) { commit, layout in
@@ -319,15 +381,20 @@ extension Collection {
         try forged("tree-separator-high", "R-5.8", .structureInvalid, tree, "A separator is greater than the first key after it.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].key.append(0) }
         }
-        try forged("tree-separator-last-key", "R-5.8", .structureInvalid, tree, "A separator equals the last key before it: that key must be less.") { forge in
+        try forged(
+            "tree-separator-last-key", "R-5.8", .structureInvalid, tree, "A separator equals the last key before it: that key must be less."
+        ) { forge in
             let leaf = forge.all(.page)[0]
             let key = try PageEntry.all(forge[leaf].body, at: 0).last?.key ?? []
             forge.onEntries(try forge.root()) { entries, _ in entries[1].key = key }
         }
-        try forged("tree-separator-first-key", "R-5.8", .success, tree, "A separator equals the first key after it, as a writer makes it.") { forge in
+        try forged("tree-separator-first-key", "R-5.8", .success, tree, "A separator equals the first key after it, as a writer makes it.")
+        { forge in
             forge.header.length = 8192
         }
-        try forged("tree-separator-between", "R-5.8", .success, tree, "A separator is shorter than the first key after it, and no key of the tree.") {
+        try forged(
+            "tree-separator-between", "R-5.8", .success, tree, "A separator is shorter than the first key after it, and no key of the tree."
+        ) {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].key = Array(entries[1].key[..<2]) }
         }
         try forged("tree-separators-equal", "R-5.5", .structureInvalid, tree, "Two separators are equal.") {
@@ -339,13 +406,17 @@ extension Collection {
         try forged("tree-separator-empty", "R-5.8", .structureInvalid, tree, "An empty separator: no key is less.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].key = [] }
         }
-        try forged("tree-leaf-key-moved", "R-5.8", .structureInvalid, tree, "A leaf's last key is one that belongs into the next leaf.") { forge in
+        try forged("tree-leaf-key-moved", "R-5.8", .structureInvalid, tree, "A leaf's last key is one that belongs into the next leaf.") {
+            forge in
             forge.onEntries(forge.all(.page)[0]) { entries, _ in entries[entries.count - 1].key[1] = 0x7A }
         }
-        try forged("tree-leaf-key-before", "R-5.8", .structureInvalid, tree, "A leaf's first key is one that belongs into the leaf before.") { forge in
+        try forged("tree-leaf-key-before", "R-5.8", .structureInvalid, tree, "A leaf's first key is one that belongs into the leaf before.")
+        { forge in
             forge.onEntries(forge.all(.page)[1]) { entries, _ in entries[0].key[1] = 0x60 }
         }
-        try forged("tree-separators-prefix-short", "R-5.6", .structureInvalid, tree, "An inner page whose separators share bytes, and no prefix.") {
+        try forged(
+            "tree-separators-prefix-short", "R-5.6", .structureInvalid, tree, "An inner page whose separators share bytes, and no prefix."
+        ) {
             $0.onBody(try $0.root()) { body, layout in
                 let entries = try PageEntry.all(body, at: layout.offset)
                 var out: [UInt8] = [1, UInt8(entries.count - 1), 0] + entries[0].value
@@ -375,8 +446,12 @@ extension Collection {
                 func children(_ layout: ForgeLayout) throws -> [PageEntry] {
                     try zip(base, leaves).map { PageEntry(key: $0.key, value: PageBuilder.child(try layout.ref($1))) }
                 }
-                let first = forge.insert(.page, before: commit, nonce: [0x33].times(24)) { PageEntry.encode(left(try children($0)), level: 1) }
-                let second = forge.insert(.page, before: commit, nonce: [0x34].times(24)) { PageEntry.encode(right(try children($0)), level: 1) }
+                let first = forge.insert(.page, before: commit, nonce: [0x33].times(24)) {
+                    PageEntry.encode(left(try children($0)), level: 1)
+                }
+                let second = forge.insert(.page, before: commit, nonce: [0x34].times(24)) {
+                    PageEntry.encode(right(try children($0)), level: 1)
+                }
                 let top = forge.insert(.page, before: commit, nonce: [0x35].times(24)) { layout in
                     PageEntry.encode(
                         [
@@ -387,24 +462,32 @@ extension Collection {
                 forge.onCommit(commit) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(top), level: 2) }
             }
         }
-        try nested("right", .success, "A tree of three levels, made by hand.", separator: { $0[2].key }, left: { Array($0[..<2]) }, right: { [PageEntry(key: [], value: $0[2].value)] })
         try nested(
-            "separator-outside", .structureInvalid, "An inner page's separator is not less than the one that its parent has after it.", separator: { $0[2].key },
+            "right", .success, "A tree of three levels, made by hand.", separator: { $0[2].key }, left: { Array($0[..<2]) },
+            right: { [PageEntry(key: [], value: $0[2].value)] })
+        try nested(
+            "separator-outside", .structureInvalid, "An inner page's separator is not less than the one that its parent has after it.",
+            separator: { $0[2].key },
             left: { [$0[0], PageEntry(key: $0[2].key + [0], value: $0[1].value)] }, right: { [PageEntry(key: [], value: $0[2].value)] })
         try nested(
-            "separator-equal", .structureInvalid, "An inner page's separator equals the one that its parent has after it.", separator: { $0[2].key },
+            "separator-equal", .structureInvalid, "An inner page's separator equals the one that its parent has after it.",
+            separator: { $0[2].key },
             left: { [$0[0], PageEntry(key: $0[2].key, value: $0[1].value)] }, right: { [PageEntry(key: [], value: $0[2].value)] })
         try nested(
-            "separator-before", .structureInvalid, "An inner page's separator is less than the one that its parent has before it.", separator: { $0[2].key },
+            "separator-before", .structureInvalid, "An inner page's separator is less than the one that its parent has before it.",
+            separator: { $0[2].key },
             left: { Array($0[..<2]) }, right: { [PageEntry(key: [], value: $0[1].value), PageEntry(key: $0[1].key, value: $0[2].value)] })
         try nested(
-            "separator-low-bound", .success, "An inner page's separator equals the one that its parent has before it.", separator: { $0[1].key },
+            "separator-low-bound", .success, "An inner page's separator equals the one that its parent has before it.",
+            separator: { $0[1].key },
             left: { [PageEntry(key: [], value: $0[0].value)] }, right: { [PageEntry(key: [], value: $0[1].value), $0[2]] })
         try nested(
-            "key-after", .structureInvalid, "A leaf's keys are not less than the separator of its grandparent, and its parent has none after it.", separator: { $0[1].key },
+            "key-after", .structureInvalid,
+            "A leaf's keys are not less than the separator of its grandparent, and its parent has none after it.", separator: { $0[1].key },
             left: { [PageEntry(key: [], value: $0[1].value)] }, right: { [PageEntry(key: [], value: $0[2].value)] })
         try nested(
-            "key-before", .structureInvalid, "A leaf's keys are less than the separator of its grandparent, and its parent has none before it.", separator: { $0[2].key },
+            "key-before", .structureInvalid,
+            "A leaf's keys are less than the separator of its grandparent, and its parent has none before it.", separator: { $0[2].key },
             left: { [PageEntry(key: [], value: $0[0].value)] }, right: { [PageEntry(key: [], value: $0[1].value)] })
     }
 
@@ -422,11 +505,15 @@ extension Collection {
             }
             forge.onCommit(commit) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(top), level: 3) }
         }
-        try level("tree-16-levels", "R-5.9, R-11.1", .success, bases, "A tree of 16 levels: 15 inner pages without separators above a leaf.", 15)
+        try level(
+            "tree-16-levels", "R-5.9, R-11.1", .success, bases, "A tree of 16 levels: 15 inner pages without separators above a leaf.", 15)
         try level("tree-17-levels", "R-11.1", .structureInvalid, bases, "The same with one more.", 16)
         try level("tree-no-separator", "R-5.9", .success, bases, "An inner page without separators, with one child.", 1)
         for (name, prefix) in [("one", [1] as [UInt8]), ("long", [1].times(100))] {
-            try forged("tree-no-separator-prefix-\(name)", "R-5.6, R-5.9", .structureInvalid, bases.tree, "An inner page without separators, with a prefix of \(prefix.count) bytes.") {
+            try forged(
+                "tree-no-separator-prefix-\(name)", "R-5.6, R-5.9", .structureInvalid, bases.tree,
+                "An inner page without separators, with a prefix of \(prefix.count) bytes."
+            ) {
                 $0.onBody(try $0.root()) { body, layout in
                     let entries = try PageEntry.all(body, at: layout.offset)
                     body = [1, 0, UInt8(prefix.count)] + prefix + entries[0].value
@@ -434,10 +521,18 @@ extension Collection {
                 }
             }
         }
-        try forged("tree-inner-padding", "R-1.2", .structureInvalid, tree, "A byte of an inner page's padding is 1.") { $0.onBody(try $0.root()) { body, _ in body[body.count - 1] = 1 } }
-        try forged("tree-inner-longer", "R-5.11", .structureInvalid, tree, "256 bytes of padding too many in an inner page.") { $0.onBody(try $0.root()) { body, _ in body += [0].times(256) } }
-        try forged("tree-inner-count-more", "R-1.3", .structureInvalid, tree, "An inner page counts one separator more than it has.") { $0.onBody(try $0.root()) { body, _ in body[1] += 1 } }
-        try forged("tree-inner-count-4097", "R-11.1", .structureInvalid, tree, "An inner page counts 4097 separators.") { $0.onBody(try $0.root()) { body, _ in body.exchange(1, 1, [0x81, 0x20]) } }
+        try forged("tree-inner-padding", "R-1.2", .structureInvalid, tree, "A byte of an inner page's padding is 1.") {
+            $0.onBody(try $0.root()) { body, _ in body[body.count - 1] = 1 }
+        }
+        try forged("tree-inner-longer", "R-5.11", .structureInvalid, tree, "256 bytes of padding too many in an inner page.") {
+            $0.onBody(try $0.root()) { body, _ in body += [0].times(256) }
+        }
+        try forged("tree-inner-count-more", "R-1.3", .structureInvalid, tree, "An inner page counts one separator more than it has.") {
+            $0.onBody(try $0.root()) { body, _ in body[1] += 1 }
+        }
+        try forged("tree-inner-count-4097", "R-11.1", .structureInvalid, tree, "An inner page counts 4097 separators.") {
+            $0.onBody(try $0.root()) { body, _ in body.exchange(1, 1, [0x81, 0x20]) }
+        }
         try forged("tree-separator-8193", "R-11.1", .structureInvalid, tree, "A separator of 8193 bytes.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].key = [1, 0x66] + [0x61].times(8191) }
         }
@@ -450,7 +545,9 @@ extension Collection {
         }
     }
 
-    private mutating func level(_ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ levels: UInt8) throws {
+    private mutating func level(_ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ levels: UInt8)
+        throws
+    {
         try forged(name, spec, expect, bases.one, comment) { forge in
             let commit = try forge.last(.commit)
             var child = try forge.root()

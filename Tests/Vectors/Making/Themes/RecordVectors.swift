@@ -14,49 +14,80 @@ extension Collection {
 
     private mutating func addRecordFrames(_ bases: Bases) throws {
         let one = bases.one
-        try forged("record-tag", "R-1.6", .authenticationFailed, one, "A record's tag is wrong.") { $0.onSealed(try $0.last(.record)) { $0.flip($0.count - 1) } }
-        try forged("record-nonce", "R-1.6", .authenticationFailed, one, "A record's nonce is another one.") { $0.onSealed(try $0.last(.record)) { $0.flip(10) } }
+        try forged("record-tag", "R-1.6", .authenticationFailed, one, "A record's tag is wrong.") {
+            $0.onSealed(try $0.last(.record)) { $0.flip($0.count - 1) }
+        }
+        try forged("record-nonce", "R-1.6", .authenticationFailed, one, "A record's nonce is another one.") {
+            $0.onSealed(try $0.last(.record)) { $0.flip(10) }
+        }
         try forged("record-bytes", "R-2.3", .authenticationFailed, one, "A bit of a record is another one: its hash shows it.") {
             $0.onReferenced(try $0.last(.record)) { $0.flip(120) }
         }
-        try forged("record-locator-bytes", "R-2.3", .authenticationFailed, one, "A bit of a record's locator is another one: its hash shows it.") {
+        try forged(
+            "record-locator-bytes", "R-2.3", .authenticationFailed, one, "A bit of a record's locator is another one: its hash shows it."
+        ) {
             $0.onReferenced(try $0.last(.record)) { $0.flip(40) }
         }
-        try forged("record-locator", "R-5.2", .success, one, "A locator that says another item: a reader that comes from a page does not use it.") {
+        try forged(
+            "record-locator", "R-5.2", .success, one, "A locator that says another item: a reader that comes from a page does not use it."
+        ) {
             $0.onRecipe(try $0.last(.record)) { recipe, _ in recipe.locator = .init(item: .zero, compartment: 7, revision: 9) }
         }
-        try forged("record-locator-garbage", "R-5.2", .success, one, "A locator of arbitrary bytes.") { $0.onSealed(try $0.last(.record)) { $0.put([0x77].times(32), at: 32) } }
+        try forged("record-locator-garbage", "R-5.2", .success, one, "A locator of arbitrary bytes.") {
+            $0.onSealed(try $0.last(.record)) { $0.put([0x77].times(32), at: 32) }
+        }
         for type in ["vPAG", "vVER", "vCHK", "vXYZ"] {
-            try forged("record-type-\(type)", "R-2.3", .structureInvalid, one, "A record's frame says that it is of the type \(type), and was sealed so.") {
+            try forged(
+                "record-type-\(type)", "R-2.3", .structureInvalid, one,
+                "A record's frame says that it is of the type \(type), and was sealed so."
+            ) {
                 $0.onRecipe(try $0.last(.record)) { recipe, _ in
                     recipe.head.put(Array(type.utf8), at: 0)
                     recipe.clearHead = recipe.head
                 }
             }
         }
-        try forged("record-length-in-frame", "R-2.3", .structureInvalid, one, "A record's frame says another length than the page, and was sealed so.") {
+        try forged(
+            "record-length-in-frame", "R-2.3", .structureInvalid, one,
+            "A record's frame says another length than the page, and was sealed so."
+        ) {
             $0.onRecipe(try $0.last(.record)) { recipe, _ in
                 recipe.head.put(u32: 336, at: 4)
                 recipe.clearHead = recipe.head
             }
         }
-        try forged("record-damaged-not-granted", "R-5.2", .authenticationFailed, bases.scoped, "A record of a group that is not granted is damaged: its hash is checked first.", request: .raw(Base.scopedKey)) {
+        try forged(
+            "record-damaged-not-granted", "R-5.2", .authenticationFailed, bases.scoped,
+            "A record of a group that is not granted is damaged: its hash is checked first.", request: .raw(Base.scopedKey)
+        ) {
             for record in $0.all(.record) { $0.onReferenced(record) { $0.flip(100) } }
         }
-        try forged("record-damaged-device-absent", "R-2.3", .authenticationFailed, bases.device, "A record of a device that is absent is damaged.", request: .raw(Base.key)) {
+        try forged(
+            "record-damaged-device-absent", "R-2.3", .authenticationFailed, bases.device, "A record of a device that is absent is damaged.",
+            request: .raw(Base.key)
+        ) {
             for record in $0.all(.record) { $0.onReferenced(record) { $0.flip(100) } }
         }
-        try forged("record-replayed", "R-2.3", .authenticationFailed, bases.grown, "In place of an item's record are the bytes of its record of before.") { forge in
+        try forged(
+            "record-replayed", "R-2.3", .authenticationFailed, bases.grown,
+            "In place of an item's record are the bytes of its record of before."
+        ) { forge in
             let records = forge.all(.record)
             let start = Int(forge[records[0]].origin ?? 0)
             let bytes = Array(bases.grown.file[start..<start + forge[records[0]].body.count + 80])
             forge.onReferenced(records[2]) { $0 = bytes }
         }
-        try forged("record-replayed-named", "R-4.1", .authenticationFailed, bases.grown, "An item's entry names its record of before, with the present record revision.") { forge in
+        try forged(
+            "record-replayed-named", "R-4.1", .authenticationFailed, bases.grown,
+            "An item's entry names its record of before, with the present record revision."
+        ) { forge in
             let old = try forge.first(.record)
             forge.onItem(try forge.root()) { item, layout in item.entry.record = try layout.ref(old) }
         }
-        try forged("record-replayed-whole", "R-4.1", .success, bases.grown, "An owner let an entry name its record of before, with its record revision: a state like any other.") { forge in
+        try forged(
+            "record-replayed-whole", "R-4.1", .success, bases.grown,
+            "An owner let an entry name its record of before, with its record revision: a state like any other."
+        ) { forge in
             let old = try forge.first(.record)
             let revision = forge[old].identity?.revision ?? 0
             forge.onItem(try forge.root()) { item, layout in
@@ -70,18 +101,23 @@ extension Collection {
         let recipes: [(String, String, (inout SealRecipe) -> Void)] = [
             ("other-item", "for another item", { $0.x.flip(0) }), ("other-compartment", "for another compartment", { $0.x.flip(16) }),
             ("other-revision", "for another record revision", { $0.x.flip(24) }),
-            ("revision-before-compartment", "with the record revision before the compartment", { $0.x = Array($0.x[..<16] + $0.x[24...] + $0.x[16..<24]) }),
+            (
+                "revision-before-compartment", "with the record revision before the compartment",
+                { $0.x = Array($0.x[..<16] + $0.x[24...] + $0.x[16..<24]) }
+            ),
             ("compartment-u32", "with a compartment of four bytes", { $0.x = Array($0.x[..<20] + $0.x[24...]) }),
             ("other-vault", "for another vault", { $0.vault.flip(2) }), ("without-vault", "without the vault's id", { $0.vault = [] }),
             ("other-label", "as a page", { $0.label = "vaultfmt-1 page" }), ("other-key", "under another key", { $0.key.flip(5) }),
-            ("other-length", "as a frame of another length", { $0.head.flip(5) }), ("without-head", "without the frame's first bytes", { $0.head = [] }),
+            ("other-length", "as a frame of another length", { $0.head.flip(5) }),
+            ("without-head", "without the frame's first bytes", { $0.head = [] }),
         ]
         for (name, what, edit) in recipes {
             try forged("record-sealed-\(name)", "R-4.1", .authenticationFailed, bases.one, "A record was sealed \(what).") {
                 $0.onRecipe(try $0.last(.record)) { recipe, _ in edit(&recipe) }
             }
         }
-        try forged("record-of-other-vault", "R-4.1", .authenticationFailed, bases.one, "A record of another vault, which is as long.") { forge in
+        try forged("record-of-other-vault", "R-4.1", .authenticationFailed, bases.one, "A record of another vault, which is as long.") {
+            forge in
             let other = try bases.other.forge()
             let id = try other.first(.record)
             let start = Int(other[id].origin ?? 0)
@@ -93,11 +129,16 @@ extension Collection {
     private mutating func addRecordBodies(_ bases: Bases) throws {
         // The record of `one`: form 0, key of 20 bytes, secret of 6, no attributes.
         let bodies: [(String, String, String, (inout [UInt8]) -> Void)] = [
-            ("padding", "R-1.2", "A byte of its padding is 1.", { $0[$0.count - 1] = 1 }), ("padding-first", "R-1.2", "The first byte of its padding is 1.", { $0[($0.lastIndex { $0 != 0 } ?? 0) + 2] = 1 }),
+            ("padding", "R-1.2", "A byte of its padding is 1.", { $0[$0.count - 1] = 1 }),
+            ("padding-first", "R-1.2", "The first byte of its padding is 1.", { $0[($0.lastIndex { $0 != 0 } ?? 0) + 2] = 1 }),
             ("key-varint-long", "R-1.1", "The key's length is written with a byte too many.", { $0.exchange(1, 1, [$0[1] | 0x80, 0]) }),
-            ("key-past-end", "R-2.2", "The key reaches past the end.", { $0.exchange(1, 1, [0x80, 2]) }), ("key-8193", "R-11.1", "A key of 8193 bytes.", { $0.exchange(1, 1, [0x81, 0x40]) }),
+            ("key-past-end", "R-2.2", "The key reaches past the end.", { $0.exchange(1, 1, [0x80, 2]) }),
+            ("key-8193", "R-11.1", "A key of 8193 bytes.", { $0.exchange(1, 1, [0x81, 0x40]) }),
             ("key-empty", "R-5.3", "An empty key.", { $0 = [0, 0] + $0[(2 + Int($0[1]))...] + [0].times(Int($0[1])) }),
-            ("secret-varint-long", "R-1.1", "The secret's length is written with a byte too many.", { $0.exchange(2 + Int($0[1]), 1, [$0[2 + Int($0[1])] | 0x80, 0]) }),
+            (
+                "secret-varint-long", "R-1.1", "The secret's length is written with a byte too many.",
+                { $0.exchange(2 + Int($0[1]), 1, [$0[2 + Int($0[1])] | 0x80, 0]) }
+            ),
             ("secret-past-end", "R-2.2", "The secret reaches past the end.", { $0.exchange(2 + Int($0[1]), 1, [0x80, 1]) }),
             ("secret-17-mib", "R-2.2, R-11.1", "A secret of 17 MiB.", { $0.exchange(2 + Int($0[1]), 1, [0x80, 0x80, 0xC0, 0x08]) }),
             ("secret-2-62", "R-2.2, R-11.1", "A secret of 2^62 bytes.", { $0.exchange(2 + Int($0[1]), 1, [0x80].times(8) + [0x40]) }),
@@ -106,9 +147,12 @@ extension Collection {
             ("zeros", "R-5.1", "Nothing but zeros: an empty key.", { $0 = [0].times($0.count) }),
         ]
         for (name, spec, comment, edit) in bodies {
-            try forged("record-\(name)", spec, .structureInvalid, bases.one, comment) { $0.onBody(try $0.last(.record)) { body, _ in edit(&body) } }
+            try forged("record-\(name)", spec, .structureInvalid, bases.one, comment) {
+                $0.onBody(try $0.last(.record)) { body, _ in edit(&body) }
+            }
         }
-        func part(_ name: String, _ spec: String, _ expect: Verdict, _ comment: String, _ edit: @escaping (inout RawRecord) -> Void) throws {
+        func part(_ name: String, _ spec: String, _ expect: Verdict, _ comment: String, _ edit: @escaping (inout RawRecord) -> Void) throws
+        {
             try forged("record-\(name)", spec, expect, bases.one, comment) { try $0.onRecord(try $0.last(.record), edit) }
         }
         try part("other-key", "R-5.3", .structureInvalid, "Its key is another item's.") { $0.key = Bases.bob }
@@ -117,7 +161,9 @@ extension Collection {
         try part("key-sync", "R-5.3", .structureInvalid, "Its key differs in being synchronizable.") { $0.key[$0.key.count - 1] = 1 }
         try part("secret-empty", "R-5.1, R-11.1", .success, "An empty secret.") { $0.secret = [] }
         try part("secret-zeros", "R-5.1", .success, "A secret of zeros: its length tells it from padding.") { $0.secret = [0].times(40) }
-        try part("attribute-not-in-page", "R-6.5", .structureInvalid, "An attribute that the page does not have.") { $0.attributes = [1, 0x11, 1, 0x7A, 1, 0x76] }
+        try part("attribute-not-in-page", "R-6.5", .structureInvalid, "An attribute that the page does not have.") {
+            $0.attributes = [1, 0x11, 1, 0x7A, 1, 0x76]
+        }
     }
 
     private mutating func addSteps(_ bases: Bases) throws {
@@ -164,16 +210,24 @@ extension Collection {
         for form in [1, 2, 3, 255] as [UInt8] {
             try forged(
                 "record-form-\(form)", "R-5.4", form == 1 ? .structureInvalid : .unsupportedForm, bases.one,
-                form == 1 ? "An item's record of form 1, which is known and not the one that is called for." : "An item's record of the unknown form \(form): that item is refused, with a reason of its own."
+                form == 1
+                    ? "An item's record of form 1, which is known and not the one that is called for."
+                    : "An item's record of the unknown form \(form): that item is refused, with a reason of its own."
             ) {
                 try $0.onRecord(try $0.last(.record)) { $0.form = form }
             }
         }
-        try forged("record-form-2-of-two", "R-5.4", .unsupportedForm, bases.grown, "The first of two items has a record of form 2: the others are released.") {
+        try forged(
+            "record-form-2-of-two", "R-5.4", .unsupportedForm, bases.grown,
+            "The first of two items has a record of form 2: the others are released."
+        ) {
             // The records of `grown`: ann's, bob's, ann's again.
             try $0.onRecord($0.all(.record)[2]) { $0.form = 2 }
         }
-        try forged("record-form-2-not-granted", "R-5.4", .success, bases.scoped, "A record of form 2 in a group that is not granted: it is not opened.", request: .raw(Base.scopedKey)) { forge in
+        try forged(
+            "record-form-2-not-granted", "R-5.4", .success, bases.scoped,
+            "A record of form 2 in a group that is not granted: it is not opened.", request: .raw(Base.scopedKey)
+        ) { forge in
             let granted = try forge.scopedGroups()
             let ring = try Keyring(forge[try forge.last(.keyring)].body.span, at: 0)
             for record in forge.all(.record) {
@@ -181,15 +235,26 @@ extension Collection {
                 if !granted.contains(group) { try forge.onRecord(record) { $0.form = 2 } }
             }
         }
-        try forged("record-form-before-key", "R-5.4", .unsupportedForm, bases.one, "A record of form 2 whose rest is not one of form 0: only the form counts.") {
+        try forged(
+            "record-form-before-key", "R-5.4", .unsupportedForm, bases.one,
+            "A record of form 2 whose rest is not one of form 0: only the form counts."
+        ) {
             $0.onBody(try $0.last(.record)) { body, _ in body = [2] + [0xFF].times(127) }
         }
-        try forged("record-form-and-no-step", "R-5.1", .structureInvalid, bases.one, "A record of form 2 whose length is no step: the length is wrong first.") {
+        try forged(
+            "record-form-and-no-step", "R-5.1", .structureInvalid, bases.one,
+            "A record of form 2 whose length is no step: the length is wrong first."
+        ) {
             $0.onBody(try $0.last(.record)) { body, _ in body = [2] + [0].times(129) }
         }
-        try forged("record-form-2-and-extension", "R-3.24, R-5.4", .unsupportedForm, bases.one, "The same with the extension that such a vault has: readers go on, writers change nothing.") { forge in
+        try forged(
+            "record-form-2-and-extension", "R-3.24, R-5.4", .unsupportedForm, bases.one,
+            "The same with the extension that such a vault has: readers go on, writers change nothing."
+        ) { forge in
             try forge.onRecord(try forge.last(.record)) { $0.form = 2 }
-            forge.onKeyring(try forge.last(.keyring)) { $0.extensions = [Extension(name: "chunks", isCritical: false, isReadOnly: true, value: [])] }
+            forge.onKeyring(try forge.last(.keyring)) {
+                $0.extensions = [Extension(name: "chunks", isCritical: false, isReadOnly: true, value: [])]
+            }
         }
     }
 }

@@ -38,7 +38,9 @@ extension Collection {
         try forged("slot-payload-nonce", "R-3.13", .authenticationFailed, one, "The commitment fits; the payload's nonce is another one.") {
             $0.header.slots[0].payload.flip(0)
         }
-        try forged("slot-payload-text", "R-3.13", .authenticationFailed, one, "The commitment fits; a bit of the sealed payload is another one.") {
+        try forged(
+            "slot-payload-text", "R-3.13", .authenticationFailed, one, "The commitment fits; a bit of the sealed payload is another one."
+        ) {
             $0.header.slots[0].payload.flip(30)
         }
         try forged("slot-id-changed", "R-3.13", .noSlotOpens, one, "A slot's id is another one: its key is derived from it.") {
@@ -58,20 +60,25 @@ extension Collection {
             $0.payloadBound = Plain.label("vaultfmt-1 slot owner") + $0.payloadBound.dropFirst(16)
         }
         try sealed(
-            "slot-payload-without-commitment", spec, .authenticationFailed, bases, "The payload is bound to the slot without its commitment."
+            "slot-payload-without-commitment", spec, .authenticationFailed, bases,
+            "The payload is bound to the slot without its commitment."
         ) { $0.payloadBound.removeLast(32) }
-        try sealed("slot-payload-by-slot-key", spec, .authenticationFailed, bases, "The payload is sealed under another key than the wrapping key.") {
+        try sealed(
+            "slot-payload-by-slot-key", spec, .authenticationFailed, bases, "The payload is sealed under another key than the wrapping key."
+        ) {
             $0.wrappingKey[0] ^= 1
         }
         try sealed(
-            "slot-payload-wrong-vault-key", "R-3.3", .authenticationFailed, bases, "A slot that holds another vault key: the header's MAC is not its."
+            "slot-payload-wrong-vault-key", "R-3.3", .authenticationFailed, bases,
+            "A slot that holds another vault key: the header's MAC is not its."
         ) { $0.payload[0] ^= 1 }
         try forged("slot-key-without-vault", "R-3.13", .noSlotOpens, one, "A slot whose key was derived without the vault's id.") { forge in
             var slot = Slots.clear(1, .rawKey(Base.key))
             let key = Plain.mac(Base.key, "vaultfmt-1 slot key", slot.derivedOver)
             slot.commitment = Bytes32(ForgeFactors.commitment(key)) ?? .zero
             slot.payload = Plain.seal(
-                forge.keys.vaultKey, key: ForgeFactors.wrappingKey(key), nonce: Slots.nonce(1), bound: Bindings.slot(forge.keys.vault, slot))
+                forge.keys.vaultKey, key: ForgeFactors.wrappingKey(key), nonce: Slots.nonce(1), bound: Bindings.slot(forge.keys.vault, slot)
+            )
             forge.header.slots[0] = try forge.resealedOwner(slot)
         }
     }
@@ -82,7 +89,10 @@ extension Collection {
         let cases: [(String, String, Verdict, String, (inout SlotRecipe) -> Void)] = [
             ("name-63", "R-11.1", .success, "A name of 63 bytes.", { $0.owner.put([63] + [0x6E].times(63), at: 0) }),
             ("name-empty", "R-3.15", .success, "No name.", { $0.owner.put([0].times(64), at: 0) }),
-            ("name-leading-feff", "R-1.4", .success, "A name that starts with U+FEFF.", { $0.owner.put([4, 0xEF, 0xBB, 0xBF, 0x61], at: 0) }),
+            (
+                "name-leading-feff", "R-1.4", .success, "A name that starts with U+FEFF.",
+                { $0.owner.put([4, 0xEF, 0xBB, 0xBF, 0x61], at: 0) }
+            ),
             ("name-64", "R-11.1", .structureInvalid, "A name of 64 bytes.", { $0.owner.put([64] + [0x6E].times(63), at: 0) }),
             ("name-255", "R-2.2, R-11.1", .structureInvalid, "A name of 255 bytes.", { $0.owner[0] = 255 }),
             ("name-padding", "R-1.2", .structureInvalid, "A byte after the name is not zero.", { $0.owner[63] = 1 }),
@@ -93,7 +103,10 @@ extension Collection {
                 { $0.owner.put([2, 0xC1, 0xA1, 0, 0], at: 0) }
             ),
             ("wrapping-key", "R-3.15", .structureInvalid, "A wrapping key in the owner part of a full slot.", { $0.owner[64] = 1 }),
-            ("wrapping-key-last", "R-3.15", .structureInvalid, "The last byte where a wrapping key would be is not zero.", { $0.owner[95] = 1 }),
+            (
+                "wrapping-key-last", "R-3.15", .structureInvalid, "The last byte where a wrapping key would be is not zero.",
+                { $0.owner[95] = 1 }
+            ),
             ("revision-0", "R-6.8", .structureInvalid, "A revision of 0.", { $0.owner.put(u64: 0, at: 96) }),
             ("revision-2-63", "R-6.8", .structureInvalid, "A revision of 2^63.", { $0.owner.put(u64: 1 << 63, at: 96) }),
             (
@@ -107,22 +120,30 @@ extension Collection {
             ("device", "R-3.15", .success, "A device that the keyring does not list.", { $0.owner.put([9].times(16), at: 104) }),
             ("data-past-end", "R-2.2", .structureInvalid, "Provider's data that reach past the end.", { $0.owner.put(u16: 7, at: 120) }),
             ("data-16385", "R-11.1", .structureInvalid, "Provider's data of 16,385 bytes.", { $0.owner.put(u16: 16_385, at: 120) }),
-            ("data-6", "R-3.15", .success, "Provider's data of six bytes, which leave no padding.", { $0.owner.put([6, 0, 1, 2, 3, 4, 5, 6], at: 120) }),
+            (
+                "data-6", "R-3.15", .success, "Provider's data of six bytes, which leave no padding.",
+                { $0.owner.put([6, 0, 1, 2, 3, 4, 5, 6], at: 120) }
+            ),
             ("padding", "R-1.2", .structureInvalid, "A byte of the padding is 1.", { $0.owner[127] = 1 }),
             ("tag", "R-1.6, R-3.15", .authenticationFailed, "It is sealed under another key.", { $0.ownerKey[0] ^= 1 }),
             ("by-wrapping-key", "R-3.15", .authenticationFailed, "It is sealed under the wrapping key.", { $0.ownerKey = $0.wrappingKey }),
         ]
         for (name, spec, expect, comment, edit) in cases {
-            try sealed("owner-part-\(name)", spec, expect, bases, "Owner part: " + comment.prefix(1).lowercased() + comment.dropFirst()) { edit(&$0) }
+            try sealed("owner-part-\(name)", spec, expect, bases, "Owner part: " + comment.prefix(1).lowercased() + comment.dropFirst()) {
+                edit(&$0)
+            }
         }
         for (name, at) in [("vault", 25), ("slot-id", 43), ("payload", 150)] {
-            try forged("owner-part-other-\(name)", "R-3.15, R-4.1", .authenticationFailed, bases.one, "Owner part: it is bound to another \(name).") { forge in
+            try forged(
+                "owner-part-other-\(name)", "R-3.15, R-4.1", .authenticationFailed, bases.one, "Owner part: it is bound to another \(name)."
+            ) { forge in
                 let vault = forge.keys.vault
                 forge.header.slots[0] = try forge.keys.slot(
                     Slots.clear(1, .rawKey(Base.key)), .rawKey(Base.key), part: Slots.part("main"), nonce: Slots.nonce(1)
                 ) { recipe in
                     var made = recipe.slot
-                    made.payload = Plain.seal(recipe.payload, key: recipe.wrappingKey, nonce: recipe.payloadNonce, bound: recipe.payloadBound)
+                    made.payload = Plain.seal(
+                        recipe.payload, key: recipe.wrappingKey, nonce: recipe.payloadNonce, bound: recipe.payloadBound)
                     var bound = Bindings.slotOwner(vault, made)
                     bound.flip(at)
                     recipe.ownerBound = bound
@@ -138,7 +159,8 @@ extension Collection {
             var clear = Slots.clear(1, .rawKey([5].times(32)))
             clear.owner = [0].times(168 + 128)
             forge.header.slots.append(
-                try forge.keys.slot(clear, .rawKey([5].times(32)), part: Slots.part(), nonce: Slots.nonce(1)) { $0.owner += [0].times(128) })
+                try forge.keys.slot(clear, .rawKey([5].times(32)), part: Slots.part(), nonce: Slots.nonce(1)) { $0.owner += [0].times(128) }
+            )
         }
         try forged("owner-part-129-bytes", "R-3.15", .structureInvalid, bases.one, "Owner part: its plaintext has 129 bytes.") { forge in
             var clear = Slots.clear(1, .rawKey([5].times(32)))
@@ -147,7 +169,8 @@ extension Collection {
                 try forge.keys.slot(clear, .rawKey([5].times(32)), part: Slots.part(), nonce: Slots.nonce(1)) { $0.owner.append(0) })
         }
         try forged(
-            "owner-part-seen-by-scoped", "R-3.15", .success, bases.scoped, "An owner part that does not open, seen by a scoped slot: it reads none.",
+            "owner-part-seen-by-scoped", "R-3.15", .success, bases.scoped,
+            "An owner part that does not open, seen by a scoped slot: it reads none.",
             request: .raw(Base.scopedKey)
         ) { $0.header.slots[0].owner.flip(50) }
         try forged(
@@ -184,7 +207,10 @@ extension Collection {
             ("count-33", "R-11.1", .structureInvalid, "33 groups.", { $0[64] = 33 }),
             ("count-255", "R-2.2, R-11.1", .structureInvalid, "255 groups.", { $0[64] = 255 }),
             ("count-more", "R-3.14", .structureInvalid, "It counts a third group, which is zeros.", { $0[64] = 3 }),
-            ("count-fewer", "R-1.2", .structureInvalid, "It counts one of its two groups: the other one is padding that is not zero.", { $0[64] = 1 }),
+            (
+                "count-fewer", "R-1.2", .structureInvalid, "It counts one of its two groups: the other one is padding that is not zero.",
+                { $0[64] = 1 }
+            ),
             (
                 "unknown-group", "R-3.14", .success, "A grant of a group that the keyring does not have is ignored.",
                 { $0.put(u64: ($0[112...].prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }) + 2, at: 112) }
@@ -259,7 +285,8 @@ extension Collection {
         var request = ReadRequest.raw(Base.scopedKey)
         try vault(
             "scoped-device-absent", "R-3.14, R-5.14", .deviceBound, Base(file: device.file),
-            "Scoped slot: a granted group's secret is for a device that is absent; one that is not granted is refused for that.", request: request)
+            "Scoped slot: a granted group's secret is for a device that is absent; one that is not granted is refused for that.",
+            request: request)
         request.device = (Base.device.bytes, Base.deviceSecret)
         try vault(
             "scoped-device", "R-3.14, R-5.14", .success, Base(file: device.file), "Scoped slot: the same on that device.", request: request)
@@ -274,7 +301,8 @@ extension Collection {
         try earlier.compact()
         let kept = Base(file: earlier.file)
         try vault(
-            "scoped-versions", "R-6.13", .success, kept, "Scoped slot: earlier values are refused without being read.", request: .raw(Base.scopedKey))
+            "scoped-versions", "R-6.13", .success, kept, "Scoped slot: earlier values are refused without being read.",
+            request: .raw(Base.scopedKey))
         try vault("scoped-versions-seen-by-owner", "R-6.13", .success, kept, "The same vault, seen by the owner.")
         try forged(
             "scoped-versions-damaged", "R-6.13", .success, kept, "Scoped slot: the frame of earlier values is damaged, and not read.",

@@ -44,7 +44,8 @@ extension Forge {
 
     /// Adds an opaque slot: whatever its kind and factors, its owner part is right.
     mutating func addOpaque(
-        _ number: UInt64, kind: UInt8 = 1, factors: UInt8 = 0x20, parameters: [UInt8] = [1, 2, 3], payload: Int? = nil, name: String = "opaque"
+        _ number: UInt64, kind: UInt8 = 1, factors: UInt8 = 0x20, parameters: [UInt8] = [1, 2, 3], payload: Int? = nil,
+        name: String = "opaque"
     ) throws {
         let kind = Slot.Kind(rawValue: kind)
         var slot = Slot(
@@ -102,12 +103,16 @@ extension Collection {
         try slotField("slot-reserved-22", "R-1.2", bases, "A reserved byte of a slot is 1.") { $0[68 + 22] = 1 }
         try slotField("slot-reserved-23", "R-1.2", bases, "The other reserved byte of a slot is 1.") { $0[68 + 23] = 1 }
         for count in [1, 241, 17_409, 0xFFFF_FFFF] as [UInt32] {
-            try slotField("slot-parameters-\(count)", "R-1.3, R-3.2", bases, "A slot says that it has parameters of \(count) bytes, and has none.") {
+            try slotField(
+                "slot-parameters-\(count)", "R-1.3, R-3.2", bases, "A slot says that it has parameters of \(count) bytes, and has none."
+            ) {
                 $0.put(u32: count, at: 68 + 24)
             }
         }
         for count in [0, 40, 167, 169, 17_409, 0xFFFF_FFFF] as [UInt32] {
-            try slotField("slot-owner-part-\(count)", "R-1.3, R-11.1", bases, "A slot says that its owner part has \(count) bytes; it has 168.") {
+            try slotField(
+                "slot-owner-part-\(count)", "R-1.3, R-11.1", bases, "A slot says that its owner part has \(count) bytes; it has 168."
+            ) {
                 $0.put(u32: count, at: 68 + 28)
             }
         }
@@ -150,7 +155,9 @@ extension Collection {
 
     private mutating func addOpaqueSlots(_ bases: Bases) throws {
         for kind in [0, 2, 3, 0x80, 0x81, 0x83, 0xFF] as [UInt8] {
-            try opaque("slot-kind-\(kind)", bases, "A slot of the unknown kind \(kind), for a raw key.") { try $0.addOpaque(1, kind: kind, factors: 8, parameters: []) }
+            try opaque("slot-kind-\(kind)", bases, "A slot of the unknown kind \(kind), for a raw key.") {
+                try $0.addOpaque(1, kind: kind, factors: 8, parameters: [])
+            }
         }
         for factors in [0, 6, 7, 9, 10, 12, 18, 20, 24, 32, 64, 128, 255] as [UInt8] {
             try opaque("slot-factors-\(factors)", bases, "A full slot with the unknown factors \(factors).") {
@@ -185,7 +192,9 @@ extension Collection {
                 }
             }
         }
-        try forged("slot-opaque-scoped-payload", "R-3.7", .headerInvalid, bases.one, "An opaque slot of kind 82 with a payload of 1367 bytes.") {
+        try forged(
+            "slot-opaque-scoped-payload", "R-3.7", .headerInvalid, bases.one, "An opaque slot of kind 82 with a payload of 1367 bytes."
+        ) {
             $0.editHeader.append { bytes in
                 bytes[64] = 2
                 bytes.put(Self.opaqueBytes(0x82, 0x20, payload: 1367), at: 372)
@@ -221,12 +230,14 @@ extension Collection {
                 bytes.put(slot, at: 372)
             }
         }
-        try forged("slot-opaque-owner-part", "R-3.15", .authenticationFailed, bases.one, "The owner part of an opaque slot does not open.") { forge in
+        try forged("slot-opaque-owner-part", "R-3.15", .authenticationFailed, bases.one, "The owner part of an opaque slot does not open.")
+        { forge in
             try forge.addOpaque(1)
             forge.header.slots[1].owner.flip(60)
         }
         try forged(
-            "slot-opaque-only", "R-3.7, R-3.10", .noSlotOpens, bases.one, "A slot whose commitment fits, but of an unknown kind: it is not tried.",
+            "slot-opaque-only", "R-3.7, R-3.10", .noSlotOpens, bases.one,
+            "A slot whose commitment fits, but of an unknown kind: it is not tried.",
             request: .raw([0x77].times(32))
         ) { forge in
             let key = [0x77].times(32)
@@ -273,7 +284,9 @@ extension Collection {
         }
         var request = ReadRequest()
         request.external = .init("tests.example.org", [(nil, [0x33].times(32))])
-        try forged("slot-provider-parameters-16384", "R-11.1", .success, bases.one, "A provider's parameters of 16,384 bytes.", request: request) {
+        try forged(
+            "slot-provider-parameters-16384", "R-11.1", .success, bases.one, "A provider's parameters of 16,384 bytes.", request: request
+        ) {
             try $0.addSlot(1, external, named(.init(name: "tests.example.org", parameters: [4].times(16_384))))
         }
         // What is malformed is put in place of right parameters of the same length.
@@ -295,7 +308,8 @@ extension Collection {
                 edit(&forge.header.slots[1].parameters)
             }
         }
-        try forged("slot-provider-parameters-16385", "R-11.1", .headerInvalid, bases.one, "A provider's parameters of 16,385 bytes.") { forge in
+        try forged("slot-provider-parameters-16385", "R-11.1", .headerInvalid, bases.one, "A provider's parameters of 16,385 bytes.") {
+            forge in
             try forge.addSlot(1, external, named(.init(name: "tests.example.org", parameters: [4].times(16_384))))
             forge.header.slots[1].parameters.append(4)
             forge.header.slots[1].parameters.put(u16: 16_385, at: 18)
@@ -314,7 +328,9 @@ extension Collection {
         try forged("slot-raw-key-parameters", "R-1.3, R-3.2", .headerInvalid, bases.one, "A slot for a raw key with parameters.") {
             $0.header.slots[0].parameters = [8, 0, 0, 0]
         }
-        try forged("slot-salt-zero", "R-3.9", .success, bases.one, "A salt of zeros: it is a salt like any other.", request: .words("words")) {
+        try forged(
+            "slot-salt-zero", "R-3.9", .success, bases.one, "A salt of zeros: it is a salt like any other.", request: .words("words")
+        ) {
             let stretch = SlotParameters.Stretch(cost: Slots.cheap, salt: .zero)
             try $0.addSlot(1, .passphrase(Array("words".utf8)), SlotParameters(stretch: stretch))
         }
@@ -328,7 +344,8 @@ extension Collection {
         }
         try forged("slots-17", "R-3.2, R-11.1", .success, bases.one, "17 slots.") { try fill(&$0, 17) }
         try forged(
-            "slots-64-last", "R-3.10, R-11.1", .success, bases.one, "64 slots, the most; the last one's key is given.", request: .raw([63].times(32))
+            "slots-64-last", "R-3.10, R-11.1", .success, bases.one, "64 slots, the most; the last one's key is given.",
+            request: .raw([63].times(32))
         ) { try fill(&$0, 64) }
         try forged("slots-64-none", "R-3.10", .noSlotOpens, bases.one, "64 slots, and another key.", request: .raw([64].times(32))) {
             try fill(&$0, 64)
@@ -352,7 +369,10 @@ extension Collection {
             forge.header.slots = []
             for index in 1..<65 { try forge.addOpaque(UInt64(index)) }
         }
-        try forged("slots-10-stretched", "R-3.10, R-3.11", .success, bases.one, "Ten slots for passphrases; the last one's is given.", request: .words("words 10")) {
+        try forged(
+            "slots-10-stretched", "R-3.10, R-3.11", .success, bases.one, "Ten slots for passphrases; the last one's is given.",
+            request: .words("words 10")
+        ) {
             for index in 1..<11 { try $0.addSlot(UInt64(index), .passphrase(Array("words \(index)".utf8))) }
         }
     }
