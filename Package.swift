@@ -87,7 +87,8 @@ let package = Package(
         .testTarget(
             name: "VaultStoreTests", dependencies: ["VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "VaultLocalTests", dependencies: ["VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"],
+            name: "VaultLocalTests",
+            dependencies: ["VaultLocal", "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"],
             swiftSettings: strict),
         .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "MemoryFiles", "CTestSupport"], swiftSettings: strict),
 
@@ -154,7 +155,7 @@ let package = Package(
             ],
             path: "Tests/Harness",
             exclude: [
-                "Clients/run", "Clients/smtp_server.py", "Hosts/run", "Hosts/host.c", "Hosts/host.py", "Scopes/attacker.py",
+                "Clients/run", "Clients/smtp_server.py", "Hosts/run", "Hosts/host.c", "Hosts/host.py", "Scopes/attacker.py", "Scopes/forging.py",
                 "Terminal/recording_server.py",
             ],
             swiftSettings: settings),

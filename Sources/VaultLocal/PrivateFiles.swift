@@ -127,25 +127,15 @@ struct PrivateFiles: Sendable {
         return try fileSystem.openOwn(path, writable: true)
     }
 
-    /// Removes what interrupted writers have left in a folder, 0.1.0's included: `NAME.PID`.
+    /// Removes what interrupted writers have left in a folder.
     func sweep(_ folder: String) throws(VaultError) {
         var names: Set<Substring> = []
         for name in try fileSystem.siblings(of: folder + "/") {
             if name.hasPrefix("."), name.dropLast(8).hasSuffix(".vaultfmt-") {
                 names.insert(name.dropFirst().dropLast(18))
-            } else if Self.isOldTemporary(name) {
-                try fileSystem.remove(folder + "/" + name)
             }
         }
         for name in names { try Temporary.removeStale(beside: folder + "/" + name, fileSystem) }
-    }
-
-    /// `ID-FINGERPRINT.PID`
-    private static func isOldTemporary(_ name: String) -> Bool {
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, UInt32(parts[1]) != nil else { return false }
-        let ids = parts[0].split(separator: "-")
-        return ids.count == 2 && ids.allSatisfy { $0.utf8.count == 32 && Hex.decode($0) != nil }
     }
 
     func remove(_ path: String) throws(VaultError) { try fileSystem.remove(path) }

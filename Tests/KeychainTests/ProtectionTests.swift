@@ -120,6 +120,29 @@ extension KeychainTests {
             used.use(try openVault(used.path, key: 9))
             #expect(home.debugDescription.contains("label") && !home.debugDescription.contains("xxx"))
         }
+
+        @Test("an attribute of any size is stored, found by and returned, and is not seen without its secret's key")
+        func largeAttributes() throws {
+            let used = try Used()
+            let long = String(repeating: "x", count: 50_000)
+            try Keychain(service: "s").comment(long).set("1", key: "k")
+            try Keychain(service: "s").set("2", key: "l")
+            let query: [String: Any] = [kSecClass as String: kSecClassGenericPassword, kSecAttrComment as String: long]
+            let both: [String: Any] = [kSecReturnAttributes as String: true, kSecReturnData as String: true]
+            var result: CFTypeRef?
+            #expect(SecItemCopyMatching(query.merging(both) { $1 } as CFDictionary, &result) == errSecSuccess)
+            let found = result as? [String: Any]
+            #expect(found?[kSecAttrComment as String] as? String == long)
+            #expect(found?[kSecValueData as String] as? Data == Data("1".utf8))
+            #expect(try Keychain(service: "s").get("k") { $0?.comment } == long)
+            let change: [String: Any] = [kSecAttrComment as String: "short"]
+            #expect(SecItemUpdate(query as CFDictionary, change as CFDictionary) == errSecSuccess)
+            #expect(try Keychain(service: "s").get("k") { $0?.comment } == "short")
+            try Keychain(service: "s").comment(long).set("1", key: "k")
+            _ = try used.vault.addSlot(try rawKey(9), grantedGroups: [])
+            used.use(try openVault(used.path, key: 9))
+            #expect(!Keychain(service: "s").debugDescription.contains("xxx"))
+        }
     }
 }
 

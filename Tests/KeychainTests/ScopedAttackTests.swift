@@ -11,9 +11,10 @@ extension KeychainTests {
     @Suite("The holder of a scoped slot")
     struct ScopedAttackTests {
         private static let labels: [StaticString] = [
-            "vaultfmt-1 index", "vaultfmt-1 reader", "vaultfmt-1 owner", "vaultfmt-1 slot owner", "vaultfmt-1 keyring",
-            "vaultfmt-1 locator", "vaultfmt-1 locator mask", "vaultfmt-1 device", "vaultfmt-1 slot key", "vaultfmt-1 slot wrap",
-            "vaultfmt-1 group", "vaultfmt-1 compartment", "vaultfmt-1 record", "vaultfmt-1 slot",
+            "vaultfmt-1 index", "vaultfmt-1 owner", "vaultfmt-1 signing", "vaultfmt-1 slot owner", "vaultfmt-1 keyring",
+            "vaultfmt-1 earlier", "vaultfmt-1 locator", "vaultfmt-1 locator mask", "vaultfmt-1 device", "vaultfmt-1 slot key",
+            "vaultfmt-1 slot wrap", "vaultfmt-1 slot commitment", "vaultfmt-1 group", "vaultfmt-1 compartment", "vaultfmt-1 record",
+            "vaultfmt-1 slot",
         ]
 
         /// A program that knows the format and ignores the library: everything that is sealed in the file, and every key that can be made of what it holds.
@@ -23,14 +24,14 @@ extension KeychainTests {
             private var held: Set<[UInt8]> = []
 
             init(_ path: String, rawKey: [UInt8]) throws {
-                let factors = FactorKeys(passphrase: nil, key: Secret(bytes: rawKey), fileHash: nil, kinds: 8)
+                let factors = FactorKeys(passphrase: nil, key: Secret(bytes: rawKey), fileHash: nil, kinds: .rawKey)
                 store = try Store.open(path, writable: false, factors: factors, limits: ReaderLimits(), place: Store.Place())
-                let region = UInt64(store.header.length)..<store.state.commit.end
+                let region = store.header.bodyStart..<store.state.commit.end
                 try FrameWalker(file: store.file, region).walk { (frame, head, _) throws(VaultError) in
                     guard head.type == .record else { return }
-                    records.append((Array(frame[8..<32]), Array(frame[60...])))
+                    records.append((Array(frame[8..<32]), Array(frame[64...])))
                 }
-                held = [rawKey, bytes(store.slot.wrappingKey), bytes(store.slot.keys.index), bytes(store.slot.keys.reader)]
+                held = [rawKey, bytes(store.slot.wrappingKey), bytes(store.slot.keys.index), store.ownersPublicKey.bytes]
                 for number in store.slot.grants.numbers { if let key = store.slot.grants.key(number) { held.insert(bytes(key)) } }
             }
 
@@ -91,7 +92,7 @@ extension KeychainTests {
                 for key in keys {
                     for blob in blobs {
                         let plain = decrypt(blob[24...], nonce: Array(blob[..<24]), key: key)
-                        for start in [0, 32, 64, 69] where start + 32 + 16 <= plain.count { found.insert(Array(plain[start..<start + 32])) }
+                        for start in [0, 32, 64, 80] where start + 32 + 16 <= plain.count { found.insert(Array(plain[start..<start + 32])) }
                     }
                 }
                 return found
@@ -127,7 +128,7 @@ extension KeychainTests {
             // It does find what it may read, by way of group key and compartment key: the search is one that works.
             #expect(attacker.sees(secrets, with: attacker.keys()) == ["the secret of ci"])
             // And it would find the others, had the slot given it the one key that only a full slot gives.
-            let owner = FactorKeys(passphrase: nil, key: Secret(bytes: [UInt8](repeating: 0x2B, count: 32)), fileHash: nil, kinds: 8)
+            let owner = FactorKeys(passphrase: nil, key: Secret(bytes: [UInt8](repeating: 0x2B, count: 32)), fileHash: nil, kinds: .rawKey)
             let full = try Store.open(used.path, writable: false, factors: owner, limits: ReaderLimits(), place: Store.Place())
             attacker.learn(try #require(Self.vaultKey(full)))
             #expect(attacker.sees(secrets, with: attacker.keys()) == Set(secrets))

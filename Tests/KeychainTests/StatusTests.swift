@@ -27,6 +27,7 @@ extension KeychainTests {
                 (.keyFileInvalid, .authFailed), (.passphraseInvalid, .authFailed), (.weakKDF, .param), (.invalidArgument, .param),
                 (.outOfMemory, .allocate), (.noKernelKeyring, .notAvailable), (.otherProcess, .notAvailable),
                 (.ancestryUnprovable, .invalidKeychain), (.foreignOwner, .invalidKeychain), (.memoryDamaged, .invalidKeychain),
+                (.unsupportedForm, .wrongSecVersion), (.damagedTail, .invalidKeychain), (.readOnlyExtension, .readOnly),
             ]
             #expect(expected.map(\.0) == VaultError.Code.allCases)
             for (code, status) in expected { #expect(KeychainFailure(VaultError(code, "why")).status == status.rawValue, "\(code)") }
@@ -105,7 +106,7 @@ extension KeychainTests {
         func tooLarge() throws {
             fails(.dataTooLarge) { try keychain.set(Data(count: 16 << 20 | 1), key: "k") }
             fails(.dataTooLarge) { try keychain.set("1", key: String(repeating: "k", count: 4097)) }
-            fails(.dataTooLarge) { try keychain.comment(String(repeating: "c", count: 1 << 20 | 1)).set("1", key: "k") }
+            fails(.dataTooLarge) { try keychain.comment(String(repeating: "c", count: 16 << 20 | 1)).set("1", key: "k") }
             #expect(keychain.allKeys().isEmpty)
             try keychain.set(Data(count: 1 << 20), key: "k")
             #expect(try keychain.getData("k")?.count == 1 << 20)

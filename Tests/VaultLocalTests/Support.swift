@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 import VaultFmt
+import VaultForge
 
 @testable import VaultLocal
 
@@ -75,6 +76,16 @@ extension Vault {
         var rotation = try rotation()
         for key in keys { _ = try rotation.keep(try Keys.raw(key)) }
         _ = try rotation.run()
+    }
+}
+
+/// A vault with the owners' id, states and factors, under another vault key.
+enum StrangersVault {
+    /// A file whose keyring no longer says that the owners handed the vault over.
+    static func withoutHandOvers(_ file: [UInt8], rawKey: UInt8) throws -> [UInt8] {
+        var forge = try Forge(file, .rawKey([UInt8](repeating: rawKey, count: 32)))
+        forge.onKeyring(try forge.last(.keyring)) { $0.handOvers = [] }
+        return try forge.assemble()
     }
 }
 

@@ -23,14 +23,15 @@ struct Opener: CustomStringConvertible {
     var description: String { "groups \(groups?.sorted().description ?? "all"), devices \(devices.sorted())" }
 }
 
-/// A text that stands nowhere else, in a secret, a sealed attribute or a label; and where it was live, from which
-/// version to which.
+/// A text that is nowhere else, in a secret, a sealed attribute or a label; and where it was sealed, from which version to which.
 struct Mark: CustomStringConvertible {
     struct Stay {
         let placement: Placement
         let from: Int
-        /// The last version in which it was live; nil while it is.
+        /// The last version in which it was there; nil while it is.
         var to: Int?
+        /// Whether it is of an earlier value.
+        let isEarlier: Bool
     }
 
     let text: String
@@ -38,10 +39,21 @@ struct Mark: CustomStringConvertible {
     let isLabel: Bool
     var stays: [Stay] = []
 
+    mutating func begin(_ placement: Placement, _ version: Int, isEarlier: Bool) {
+        stays.append(Stay(placement: placement, from: version, isEarlier: isEarlier))
+    }
+
+    /// What a transaction wrote and replaced itself was there in no version, and is in the file as of the one that it makes.
+    mutating func end(_ placement: Placement, _ version: Int, isEarlier: Bool) {
+        let found = stays.lastIndex { $0.placement == placement && $0.isEarlier == isEarlier && $0.to == nil }
+        if let found { stays[found].to = max(stays[found].from, version - 1) }
+    }
+
     var description: String {
         "\(text) of item \(item): "
             + stays.map {
-                "\($0.from)–\($0.to.map(String.init) ?? "") \($0.placement.group).\($0.placement.accessibility.name).\($0.placement.device ?? -1)"
+                "\($0.from)–\($0.to.map(String.init) ?? "") \($0.isEarlier ? "earlier " : "")\($0.placement.group)."
+                    + "\($0.placement.accessibility.name).\($0.placement.device ?? -1)"
             }
             .joined(separator: "; ")
     }
@@ -49,20 +61,37 @@ struct Mark: CustomStringConvertible {
 
 /// What a vault holds and has held, and who may open it.
 struct ScopesModel {
+    /// An earlier value of an item.
+    struct Earlier {
+        var placement: Placement
+        let marks: [String]
+    }
+
     struct Item {
         let number: Int
         var key: ItemKey
         var placement: Placement
         var secret: String
         var sealed: String?
+        /// In an attribute that has a record of its own.
+        var large: String?
         var label: String
+        var earlier: [Earlier] = []
+
+        var marks: [String] { [secret, sealed, large, label].compactMap { $0 } }
     }
 
-    var items: [Item] = []
+    private(set) var items: [Item] = []
     private(set) var marks: [String: Mark] = [:]
     /// Items of which something was knowingly left until the next compaction.
     var tolerated: Set<Int> = []
+    /// How many earlier values an item keeps.
+    var kept = 10
+    /// The version in which the file was rewritten last: nothing dead is older.
+    private var rewritten = 0
     private var serial = 0
+    /// No access group of this name can be granted.
+    static let owners = "\u{0}owners"
 
     // MARK: changes
 
@@ -71,7 +100,7 @@ struct ScopesModel {
         return serial
     }
 
-    /// A new text: `s` for a secret, `a` for a sealed attribute, `l` for a label.
+    /// A new text: `s` for a secret, `a` for a sealed attribute, `b` for a large one, `l` for a label.
     mutating func newMark(_ kind: Character, item: Int) -> String {
         let text = "MARK-\(newNumber())-\(kind)"
         marks[text] = Mark(text: text, item: item, isLabel: kind == "l")
@@ -79,53 +108,96 @@ struct ScopesModel {
     }
 
     /// Puts an item there, new or instead of what it was, from this version on.
-    mutating func put(_ item: Item, version: Int) {
-        if let old = items.firstIndex(where: { $0.number == item.number }) {
-            end(items[old], version: version)
-            items[old] = item
-        } else {
+    ///
+    /// - Parameter devices: Those of whoever changes it.
+    mutating func put(_ item: Item, version: Int, devices: Set<Int>) {
+        var item = item
+        guard let index = items.firstIndex(where: { $0.number == item.number }) else {
             items.append(item)
+            return begin(item.marks, item.placement, version, isEarlier: false)
         }
-        for text in [item.secret, item.sealed, item.label].compactMap({ $0 }) {
-            marks[text]?.stays.append(Mark.Stay(placement: item.placement, from: version))
+        let old = items[index]
+        if old.secret != item.secret || old.sealed != item.sealed || old.large != item.large {
+            let canOpen = old.placement.device.map(devices.contains) ?? true
+            // What this owner cannot open stays under its compartment (R-6.10).
+            let placement = canOpen ? Self.owners(of: old.placement.device) : old.placement
+            item.earlier.append(Earlier(placement: placement, marks: old.marks))
         }
+        if let device = item.placement.device, device != old.placement.device {
+            for place in item.earlier.indices where item.earlier[place].placement.device.map(devices.contains) ?? true {
+                item.earlier[place].placement = Self.owners(of: device)
+            }
+        }
+        item.earlier = item.earlier.suffix(kept)
+        end(old.marks, old.placement, version, isEarlier: false)
+        begin(item.marks, item.placement, version, isEarlier: false)
+        replaceEarlier(of: old, with: item.earlier, version)
+        items[index] = item
     }
 
     mutating func remove(_ item: Item, version: Int) {
-        end(item, version: version)
+        end(item.marks, item.placement, version, isEarlier: false)
+        replaceEarlier(of: item, with: [], version)
         items.removeAll { $0.number == item.number }
     }
 
-    /// What a transaction wrote and replaced itself was live in no version, and is in the file as of the one that it
-    /// makes.
-    private mutating func end(_ item: Item, version: Int) {
-        for text in [item.secret, item.sealed, item.label].compactMap({ $0 }) {
-            guard let last = marks[text]?.stays.indices.last, let from = marks[text]?.stays[last].from else { continue }
-            marks[text]?.stays[last].to = max(from, version - 1)
+    mutating func forgetEarlier(of item: Item, version: Int) {
+        replaceEarlier(of: item, with: [], version)
+        for index in items.indices where items[index].number == item.number { items[index].earlier = [] }
+    }
+
+    /// The file was rewritten without what is dead.
+    mutating func rewrite(version: Int) {
+        tolerated = []
+        rewritten = version
+        for index in items.indices where items[index].earlier.count > kept {
+            let earlier = Array(items[index].earlier.suffix(kept))
+            replaceEarlier(of: items[index], with: earlier, version)
+            items[index].earlier = earlier
         }
+    }
+
+    private static func owners(of device: Int?) -> Placement {
+        Placement(group: owners, accessibility: device == nil ? .whenUnlocked : .whenUnlockedThisDeviceOnly, device: device)
+    }
+
+    private mutating func begin(_ texts: [String], _ placement: Placement, _ version: Int, isEarlier: Bool) {
+        for text in texts { marks[text]?.begin(placement, version, isEarlier: isEarlier) }
+    }
+
+    private mutating func end(_ texts: [String], _ placement: Placement, _ version: Int, isEarlier: Bool) {
+        for text in texts { marks[text]?.end(placement, version, isEarlier: isEarlier) }
+    }
+
+    private mutating func replaceEarlier(of old: Item, with new: [Earlier], _ version: Int) {
+        for one in old.earlier { end(one.marks, one.placement, version, isEarlier: true) }
+        for one in new { begin(one.marks, one.placement, version, isEarlier: true) }
     }
 
     // MARK: who may open what
 
-    /// In the file as it is now, somebody who could open things since a version. What an item has left behind asks for
-    /// no less than the item does now.
+    /// In the file as it is now, somebody who could open things since a version. What an item has left behind asks for no less than the item
+    /// does now.
     func mayOpen(_ mark: Mark, _ opener: Opener, since: Int) -> Bool {
-        let stays = mark.stays.filter { $0.to ?? .max >= since }
+        let stays = mark.stays.filter { $0.to ?? .max >= max(since, rewritten) }
         guard !mark.isLabel else { return !stays.isEmpty }
+        if stays.contains(where: { $0.isEarlier && opener.opens($0.placement) }) { return true }
         guard stays.contains(where: { opener.opens($0.placement) }) else { return false }
         guard let item = items.first(where: { $0.number == mark.item }) else { return true }
         return opener.opens(item.placement) || tolerated.contains(item.number)
     }
 
-    /// A compartment for a device keeps its key where those who replace keys do not have the device (R-7.16, R-7.17):
+    /// A compartment for a device keeps its key where those who replace keys do not have the device (R-3.27, R-7.17):
     /// its holder opens what he did.
     func isOnlyBoundToDevice(_ mark: Mark, _ opener: Opener) -> Bool {
         !mark.isLabel && mark.stays.contains { $0.placement.device != nil && opener.opens($0.placement) }
     }
 
-    /// What somebody has to be able to open.
+    /// What somebody has to be able to open, earlier values included.
     func live(_ opener: Opener) -> Set<String> {
-        Set(items.filter { opener.opens($0.placement) }.flatMap { [$0.secret, $0.sealed].compactMap { $0 } })
+        let live = items.filter { opener.opens($0.placement) }.flatMap(\.marks)
+        let earlier = items.flatMap(\.earlier).filter { opener.opens($0.placement) }.flatMap(\.marks)
+        return Set(live + earlier).filter { marks[$0]?.isLabel == false }
     }
 
     var liveLabels: Set<String> { Set(items.map(\.label)) }

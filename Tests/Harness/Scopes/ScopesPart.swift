@@ -1,12 +1,13 @@
 internal import Synchronization
 internal import VaultFmt
 
-/// What a slot, a locked program or another machine should not open is not in the file, whatever happened before.
+/// What a slot, a locked program or another machine should not open is not in the file, whatever happened before; and who has scoped slots makes no state
+/// that anybody accepts.
 extension Part {
     static let scopes = Part(
         name: "scopes",
         about:
-            "an attacker with the keys of a slot, and every byte of the file, opens nothing that the slot should not open"
+            "an attacker with the keys of a slot, and every byte of the file, opens nothing that the slot should not open, and forges nothing"
     ) { run in
         let totals = Mutex(ScopesTotals())
         let attackers = AttackerPool()
@@ -30,6 +31,7 @@ struct ScopesTotals: Sendable, CustomStringConvertible {
     var changes = 0
     var attacks = 0
     var tries = 0
+    var forgeries = ForgeryTotals()
     /// Marks that attackers opened, as they may.
     var opened = 0
 
@@ -38,10 +40,11 @@ struct ScopesTotals: Sendable, CustomStringConvertible {
         attacks += other.attacks
         tries += other.tries
         opened += other.opened
+        forgeries.add(other.forgeries)
     }
 
     var description: String {
-        "\(changes) changes, \(attacks) attacks, \(tries) decryptions tried, \(opened) marks rightly opened"
+        "\(changes) changes, \(attacks) attacks, \(tries) decryptions tried, \(opened) marks rightly opened; \(forgeries)"
     }
 }
 
@@ -50,6 +53,7 @@ final class ScopesSequence {
     private var numbers: Numbers
     private let attacker: Attacker
     private let vault: ScopesVault
+    private let victims: ForgeryVictims
     private(set) var totals = ScopesTotals()
 
     /// What was done so far, for whoever looks for the reason of a failure.
@@ -59,6 +63,7 @@ final class ScopesSequence {
         self.numbers = numbers
         self.attacker = attacker
         vault = try ScopesVault(numbers)
+        victims = ForgeryVictims(vault)
     }
 
     func run(steps: Int) throws {
@@ -69,8 +74,24 @@ final class ScopesSequence {
             totals.changes += 1
             try attacker.put(vault.version, vault.bytes)
             try attackNow()
+            try victims.remember()
+            try forge()
         }
         try attackThePast()
+        for _ in 0..<3 { try forge() }
+    }
+
+    /// Somebody with a scoped slot, perhaps one that was removed, and with what all removed slots opened, makes a file.
+    private func forge() throws {
+        guard let slot = (vault.slots + vault.removedSlots).randomElement(using: &numbers) else { return }
+        let removed = (vault.removedSlots + vault.fullSlots.filter { $0.until != nil }).flatMap { $0.keys(until: vault.version) }
+        let files = Opener(groups: slot.groups, devices: [])
+        let (what, bytes) = try attacker.forge(
+            numbers.next() >> 1, slots: slot.keys(until: vault.version), removed: removed, target: vault.version,
+            victims: [(true, vault.ownerKey)] + vault.slots.compactMap { $0.rawKeys.last }.map { (false, $0.rawKey) })
+        do { try victims.meet(what, bytes, &totals.forgeries) } catch {
+            throw Wrong("version \(vault.version): \(what) by a holder of \(files): \(error)")
+        }
     }
 
     // MARK: attacks
@@ -87,7 +108,10 @@ final class ScopesSequence {
             let since = slot.since
             let shown = try attack(
                 [vault.version], Attacker.Held(slots: slot.keys(until: vault.version), devices: devices))
-            try judge(shown, "the holder of \(slot)") { vault.model.mayOpen($0, opener, since: since) }
+            let former = Opener(groups: slot.lost, devices: devices)
+            try judge(shown, "the holder of \(slot)") {
+                vault.model.mayOpen($0, opener, since: since) || vault.model.isOnlyBoundToDevice($0, former)
+            }
             let missed = vault.model.live(opener).union(vault.model.liveLabels).subtracting(shown.proven)
             try require(missed.isEmpty, "the holder of \(slot) does not open \(missed.sorted())")
         }
@@ -111,16 +135,16 @@ final class ScopesSequence {
         try require(missed.isEmpty, "an owner does not open \(missed.sorted())")
     }
 
-    /// On versions from before a slot was made, and from after it was removed.
+    /// On versions from before a slot was made, and from after it was removed; of a full one, after the rotation that followed.
     private func attackThePast() throws {
-        for slot in vault.slots + vault.removedSlots {
+        for slot in vault.slots + vault.removedSlots + vault.fullSlots {
             let devices = someDevices()
-            let before = Array(0..<slot.since)
+            let before = slot.groups == nil ? [] : Array(0..<slot.since)
             let after = slot.until.map { Array($0...vault.version) } ?? []
             guard !(before + after).isEmpty else { continue }
             let last = (slot.until ?? vault.version + 1) - 1
             let shown = try attack(before + after, Attacker.Held(slots: slot.keys(until: last), devices: devices))
-            let opener = Opener(groups: slot.groups, devices: devices)
+            let opener = Opener(groups: slot.groups?.union(slot.lost), devices: devices)
             try judge(shown, "the holder of \(slot), of other times,") { vault.model.isOnlyBoundToDevice($0, opener) }
         }
     }

@@ -7,22 +7,38 @@ internal import VaultStore
 
 /// A vault in memory with owners on two devices and one without, and scoped slots; and the model of what it holds.
 final class ScopesVault {
-    /// A scoped slot, and the raw keys that opened it, each from a version on.
+    /// A slot, and the raw keys that opened it, each from a version on.
     struct Slot: CustomStringConvertible {
         var id: SlotID
-        let groups: Set<String>
+        /// Nil for a full one.
+        var groups: Set<String>?
+        /// Groups that it had and lost: their compartments for a device keep their keys.
+        var lost: Set<String> = []
         let since: Int
+        /// The version that its holder's keys open no more: since its removal; of a full one, since the rotation after that.
         var until: Int?
+        var removed: Int?
         var rawKeys: [(version: Int, rawKey: [UInt8])]
 
         /// What opened it in every version up to this one.
         func keys(until version: Int) -> [(version: Int, rawKey: [UInt8])] {
-            (since...version).compactMap { version in
+            let last = min(version, (removed ?? .max) - 1)
+            guard since <= last else { return [] }
+            return (since...last).compactMap { version in
                 rawKeys.last { $0.version <= version }.map { (version, $0.rawKey) }
             }
         }
 
-        var description: String { "slot \(groups.sorted()) from version \(since)" }
+        var description: String { "slot \(groups?.sorted().description ?? "of everything") from version \(since)" }
+    }
+
+    /// A state that the owners made.
+    struct Genuine {
+        let version: Int
+        let chain: [UInt8]
+        let header: [UInt8]
+        /// Secrets by item.
+        let contents: [ItemKey: String]
     }
 
     /// A program that locked the vault, and what it kept.
@@ -33,15 +49,20 @@ final class ScopesVault {
         let kept: [[UInt8]]
     }
 
-    private static let path = "/scopes.vault"
+    static let path = "/scopes.vault"
     private static let groups = ["", "ci", "web"]
     private var numbers: Numbers
-    private let files = MemoryFileSystem(clock: 1_700_000_000_000)
+    let files = MemoryFileSystem(clock: 1_700_000_000_000)
     private let owners: [Vault]
     private(set) var model = ScopesModel()
     private(set) var version = 0
     private(set) var slots: [Slot] = []
     private(set) var removedSlots: [Slot] = []
+    /// Full slots that others have had, removed or not.
+    private(set) var fullSlots: [Slot] = []
+    /// By chain value.
+    private(set) var genuine: [[UInt8]: Genuine] = [:]
+    private(set) var newest: Anchor
     private(set) var locked: [Locked] = []
     private(set) var story: [String] = []
     private var serial = 0
@@ -63,9 +84,21 @@ final class ScopesVault {
                 try Vault.open(Self.path, factors: try Self.factors(ownerKey), options: options, place: place))
         }
         owners = [first] + others
+        newest = first.anchor
+        note()
     }
 
-    private static func factors(_ rawKey: [UInt8]) throws -> Factors { try Factors(rawKey: Secret(bytes: rawKey)) }
+    /// Notes the state that there is now.
+    private func note() {
+        let contents = Dictionary(uniqueKeysWithValues: model.items.map { ($0.key, $0.secret) })
+        let header = Array(bytes.prefix(Int(bytes[12]) | Int(bytes[13]) << 8 | Int(bytes[14]) << 16))
+        newest = owners.map(\.anchor).max { $0.generation < $1.generation } ?? newest
+        // Locking, for one, makes no new state.
+        guard genuine[newest.chain] == nil else { return }
+        genuine[newest.chain] = Genuine(version: version, chain: newest.chain, header: header, contents: contents)
+    }
+
+    static func factors(_ rawKey: [UInt8]) throws -> Factors { try Factors(rawKey: Secret(bytes: rawKey)) }
 
     private static func device(_ number: Int) throws -> Device {
         let parts = ScopesDevice.parts(number)
@@ -89,16 +122,20 @@ final class ScopesVault {
         // What is looked up before the change must be of now; the change itself would look by itself.
         try owners[owner].refresh()
         files.setClock(1_700_000_000_000 + Int64(version) * 1000)
-        switch numbers.below(20) {
-        case 0..<11: try transaction(owner)
-        case 11, 12: try grant(owner)
-        case 13: try removeSlot(owner)
-        case 14: try changeFactors(owner)
-        case 15: try rename(owner)
-        case 16: try rotate(owner)
-        case 17: try compact(owner)
+        switch numbers.below(24) {
+        case 0..<12: try transaction(owner)
+        case 12, 13: try grant(owner)
+        case 14: try changeGrants(owner)
+        case 15: try removeSlot(owner)
+        case 16: try changeFactors(owner)
+        case 17: try rename(owner)
+        case 18: try rotate(owner)
+        case 19: try compact(owner)
+        case 20: try keep(owner)
+        case 21: try changeFullSlots(owner)
         default: try lock()
         }
+        note()
     }
 
     private func tell(_ what: String, _ owner: Int? = nil) {
@@ -113,8 +150,19 @@ final class ScopesVault {
         tell("grants \(groups.sorted())", owner)
         let id = try owners[owner].addSlot(
             try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true).id
-        model.tolerated = []
+        model.rewrite(version: version)
         slots.append(Slot(id: id, groups: groups, since: version, rawKeys: [(version, rawKey)]))
+    }
+
+    private func changeGrants(_ owner: Int) throws {
+        guard !slots.isEmpty else { return try transaction(owner) }
+        let index = numbers.below(slots.count)
+        let groups = Set(Self.groups.filter { _ in numbers.chance(2) })
+        tell("grants \(groups.sorted()) to \(slots[index])", owner)
+        try owners[owner].setGrants(of: slots[index].id, to: groups.sorted(), createsGroups: true)
+        model.rewrite(version: version)
+        slots[index].lost.formUnion(slots[index].groups ?? [])
+        slots[index].groups = groups
     }
 
     private func removeSlot(_ owner: Int) throws {
@@ -122,9 +170,29 @@ final class ScopesVault {
         var slot = slots.remove(at: numbers.below(slots.count))
         tell("removes \(slot)", owner)
         try owners[owner].removeSlot(slot.id)
-        model.tolerated = []
-        slot.until = version
+        model.rewrite(version: version)
+        (slot.until, slot.removed) = (version, version)
         removedSlots.append(slot)
+    }
+
+    /// Somebody gets a full slot, or loses it; what he has seen of it ends with the next rotation.
+    private func changeFullSlots(_ owner: Int) throws {
+        if let index = fullSlots.firstIndex(where: { $0.removed == nil }) {
+            tell("removes \(fullSlots[index])", owner)
+            try owners[owner].removeSlot(fullSlots[index].id)
+            fullSlots[index].removed = version
+        } else {
+            let rawKey = newRawKey()
+            tell("adds a full slot", owner)
+            let id = try owners[owner].addSlot(try Self.factors(rawKey)).id
+            fullSlots.append(Slot(id: id, since: version, rawKeys: [(version, rawKey)]))
+        }
+    }
+
+    private func keep(_ owner: Int) throws {
+        model.kept = [0, 1, 3, 10][numbers.below(4)]
+        tell("keeps \(model.kept) earlier values", owner)
+        try owners[owner].keepVersions(model.kept)
     }
 
     private func changeFactors(_ owner: Int) throws {
@@ -139,6 +207,7 @@ final class ScopesVault {
         }
         slots[index].id = new.id
         slots[index].rawKeys.append((version, rawKey))
+        model.rewrite(version: version)
     }
 
     private func rename(_ owner: Int) throws {
@@ -159,13 +228,16 @@ final class ScopesVault {
         _ = try rotation.run()
         let ids = try owners[owner].slots().filter { !$0.isFull }.map(\.id)
         for var slot in slots where !kept.contains(where: { $0.id == slot.id }) {
-            slot.until = version
+            (slot.until, slot.removed) = (version, version)
             removedSlots.append(slot)
         }
-        guard ids.count == kept.count else { throw Wrong("\(ids.count) slots after the rotation, not \(kept.count)") }
-        for index in kept.indices { kept[index].id = ids[index] }
+        guard ids == kept.map(\.id) else { throw Wrong("slots \(ids) after the rotation, not \(kept.map(\.id))") }
         slots = kept
-        model.tolerated = []
+        for index in fullSlots.indices {
+            fullSlots[index].until = fullSlots[index].until ?? version
+            fullSlots[index].removed = fullSlots[index].removed ?? version
+        }
+        model.rewrite(version: version)
         // The other owners' handles have keys that are gone.
         for other in owners {
             other.lock()
@@ -176,7 +248,7 @@ final class ScopesVault {
     private func compact(_ owner: Int) throws {
         tell("compacts", owner)
         try owners[owner].compact()
-        model.tolerated = []
+        model.rewrite(version: version)
     }
 
     // MARK: locking
@@ -220,7 +292,7 @@ final class ScopesVault {
         }
         tell(lines.joined(separator: " and ") + (remnants.isEmpty ? "" : isLater ? ", later" : ", at once"), owner)
         model = next
-        if !isLater, !remnants.isEmpty { model.tolerated = [] }
+        if !isLater, !remnants.isEmpty { model.rewrite(version: version) }
     }
 
     /// One change of one item; returns its number.
@@ -233,7 +305,7 @@ final class ScopesVault {
         let old = next.items[numbers.below(next.items.count)]
         var new = old
         // What is for another device, this owner can only remove or replace.
-        switch opener.opens(old.placement) ? numbers.below(8) : [0, 8].randomElement(using: &numbers) {
+        switch opener.opens(old.placement) ? numbers.below(10) : [0, 10].randomElement(using: &numbers) {
         case 0:
             lines.append("remove \(old.number)")
             _ = try transaction.remove(old.key)
@@ -242,9 +314,9 @@ final class ScopesVault {
         case 1, 2:
             new.secret = next.newMark("s", item: old.number)
             if numbers.chance(2) { new.sealed = next.newMark("a", item: old.number) }
+            if numbers.chance(4) { new.large = next.newMark("b", item: old.number) }
             if numbers.chance(3) { new.placement = somePlacement(old.placement.group, device) }
-            var changes = AttributeChanges()
-            if let sealed = new.sealed { changes = AttributeChanges(set: ["sealed:mark": sealed]) }
+            let changes = AttributeChanges(set: Self.attributes(sealed: new.sealed, large: old.large == new.large ? nil : new.large))
             lines.append("set \(old.number) \(new.placement.accessibility.name)")
             try transaction.set(
                 old.key, secret: Secret(bytes: Array(new.secret.utf8)), attributes: changes,
@@ -264,9 +336,20 @@ final class ScopesVault {
             new.key = try .genericPassword(service: "item", account: "\(next.newNumber())", group: group)
             lines.append("move \(old.number) to '\(group)'")
             try transaction.move(old.key, to: new.key)
+        case 8:
+            lines.append("forget \(old.number)")
+            try transaction.forgetEarlierValues(of: old.key)
+            next.forgetEarlier(of: old, version: version)
+            return old.number
+        case 9:
+            new.large = numbers.chance(3) ? nil : next.newMark("b", item: old.number)
+            lines.append("large \(old.number)")
+            var changes = AttributeChanges(set: Self.attributes(sealed: nil, large: new.large))
+            if new.large == nil { changes.remove = [Self.largeName] }
+            try transaction.update(old.key, attributes: changes)
         default:
             // Nothing of it can be read for that.
-            guard old.sealed == nil, device != nil || !old.placement.accessibility.isThisDeviceOnly else {
+            guard old.sealed == nil, old.large == nil, device != nil || !old.placement.accessibility.isThisDeviceOnly else {
                 return try add(transaction, device, &next, &lines)
             }
             new.secret = next.newMark("s", item: old.number)
@@ -274,8 +357,18 @@ final class ScopesVault {
             lines.append("replace \(old.number)")
             try transaction.set(old.key, secret: Secret(bytes: Array(new.secret.utf8)))
         }
-        next.put(new, version: version)
+        next.put(new, version: version, devices: opener.devices)
         return old.number
+    }
+
+    private static let largeName = "sealed:large"
+
+    /// The attributes with these marks; a large one is longer than an item's record holds.
+    private static func attributes(sealed: String?, large: String?) -> Attributes {
+        var attributes = Attributes()
+        if let sealed { attributes["sealed:mark"] = Array(sealed.utf8) }
+        if let large { attributes[largeName] = Array(repeating: 0x2E, count: 4100) + Array(large.utf8) }
+        return attributes
     }
 
     private func add(
@@ -285,17 +378,18 @@ final class ScopesVault {
         let group = Self.groups[numbers.below(Self.groups.count)]
         let placement = somePlacement(group, device)
         let sealed = numbers.chance(3) ? next.newMark("a", item: number) : nil
+        let large = numbers.chance(6) ? next.newMark("b", item: number) : nil
         let item = ScopesModel.Item(
             number: number, key: try .genericPassword(service: "item", account: "\(number)", group: group),
             placement: placement,
-            secret: next.newMark("s", item: number), sealed: sealed, label: next.newMark("l", item: number))
-        var attributes: Attributes = ["label": item.label]
-        if let sealed { attributes["sealed:mark"] = Array(sealed.utf8) }
+            secret: next.newMark("s", item: number), sealed: sealed, large: large, label: next.newMark("l", item: number))
+        var attributes = Self.attributes(sealed: sealed, large: large)
+        attributes.label = item.label
         lines.append("add \(number) to '\(group)' \(placement.accessibility.name)")
         try transaction.add(
             item.key, secret: Secret(bytes: Array(item.secret.utf8)), attributes: attributes,
             accessibility: placement.accessibility)
-        next.put(item, version: version)
+        next.put(item, version: version, devices: Set(device.map { [$0] } ?? []))
         return number
     }
 

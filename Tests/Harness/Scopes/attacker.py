@@ -7,27 +7,41 @@ A question is a line on standard input, its answer a line on standard output; ke
     attack FILES slots=N:RAW-KEY,… index=KEY,… kept=KEY,… devices=ID:SECRET,…
                          what these files show to someone who holds what a slot of file N opens with a raw key, index keys, keys of compartments,
                          and devices
+    forge SEED slots=N:RAW-KEY,… removed=N:RAW-KEY,… file=N victims=full:RAW-KEY,scoped:RAW-KEY,…
+                         one forged file (forging.py), made by a holder of those slots, for readers of file N with those keys
 
 The answer to an attack is the number of decryptions tried, and for each file a word of two lists with a slash between them: the marks (MARK-NUMBER-LETTER) in
 anything that any of these keys, or of those that they unwrap, decrypts; and those that open with tag and binding, too, as the reference implementation
 opens them. Every frame is tried with every key, live or dead, named by the index or not. Tags are not checked for the first list: so nothing hangs on
 knowing what a frame is bound to.
+
+The answer to a forgery is what was done, and the file.
 """
 
 import ctypes
 import ctypes.util
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from vaultfmt_reference.codec import Refused
-from vaultfmt_reference.crypto import Factors, Keys, derive, object_data, unseal
-from vaultfmt_reference.objects import Compartment, Keyring
-from vaultfmt_reference.reader import Reader
+from forging import Forger
+from vaultfmt_reference.codec import Cursor, Refused
+from vaultfmt_reference.crypto import NONCE, Keys, device_key, unseal
+from vaultfmt_reference.factors import Factors
+from vaultfmt_reference.frames import PAGE, VERSIONS, Place, Reference
+from vaultfmt_reference.items import TOMBSTONE, decode_attributes
+from vaultfmt_reference.keyring import OWNERS, Compartment, Keyring
+from vaultfmt_reference.objects import Page
+from vaultfmt_reference.reader import Reader, open_record
 
 TEXT = re.compile(rb"MARK-[0-9]+-[a-z]")
-TAGS = {b"vREC": 60, b"vPAG": 32, b"vKEY": 32, b"vHIS": 32, b"vCMT": 32}
+# By type: its name, and where the sealed body starts.
+TYPES = {
+    b"vREC": ("record", 64), b"vPAG": ("page", 32), b"vVER": ("versions", 32), b"vKEY": ("keyring", 32),
+    b"vHIS": ("history", 32), b"vCMT": ("commit", 32),
+}  # fmt: skip
 sodium = ctypes.CDLL(ctypes.util.find_library("sodium") or "libsodium.so.23")
 stream = sodium.crypto_stream_xchacha20_xor_ic
 stream.argtypes = [
@@ -43,45 +57,85 @@ def decrypted(key: bytes, nonce: bytes, sealed: bytes) -> bytes:
 
 
 class Frame:
-    """A frame as it stands in one file or several: files of one vault share many, and what a key made of one is made once."""
+    """A frame as it is in one file or several: files of one vault share many, and what a key makes of one is computed once."""
 
     def __init__(self, vault: bytes, offset: int, raw: bytes) -> None:
         self.vault, self.offset, self.raw, self.tag = vault, offset, raw, raw[:4]
+        self.name, self.start = TYPES[self.tag]
         self.shown: dict[bytes, set[bytes]] = {}
+        self.bodies: dict[bytes, bytes | None] = {}
         self.proofs: dict[tuple[bytes, bytes], set[bytes]] = {}
-        self.keyrings: dict[bytes, Keyring | None] = {}
 
     def texts(self, key: bytes) -> set[bytes]:
         """The marks in what a key decrypts."""
         if key not in self.shown:
-            self.shown[key] = set(TEXT.findall(decrypted(key, self.raw[8:32], self.raw[TAGS[self.tag] :])))
+            self.shown[key] = set(TEXT.findall(decrypted(key, self.raw[8:32], self.raw[self.start :])))
         return self.shown[key]
 
-    def proven(self, index: bytes, key: bytes) -> set[bytes]:
-        """The marks in what opens with its tag: a page under an index key, a record also under a compartment's."""
-        if (index, key) not in self.proofs:
+    def body(self, index: bytes) -> bytes | None:
+        """What opens under an index key, bound to this place; nothing of a record."""
+        if index not in self.bodies:
             try:
-                self.proofs[index, key] = set(TEXT.findall(self.opened(Keys.scoped(self.vault, index, b"", {}), key)))
+                self.bodies[index] = Keys(self.vault, index, b"").unseal_at(self.name, self.offset, self.raw)
             except Refused:
-                self.proofs[index, key] = set()
-        return self.proofs[index, key]
-
-    def opened(self, keys: Keys, key: bytes) -> bytes:
-        if self.tag == b"vPAG":
-            return keys.unseal_at("page", self.offset, self.raw)
-        identity = keys.locator(self.raw[8:32], self.raw[32:60])
-        # In the associated data the compartment stands before the revision.
-        bound = object_data("record", self.vault, identity[:16] + identity[24:] + identity[16:24], self.raw)
-        return unseal(key, self.raw[8:32], bound, self.raw[60:], "a record")
+                self.bodies[index] = None
+        return self.bodies[index]
 
     def keyring(self, index: bytes) -> Keyring | None:
-        if index not in self.keyrings:
+        body = self.body(index)
+        try:
+            return None if body is None else Keyring.decode(body)
+        except Refused:
+            return None
+
+    def places(self, index: bytes) -> Iterator[tuple[bytes, Place]]:
+        """The records that a page or a versions frame names, with their items."""
+        body = self.body(index)
+        if body is None:
+            return
+        if self.tag == VERSIONS:
+            cursor = Cursor(body)
+            item, count = cursor.take(16), cursor.number(1)
+            for _ in range(count):
+                cursor.take(8)
+                cursor.varint()
+                cursor.zigzag()
+                cursor.zigzag()
+                yield from named(cursor, item)
+            return
+        page = Page.decode(body, body[0])
+        if body[0] > 0:
+            return
+        for key, value in zip(page.keys, page.values, strict=True):
+            if key[0] == TOMBSTONE:
+                continue
+            cursor = Cursor(value)
+            record, item = Reference.from_narrow(cursor), cursor.take(16)
+            cursor.take(8)
+            cursor.varint()
+            place = Place.decode_tail(cursor, record)
+            cursor.zigzag()
+            cursor.zigzag()
+            if cursor.number(1):
+                Reference.from_narrow(cursor)
+            yield item, place
+            yield from ((item, each.place) for each in decode_attributes(cursor) if each.place)
+
+    def proven(self, key: bytes, item: bytes, place: Place) -> set[bytes]:
+        """The marks in a record that opens with its tag."""
+        identity = place.identity(item)
+        if (key, identity) not in self.proofs:
             try:
-                body = Keys.scoped(self.vault, index, b"", {}).unseal_at("keyring", self.offset, self.raw)
-                self.keyrings[index] = Keyring.decode(body)
+                self.proofs[key, identity] = set(TEXT.findall(open_record(self.vault, key, item, place, self.raw)))
             except Refused:
-                self.keyrings[index] = None
-        return self.keyrings[index]
+                self.proofs[key, identity] = set()
+        return self.proofs[key, identity]
+
+
+def named(cursor: Cursor, item: bytes) -> Iterator[tuple[bytes, Place]]:
+    """One version's record, and its attributes'."""
+    yield item, Place.decode_tail(cursor, Reference.from_narrow(cursor))
+    yield from ((item, each.place) for each in decode_attributes(cursor) if each.place)
 
 
 @dataclass
@@ -98,10 +152,10 @@ class Held:
     def take(self, keys: Keys) -> None:
         self.index.add(keys.index)
         self.groups |= set(keys.grants.values())
-        self.others.add(keys.reader)
         if keys.is_owner:
-            self.keyring.add(keys.keyring)
-            self.others |= {keys.vault_key, keys.owner, keys.slot_owner}
+            self.keyring.add(keys.of_owner("keyring"))
+            self.groups.add(keys.of_owner("earlier"))
+            self.others |= {keys.vault_key, *(keys.of_owner(label) for label in ("owner", "signing", "slot owner", "locator"))}
 
     @property
     def all(self) -> set[bytes]:
@@ -114,12 +168,13 @@ class File:
         self.data = data
         self.frames: list[Frame] = []
         self.vault = data[16:32]
-        for match in re.finditer(rb"vREC|vPAG|vKEY|vHIS|vCMT", data[68:]):
+        for match in re.finditer(rb"vREC|vPAG|vVER|vKEY|vHIS|vCMT", data[68:]):
             at = 68 + match.start()
             length = int.from_bytes(data[at + 4 : at + 8], "little")
             if 100 <= length <= len(data) - at:
                 raw = data[at : at + length]
                 self.frames.append(known.setdefault((at, raw), Frame(self.vault, at, raw)))
+        self.by_offset = {frame.offset: frame for frame in self.frames}
         self.opened: dict[bytes, Keys] = {}
 
     def slot(self, raw_key: bytes) -> Keys:
@@ -128,14 +183,14 @@ class File:
             self.opened[raw_key] = Reader(self.data, Factors(raw_key=raw_key)).keys
         return self.opened[raw_key]
 
-    def kind(self, tag: bytes) -> list[Frame]:
-        return [frame for frame in self.frames if frame.tag == tag]
+    def kind(self, *tags: bytes) -> list[Frame]:
+        return [frame for frame in self.frames if frame.tag in tags]
 
 
 @cache
 def opened(key: bytes, wrapped: bytes, bound: bytes) -> bytes | None:
     try:
-        return unseal(key, wrapped[:24], bound, wrapped[24:], "a key")
+        return unseal(key, wrapped[:NONCE], bound, wrapped[NONCE:], "a key")
     except Refused:
         return None
 
@@ -145,32 +200,34 @@ def unwrap(file: File, held: Held) -> None:
     for frame in file.kind(b"vKEY"):
         for keyring in [keyring for index in held.index if (keyring := frame.keyring(index))]:
             for group in keyring.groups.values():
-                data = group.data(file.vault)
-                held.groups |= {key for each in held.keyring if (key := opened(each, group.wrapped, data))}
+                bound = group.bound(file.vault)
+                held.groups |= {key for each in held.keyring if (key := opened(each, group.wrapped, bound))}
             for compartment in keyring.compartments.values():
                 unwrap_compartment(file.vault, compartment, held)
 
 
 def unwrap_compartment(vault: bytes, compartment: Compartment, held: Held) -> None:
-    data, inner = compartment.data("compartment", vault), compartment.data("device compartment", vault)
-    for key in [key for each in held.groups if (key := opened(each, compartment.wrapped, data))]:
+    # A key of group 0 is tried like any other, whatever the keyring says of the group.
+    assert compartment.group >= OWNERS
+    for key in [key for each in held.groups if (key := opened(each, compartment.wrapped, compartment.bound(vault)))]:
         if not compartment.is_bound:
             held.compartments.add(key)
             continue
         for _, secret in held.devices:
-            if device_bound := opened(derive(secret, "vaultfmt-1 device", vault), key, inner):
+            if device_bound := opened(device_key(secret, vault), key, compartment.device_bound(vault)):
                 held.compartments.add(device_bound)
 
 
 def proven(file: File, held: Held) -> set[bytes]:
-    """What opens with its tag, bound to what its locator or place says."""
+    """What opens with its tag: pages and versions frames, and the records that they name, bound to what they say."""
     found: set[bytes] = set()
     for index in held.index:
-        for frame in file.kind(b"vPAG"):
-            found |= frame.proven(index, b"")
-        for frame in file.kind(b"vREC"):
-            for key in held.compartments:
-                found |= frame.proven(index, key)
+        for frame in file.kind(PAGE, VERSIONS):
+            found |= set(TEXT.findall(frame.body(index) or b""))
+            for item, place in frame.places(index):
+                record = file.by_offset.get(place.record.offset)
+                if record is not None and record.name == "record":
+                    found |= {text for key in held.compartments for text in record.proven(key, item, place)}
     return found
 
 
@@ -207,6 +264,14 @@ class Attacker:
             words.append("/".join(b",".join(sorted(each)).decode() for each in (shown, proven(file, held))))
         return " ".join([str(sum(len(file.frames) for file in files) * len(keys)), *words])
 
+    def forge(self, seed: str, slots: str, removed: str, file: str, victims: str) -> str:
+        files = {int(name): each.data for name, each in self.files.items()}
+        held = [(int(number), self.files[number].slot(bytes.fromhex(key))) for number, key in listed(slots) + listed(removed)]
+        factors = [(int(number), Factors(raw_key=bytes.fromhex(key))) for number, key in listed(slots)]
+        made_for = [(kind == "full", bytes.fromhex(key)) for kind, key in listed(victims)]
+        what, data = Forger(int(seed), files, held, factors, int(file.partition("=")[2]), made_for).forge()
+        return f"{what} {data.hex()}"
+
     def answer(self, line: str) -> str:
         words = line.split()
         if words[0] == "put":
@@ -215,6 +280,8 @@ class Attacker:
             self.files.clear()
             self.frames.clear()
             opened.cache_clear()
+        elif words[0] == "forge":
+            return self.forge(*words[1:])
         else:
             return self.attack(*words[1:])
         return ""
