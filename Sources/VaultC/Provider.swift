@@ -65,9 +65,10 @@ struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's point
     private func call(_ what: StaticString, _ function: () -> vaultfmt_status) throws(VaultError) {
         vaultfmt_internal_clear_error()
         let status = function()
-        guard status != 0 else { return }
         let text = String(cString: vaultfmt_error_text())
+        // What it called itself may have left a text.
         vaultfmt_internal_clear_error()
+        guard status != 0 else { return }
         let said = text.isEmpty ? "the provider \"\(provider)\" could not \(what)" : Self.line(text)
         throw VaultError(VaultError.Code(rawValue: status) ?? .io, said)
     }

@@ -48,7 +48,6 @@ static vaultfmt_status unwrap(
     size_t slot, wrong;
     info.struct_size = sizeof info;
     token->asked = count;
-    if (token->vault != NULL) EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_get_info(token->vault, &info));
     if (token->fails != VAULTFMT_OK) return vaultfmt_fail(token->fails, token->text);
     for (slot = 0; slot < count; slot++) {
         uint8_t key[32];
@@ -62,6 +61,7 @@ static vaultfmt_status unwrap(
         derive(token->secret, slots[slot].parameters.data[0], key);
         EXPECT(VAULTFMT_OK, vaultfmt_candidates_add(candidates, slot, bytes));
     }
+    if (token->vault != NULL) EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_get_info(token->vault, &info));
     return VAULTFMT_OK;
 }
 
@@ -136,6 +136,8 @@ static void opened(vaultfmt_vault *vault) {
     token.vault = vault;
     factors = external(&right, NULL);
     EXPECT(VAULTFMT_OK, vaultfmt_unlock(vault, &factors, NULL));
+    /* A call of the provider's own that failed leaves no words behind. */
+    CHECK(strcmp(vaultfmt_error_text(), "") == 0);
     token.vault = NULL;
 }
 

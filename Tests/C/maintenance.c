@@ -95,6 +95,36 @@ static void append(const char *name, const uint8_t *bytes, size_t size) {
     if (file != NULL) fclose(file);
 }
 
+/* The newest commit is there, and not what it appended: the one before is read, and the next writer keeps it aside. */
+static void incomplete(void) {
+    vaultfmt_vault *vault = open_to_write("tails.vault");
+    vaultfmt_info info;
+    unsigned long long lost;
+    char path[1024];
+    FILE *file;
+    int byte;
+    info.struct_size = sizeof info;
+    REQUIRE(put(vault, "s", "d", "lost"));
+    vaultfmt_close(vault);
+    file = fopen(file_in_folder("tails.vault"), "r+b");
+    fseek(file, -513, SEEK_END);
+    byte = fgetc(file);
+    fseek(file, -513, SEEK_END);
+    fputc(byte ^ 1, file);
+    fclose(file);
+    vault = open_to_write("tails.vault");
+    REQUIRE(vaultfmt_get_info(vault, &info));
+    CHECK(info.tail == VAULTFMT_TAIL_INCOMPLETE && info.tail_generation == info.generation + 1 && info.tail_size == 0);
+    CHECK(has_secret(vault, "s", "c", "z") && has_secret(vault, "s", "d", ""));
+    EXPECT(VAULTFMT_OK, put(vault, "s", "d", "again"));
+    lost = (unsigned long long)info.tail_generation;
+    snprintf(path, sizeof path, "%s.incomplete-%llu", file_in_folder("tails.vault"), lost);
+    file = fopen(path, "rb");
+    CHECK(file != NULL);
+    if (file != NULL) fclose(file);
+    vaultfmt_close(vault);
+}
+
 /* A tail that is torn is cut off by the next writer; a damaged one is kept, and its repair copies it first. */
 static void tails(void) {
     uint8_t head[512] = {'v', 'C', 'M', 'T', 0, 2};
@@ -142,6 +172,7 @@ static void tails(void) {
     CHECK(info.tail == VAULTFMT_TAIL_CLEAN);
     EXPECT(VAULTFMT_OK, put(vault, "s", "c", "z"));
     vaultfmt_close(vault);
+    incomplete();
 }
 
 static void damage(void) {
