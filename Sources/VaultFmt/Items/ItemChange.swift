@@ -23,26 +23,23 @@ struct ItemChange {
 }
 
 /// The frames that an item needs, each once: several versions can share the record of an attribute.
-struct ItemFrames {
-    private var lengths: [UInt64: Int] = [:]
+enum ItemFrames {
+    /// How long they are together.
+    static func bytes(_ item: Item, _ versions: Versions?) -> Int64 { bytes(item.entry, item.largeRecords, versions) }
 
-    init(_ item: Item, _ versions: Versions?) {
-        self.init(item.entry, item.largeRecords, versions)
-    }
-
-    init(_ entry: ItemEntry, _ large: [AttributeRecord], _ versions: Versions?) {
-        add(entry.record)
+    static func bytes(_ entry: ItemEntry, _ large: [AttributeRecord], _ versions: Versions?) -> Int64 {
+        // As most items are.
+        if large.isEmpty, entry.versions == nil { return Int64(entry.record.length) }
+        var lengths = [entry.record.offset: entry.record.length]
+        func add(_ ref: ObjectRef) { lengths[ref.offset] = ref.length }
         for record in large { add(record.record) }
         if let frame = entry.versions?.frame { add(frame) }
         for version in versions?.versions ?? [] {
             add(version.record)
             for record in version.largeRecords { add(record.record) }
         }
+        return lengths.values.reduce(0) { $0 + Int64($1) }
     }
-
-    private mutating func add(_ ref: ObjectRef) { lengths[ref.offset] = ref.length }
-
-    var bytes: Int64 { lengths.values.reduce(0) { $0 + Int64($1) } }
 }
 
 extension Attributes {
@@ -113,7 +110,7 @@ extension Transaction {
         entry.record = try RecordCodec.append(key, secret, attributes.inRecord, try seal(entry.identity), to: appender)
         changes.put(key.bytes, ItemCodec.encode(entry, placed.listed))
         tally.items += 1
-        tally.liveBytes += ItemFrames(entry, placed.large, nil).bytes
+        tally.liveBytes += ItemFrames.bytes(entry, placed.large, nil)
     }
 
     /// An item whose record stays as it is.
@@ -154,7 +151,7 @@ extension Transaction {
         if change.key != old.key { changes.put(old.key.bytes, nil) }
         changes.put(change.key.bytes, ItemCodec.encode(entry, placed.listed))
         tally.versions += Int64(entry.versions?.count ?? 0) - Int64(old.earlierValues)
-        tally.liveBytes += ItemFrames(entry, placed.large, versions.now).bytes - ItemFrames(old, versions.before).bytes
+        tally.liveBytes += ItemFrames.bytes(entry, placed.large, versions.now) - ItemFrames.bytes(old, versions.before)
     }
 
     // MARK: attributes

@@ -235,7 +235,7 @@ public final class Transaction {
         tally.items -= 1
         tally.tombstones += 1
         tally.versions -= Int64(old.earlierValues)
-        tally.liveBytes -= ItemFrames(old, versions).bytes
+        tally.liveBytes -= ItemFrames.bytes(old, versions)
         return true
     }
 

@@ -254,7 +254,7 @@ extension Transaction {
         entry.versions = ref
         changes.put(old.key.bytes, ItemCodec.encode(entry, old.attributes.listed))
         tally.versions += Int64(ref?.count ?? 0) - Int64(old.earlierValues)
-        tally.liveBytes += ItemFrames(entry, old.largeRecords, now).bytes - ItemFrames(old, before).bytes
+        tally.liveBytes += ItemFrames.bytes(entry, old.largeRecords, now) - ItemFrames.bytes(old, before)
     }
 }
 

@@ -371,7 +371,7 @@ struct EntryCheckTests {
                 try store.replaceHeader(
                     Store.Replacement(
                         header: header, keys: try Rebuild.ownKeys(store), wrappingKey: store.slot.wrappingKey.copy(),
-                        slotID: store.slot.id))
+                        slotID: store.slot.id), clock: store.state.commit.clock)
             }
         }
         let before = try contents(path)
