@@ -181,6 +181,9 @@ void test_slots(void) {
 static void kept_open(void) {
     vaultfmt_vault *vault = open_to_write("locking.vault");
     vaultfmt_vault *second = (vaultfmt_vault *)1;
+    static const uint8_t strangers[VAULTFMT_OWNERS_SIZE] = {1};
+    vaultfmt_bytes owners = {strangers, sizeof strangers};
+    vaultfmt_open_options options = VAULTFMT_OPEN_OPTIONS_INIT;
     const char *path = file_in_folder("locking.vault");
     vaultfmt_status status = vaultfmt_keep_open(vault, 60);
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_keep_open(vault, 0));
@@ -193,6 +196,9 @@ static void kept_open(void) {
         EXPECT(VAULTFMT_OK, vaultfmt_open_kept(path, NULL, &second));
         CHECK(has_secret(second, "s", "early", "wiped"));
         vaultfmt_close(second);
+        options.owners = owners;
+        EXPECT(VAULTFMT_FOREIGN_OWNER, vaultfmt_open_kept(path, &options, &second));
+        CHECK(second == NULL);
         EXPECT(VAULTFMT_OK, vaultfmt_end_keeping(path));
         EXPECT(VAULTFMT_NO_SLOT_OPENS, vaultfmt_open_kept(path, NULL, &second));
         EXPECT(VAULTFMT_OK, vaultfmt_end_keeping(path));

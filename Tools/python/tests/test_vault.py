@@ -327,3 +327,22 @@ def test_a_damaged_tail_is_kept_before_it_is_cut_off(path: Path) -> None:
         assert vault.tail == vaultfmt.Tail.TORN
         vault["s"] = b"3"
         assert vault.tail == vaultfmt.Tail.CLEAN
+
+
+def test_what_is_kept_open_is_opened_as_asked(path: Path, tmp_path: Path) -> None:
+    with vaultfmt.create(path, raw_key=RAW_KEY) as vault:
+        vault["s"] = b"1"
+        try:
+            vault.keep_open(60)
+        except vaultfmt.NoKernelKeyring:
+            pytest.skip("there is no kernel keyring here")
+        owner, anchor = vault.owner, vault.anchor
+    try:
+        with vaultfmt.open_kept(path, owner=owner, anchor=anchor) as kept:
+            assert kept["s"] == b"1"
+        with pytest.raises(vaultfmt.ForeignOwner):
+            vaultfmt.open_kept(path, owner="00" * 32)
+    finally:
+        vaultfmt.end_keeping(path)
+    with pytest.raises(vaultfmt.NoSlotOpens):
+        vaultfmt.open_kept(path)

@@ -128,13 +128,20 @@ def open(
 
 
 def open_kept(
-    path: Path, *, writable: bool = False, device: BytesLike | None = None, anchor: str | None = None, wait: float = 10.0
+    path: Path,
+    *,
+    writable: bool = False,
+    device: BytesLike | None = None,
+    anchor: str | None = None,
+    owner: str | None = None,
+    wait: float = 10.0,
 ) -> Vault:
-    """Opens a vault that `vaultfmt unlock` or `Vault.keep_open` keeps open. Raises NoSlotOpens if it is not,
-    NoKernelKeyring.
+    """Opens a vault that `vaultfmt unlock` or `Vault.keep_open` keeps open; `anchor` and `owner` are as for `open`.
+
+    Raises NoSlotOpens if it is not kept open, NoKernelKeyring.
     """
     with Arguments() as arguments:
-        options = _open_options(arguments, writable, None, device, anchor, wait)
+        options = _open_options(arguments, writable, None, device, anchor, wait, owner)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
         check(lib.vaultfmt_open_kept(path_bytes(path), options, out))
         return Vault(out[0], path)
