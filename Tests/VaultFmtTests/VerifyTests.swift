@@ -137,6 +137,31 @@ struct VerifyTests {
         }
     }
 
+    @Test("names two entries with one id, and a setting from the future (R-6.8, R-6.9)")
+    func ids() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try sample(path)
+        try vault.withCore { (core) throws(VaultError) in
+            try core.transaction { (transaction) throws(VaultError) in
+                guard let item = try core.find(keys[0]) else { throw VaultError(.noSuchItem, "") }
+                transaction.changes.put(keys[7].bytes, ItemCodec.encode(item.entry, item.attributes.listed))
+                transaction.tally.items += 1
+            }
+            try core.writing { () throws(VaultError) in
+                var keyring = core.store.keyring
+                keyring.keeping = Keyring.Keeping(count: 10, revision: Format.Limit.number)
+                let replacement = Store.Replacement(
+                    header: core.store.header, keys: try Rebuild.ownKeys(core.store),
+                    wrappingKey: core.store.slot.wrappingKey.copy(), slotID: core.store.slot.id)
+                try core.store.replaceHeader(replacement, keyring: keyring, clock: core.lastTick)
+            }
+        }
+        let problems = try Fast.open(path).verify().problems.map(\.what)
+        #expect(problems.contains { $0.contains("two entries have one id") }, "\(problems)")
+        #expect(problems.contains { $0.contains("revision after the vault's clock") }, "\(problems)")
+    }
+
     @Test("calls a tail and an incomplete generation what they are")
     func tails() throws {
         let folder = try Folder()

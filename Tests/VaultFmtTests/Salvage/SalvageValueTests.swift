@@ -105,4 +105,18 @@ struct SalvageValueTests {
         #expect(try new.text(key) == "3" && new.earlier(key).map(\.secret) == ["0", "1", "2"])
         #expect(try new.attribute("file", of: try #require(try new.item(key)))?.array == large)
     }
+
+    @Test("finds the copy of a long header whose length cannot be read (R-3.4)", arguments: [13, 14, 0, 100])
+    func longHeader(place: Int) throws {
+        let vault = try filled()
+        for number in 0..<40 { try vault.addSlot(try Fast.rawKey(UInt8(100 + number)), name: "slot \(number)") }
+        #expect(try vault.rawSlots.count == 41)
+        var bytes = try memory.bytes()
+        #expect(try bodyStart(bytes) == 2 * 16_384)
+        bytes[place] ^= 0x20
+        memory.files.put("a.vault", bytes)
+        let (new, report) = try salvage()
+        #expect(report.isComplete && report.notes == ["the header is damaged: its copy was used"], "\(report.notes)")
+        #expect(try new.text(key) == "3")
+    }
 }
