@@ -107,22 +107,37 @@ def test_states_are_remembered_in_the_same_place(home: Path) -> None:
     assert len(list((home / ".local/state/vaultfmt/anchors").glob("*.owner"))) == 2
 
 
+def place(flags: int, size: int) -> int:
+    """An attribute's flags with those that tell where its value is (section 6.2)."""
+    if size > 4096:
+        return flags | 0x20
+    return flags | 0x10 if flags & vaultfmt.AttributeFlags.SEALED or size > 256 else flags
+
+
 def dump(vault: vaultfmt.Vault) -> list[str]:
     """The vault in those lines of Spec/vectors/README.md that the C interface can give."""
 
     def text(data: bytes) -> str:
         return data.hex() or "-"
 
-    lines = [f"vault {vault.id}", f"access {'full' if vault.is_owner else 'scoped'}", f"generation {vault.generation}"]
-    lines.append(f"chain {vault.anchor.split(':')[2]}")
+    lines = [f"vault {vault.id}", f"access {'full' if vault.is_owner else 'scoped'}", f"owner {vault.owner}"]
+    lines += [f"generation {vault.generation}", f"chain {vault.anchor.split(':')[2]}"]
+
+    def attribute(item: vaultfmt.Item, name: str, flags: int, of: vaultfmt.EarlierValue | None = None) -> str:
+        value = vault.attribute(item.key, name, of=of)
+        assert value is not None
+        return f"attribute {text(name.encode())} {place(flags, len(value))} {text(value)}"
 
     def add(item: vaultfmt.Item, secret: bytes | vaultfmt.VaultError) -> None:
         assert isinstance(secret, bytes)
-        with vault.open(item.key) as opened:
-            attributes = opened.item.attributes
         lines.extend([f"item {text(item.encoded_key)}", f"id {item.id}", f"times {item.created} {item.modified}"])
-        lines.extend(f"attribute {text(name.encode())} {text(value)}" for name, value in attributes.items())
+        lines.extend(attribute(item, name, flags) for name, flags in item.attribute_flags.items())
         lines.append(f"secret {text(secret)}")
+        for value in vault.earlier_values(item.key):
+            lines.append(f"version {value.revision} 0 {value.replaced} {value.modified}")
+            lines.extend(attribute(item, name, flags, value) for name, flags in value.attribute_flags.items())
+            with vault.open_earlier(item.key, value) as opened:
+                lines.append(f"secret {text(bytes(opened.secret))}")
 
     vault.each_secret(add)
     return lines
@@ -142,11 +157,15 @@ def fill(vault: vaultfmt.Vault) -> None:
 def test_the_reference_implementation_reads_the_same(path: Path) -> None:
     with vaultfmt.create(path, raw_key=RAW_KEY) as vault:
         fill(vault)
+        sealed = vaultfmt.Attribute(bytes(5000), vaultfmt.AttributeFlags.SEALED)
+        vault.set(("", ""), b"newer", attributes={"large": sealed, "label": "x"})
+        vault.set(("", ""), b"newest", attributes={"large": None})
         ours = dump(vault)
+        assert sum(line.startswith("version ") for line in ours) == 2
     done = subprocess.run([REFERENCE, "check", "--raw-key", RAW_KEY.hex(), path], capture_output=True, text=True, check=False)
     if "ModuleNotFoundError" in done.stderr:
         pytest.skip("Tools/setup --tests installs what the reference implementation needs")
-    kinds = {"vault", "access", "generation", "chain", "item", "id", "times", "attribute", "secret", "secret-unavailable"}
+    kinds = {"vault", "access", "owner", "generation", "chain", "item", "id", "times", "attribute", "version", "secret"}
     assert ours == [line for line in done.stdout.splitlines()[1:] if line.split(" ")[0] in kinds], done.stderr
 
 
