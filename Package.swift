@@ -177,9 +177,9 @@ let package = Package(
         .executableTarget(
             name: "vectors",
             dependencies: [
-                "VectorMaking", "MemoryFiles", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium",
+                "VectorMaking", "MemoryFiles", "Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium",
             ],
-            path: "Tests/Vectors", exclude: ["Making", "Random"],
+            path: "Tests/Vectors", exclude: ["Making"],
             swiftSettings: settings),
 
         // They compare the library with Spec/reference, which was written from the specification alone.

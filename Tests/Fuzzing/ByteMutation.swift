@@ -29,12 +29,13 @@ package enum ByteMutation {
     /// Cuts the end off: anywhere, or where a commit may begin.
     private static func truncate(_ bytes: inout [UInt8], _ choices: inout SeededChoices) {
         let kept = choices.below(bytes.count)
-        bytes.removeLast(bytes.count - (choices.chance(2) ? kept : kept / Format.commitAlignment * Format.commitAlignment))
+        let step = Int(Format.commitAlignment)
+        bytes.removeLast(bytes.count - (choices.chance(2) ? kept : kept / step * step))
     }
 
     /// The beginning of some bytes and the end of others, which keep their place or are appended.
     package static func splice(_ first: [UInt8], _ second: [UInt8], _ choices: inout SeededChoices) -> [UInt8] {
-        let alignment = choices.chance(4) ? 1 : Format.commitAlignment
+        let alignment = choices.chance(4) ? 1 : Int(Format.commitAlignment)
         let end = choices.below(first.count + 1) / alignment * alignment
         let start = choices.chance(2) ? end : choices.below(second.count + 1) / alignment * alignment
         return Array(first[..<end]) + second.dropFirst(start)

@@ -1,3 +1,4 @@
+internal import MemoryFiles
 internal import VaultFmt
 internal import VaultForge
 package import VaultStore
@@ -229,7 +230,7 @@ package final class OperationRunner {
         try rejoin()
         let hasGroup = try vault.statistics().compartments.contains { $0.group == group }
         guard hasGroup else { return }
-        let slot = try vault.addSlot(try Self.factors(255), grantedGroups: [group])
+        let slot = try vault.addSlot(try Self.factors(255), grantedGroups: [group]).id
         let scoped = try Vault.open(path, factors: try Self.factors(255), options: OpenOptions(), place: place)
         var items = try scoped.items()
         while let item = try items.next() {

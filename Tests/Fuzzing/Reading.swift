@@ -1,3 +1,4 @@
+internal import MemoryFiles
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
@@ -32,7 +33,7 @@ package enum Reading {
         let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .fixed("1"), cacheBytes: 1 << 20)
         try typed { () throws(VaultError) in _ = try Vault.inspect(path, place: place) }
         try typed { () throws(VaultError) in _ = try Vault.slots(at: path, place: place) }
-        try Reencoding.check(bytes, factors.keys(), limits)
+        try Reencoding.check(bytes, rawKey: factors.rawKey)
         var isSound = false
         var contents = Contents()
         try typed { () throws(VaultError) in
@@ -194,7 +195,7 @@ package struct FuzzFactors: ~Copyable {
     }
 
     private borrowing func fit(_ bytes: [UInt8]) -> Bool {
-        guard bytes.count >= 16, let length = attempt({ () throws(FormatError) in try Header.regionLength(bytes.span) }),
+        guard bytes.count >= 16, let length = attempt({ () throws(FormatError) in try Header.length(bytes.span) }),
             length <= bytes.count
         else { return false }
         let region = Array(bytes[..<length])
@@ -207,5 +208,5 @@ package struct FuzzFactors: ~Copyable {
 
     borrowing func factors() throws(VaultError) -> Factors { try Factors(rawKey: Secret(bytes: rawKey)) }
 
-    borrowing func keys() -> FactorKeys { FactorKeys(passphrase: nil, key: Secret(bytes: rawKey), fileHash: nil, kinds: Slot.rawKey) }
+    borrowing func keys() -> FactorKeys { FactorKeys(passphrase: nil, key: Secret(bytes: rawKey), fileHash: nil, kinds: .rawKey) }
 }

@@ -6,6 +6,7 @@ package struct Recipe: Equatable, Sendable {
     package enum Kind: UInt8, CaseIterable, Sendable {
         case record
         case page
+        case versions
         case keyring
         case history
         case commit
@@ -19,7 +20,7 @@ package struct Recipe: Equatable, Sendable {
         package var flags: UInt8
         /// What references name it by; the last one with a number holds.
         package var id: UInt8
-        /// Without padding. A record's begins with item id, record revision and compartment, 28 bytes.
+        /// Without padding. A record's begins with what its locator says, 32 bytes; a commit's is its core.
         package var body: [UInt8]
     }
 
@@ -28,22 +29,22 @@ package struct Recipe: Equatable, Sendable {
         static let padding: UInt8 = 1
         /// References, or a keyring's wrapped keys.
         static let references: UInt8 = 2
-        /// A commit's own offset, start and previous offset.
+        /// A commit's own offset and start.
         static let place: UInt8 = 4
         /// A commit's digest.
         static let digest: UInt8 = 8
         /// A commit's hash of the header.
         static let header: UInt8 = 16
-        /// A commit's chain value.
+        /// A commit's predecessor.
         static let chain: UInt8 = 32
-        /// A commit's owner MAC; of the header, both.
-        static let macs: UInt8 = 64
-        /// A commit's place at a multiple of 64.
+        /// A commit's owner MAC and signature; of the header, hash and MAC.
+        static let proofs: UInt8 = 64
+        /// A commit's place at a multiple of 512.
         static let alignment: UInt8 = 128
     }
 
     package var headerFlags: UInt8 = 0
-    /// The header's region without the zeros and MACs at its end.
+    /// The header without the zeros, hash and MAC at its end.
     package var header: [UInt8]
     package var objects: [Object]
 

@@ -27,7 +27,7 @@ enum RecipeMutation {
         case 15: recipe.objects[index].flags ^= 1 << UInt8(choices.below(8))
         case 16: recipe.objects[index].id = recipe.objects[other].id
         case 17: ByteMutation.copyPart(from: recipe.objects[other].body, into: &recipe.objects[index].body, &choices)
-        case 18: recipe.headerFlags ^= Recipe.Flag.macs
+        case 18: recipe.headerFlags ^= Recipe.Flag.proofs
         default:
             let kind = choices.pick(Recipe.Kind.allCases)
             let body = choices.chance(2) ? [UInt8](repeating: 0, count: choices.below(600)) : recipe.objects[index].body

@@ -1,183 +1,122 @@
 internal import VaultBytes
-internal import VaultCrypto
-internal import VaultFmt
 internal import VaultForge
-internal import VaultStore
 
 extension Recipe {
     /// Takes a sound vault apart that has a slot for this raw key; nil if there is anything in it that does not open.
     package init?(taking bytes: [UInt8], rawKey: [UInt8]) {
-        guard bytes.count >= 16, let length = attempt({ () throws(FormatError) in try Header.regionLength(bytes.span) }),
-            length <= bytes.count
+        guard let forge = attempt({ try Forge(bytes, .rawKey(rawKey), devices: FuzzKeys.devices) }),
+            forge.tail.allSatisfy({ $0 == 0 })
         else { return nil }
-        let region = Array(bytes[..<length])
-        guard let header = attempt({ () throws(FormatError) in try Header(region.span) }) else { return nil }
-        let factors = FuzzFactors(rawKey: rawKey)
-        let slot: OpenedSlot
-        do throws(VaultError) { slot = try SlotOpener.open(header, region, factors.keys(), Reading.limits) } catch { return nil }
-        guard slot.keys.isOwner else { return nil }
-        var taker = RecipeTaker(bytes: bytes, header: header)
-        guard taker.run(slot.keys) else { return nil }
-        self.init(header: region.dropLast(Format.headerMACSize).withoutZeros, objects: taker.objects)
+        var taker = RecipeTaker()
+        for object in forge.objects { guard taker.take(object) else { return nil } }
+        taker.take(reserve: forge.tail)
+        let region = bytes[..<(forge.header.length - Format.headerProofSize)]
+        self.init(header: region.withoutZeros, objects: taker.objects)
     }
 }
 
 private struct RecipeTaker {
-    let bytes: [UInt8]
-    let header: Header
     private(set) var objects: [Recipe.Object] = []
     private var ids: [UInt64: UInt8] = [:]
-    /// Compartments' wrapped keys, from all keyrings, the later ones over the earlier ones.
-    private var keys: [UInt32: SecretBox] = [:]
-    private let sealing: Sealing
 
-    init(bytes: [UInt8], header: Header) {
-        self.bytes = bytes
-        self.header = header
-        sealing = Sealing(vault: header.id.words, random: .fixed("0"))
-    }
-
-    /// Keyrings first, since records come before them.
-    mutating func run(_ keys: borrowing VaultKeys) -> Bool {
-        guard let frames = frames() else { return false }
-        for (head, range) in frames where head.type == .keyring {
-            guard let body = open(range, .keyring, keys), takeKeys(body, keys) else { return false }
-        }
-        for (head, range) in frames {
-            guard let object = object(head, range, keys) else { return false }
-            ids[UInt64(range.lowerBound)] = object.id
-            objects.append(object)
-        }
-        return true
-    }
-
-    private func frames() -> [(FrameHead, Range<Int>)]? {
-        var all: [(FrameHead, Range<Int>)] = []
-        var position = header.length
-        while position < bytes.count {
-            if bytes[position] == 0 {
-                position = (position / Format.commitAlignment + 1) * Format.commitAlignment
-                continue
-            }
-            guard bytes.count - position >= Format.frameHeadSize else { return nil }
-            let start = Array(bytes[position..<position + Format.frameHeadSize])
-            guard let head = attempt({ () throws(FormatError) in try FrameHead(start.span, at: 0) }), head.length <= bytes.count - position
-            else { return nil }
-            all.append((head, position..<position + head.length))
-            position += head.length
-        }
-        return all
-    }
-
-    private func open(_ range: Range<Int>, _ kind: Sealing.Placed, _ keys: borrowing VaultKeys) -> [UInt8]? {
-        let frame = Array(bytes[range])
-        var body = [UInt8](repeating: 0, count: frame.count - Format.sealOverhead)
-        let isOpen: Void? = frame.withUnsafeBytes { frame in
-            body.withUnsafeMutableBytes { body in
-                attempt { () throws(CryptoError) in
-                    try sealing.open(frame, as: kind, at: UInt64(range.lowerBound), key: keys.index, into: body)
-                }
-            }
-        }
-        return isOpen == nil ? nil : body
-    }
-
-    private mutating func takeKeys(_ body: [UInt8], _ keys: borrowing VaultKeys) -> Bool {
-        guard let keyring = attempt({ () throws(FormatError) in try Keyring(body.span, at: 0) }) else { return false }
-        var groups: [UInt32: SecretBox] = [:]
-        for group in keyring.groups {
-            switch keys.owner {
-            case .some(let owner):
-                groups[group.number] = unwrapped(group.wrapped, FuzzKeys.bound(group, header.id), owner.keyring)
-            case .none: return false
-            }
-        }
-        for one in keyring.compartments {
-            guard let group = groups[one.group] else { return false }
-            guard var key = unwrapped(one.wrapped, FuzzKeys.bound(one, header.id, isInner: false), group.secret) else { return false }
-            if one.isDeviceBound {
-                let inner = key.secret.withUnsafeBytes { Array($0) }
-                guard let opened = unwrapped(inner, FuzzKeys.bound(one, header.id, isInner: true), FuzzKeys.device(header.id)) else {
-                    continue
-                }
-                key = opened
-            }
-            self.keys[one.number] = key
-        }
-        return true
-    }
-
-    private func unwrapped(_ wrapped: [UInt8], _ bound: [UInt8], _ key: borrowing Secret) -> SecretBox? {
-        do throws(CryptoError) { return SecretBox(try AEAD.unwrap(wrapped, bound, key: key)) } catch { return nil }
-    }
-
-    // MARK: objects
-
-    private func object(_ head: FrameHead, _ range: Range<Int>, _ keys: borrowing VaultKeys) -> Recipe.Object? {
+    /// False for an object that did not open.
+    mutating func take(_ object: ForgedObject) -> Bool {
+        guard object.opaque == nil, let offset = object.origin, let made = recipe(object) else { return false }
         let id = UInt8(truncatingIfNeeded: objects.count)
-        func made(_ kind: Recipe.Kind, _ body: [UInt8]?) -> Recipe.Object? {
-            body.map { Recipe.Object(kind: kind, flags: 0, id: id, body: $0) }
-        }
-        switch head.type {
-        case .record: return made(.record, record(range, keys))
-        case .page: return made(.page, page(range, keys))
-        case .keyring: return made(.keyring, open(range, .keyring, keys)?[...].withoutZeros)
-        case .history: return made(.history, open(range, .history, keys)?[...].withoutZeros)
-        case .commit:
-            let frame = range.lowerBound..<range.lowerBound + Format.commitMACStart
-            return made(.commit, open(frame, .commit, keys).map { commit($0)[...].withoutZeros })
+        ids[offset] = id
+        objects.append(Recipe.Object(kind: made.kind, flags: 0, id: id, body: made.body))
+        return true
+    }
+
+    mutating func take(reserve: [UInt8]) {
+        if !reserve.isEmpty { objects.append(Recipe.Object(kind: .raw, flags: 0, id: 0, body: reserve)) }
+    }
+
+    private func recipe(_ object: ForgedObject) -> (kind: Recipe.Kind, body: [UInt8])? {
+        switch object.type {
+        case .record: return record(object).map { (.record, $0) }
+        case .page: return page(object.body).map { (.page, $0) }
+        case .versions: return versions(object.body).map { (.versions, $0) }
+        case .keyring: return (.keyring, object.body[...].withoutZeros)
+        case .history: return (.history, object.body[...].withoutZeros)
+        case .commit: return (.commit, commit(object.body)[...].withoutZeros)
+        case .chunk: return nil
         }
     }
 
-    private func record(_ range: Range<Int>, _ keys: borrowing VaultKeys) -> [UInt8]? {
-        let frame = Array(bytes[range])
-        let identity = frame.withUnsafeBytes { sealing.claimedIdentity($0, locatorKey: keys.locator) }
-        guard let key = self.keys[identity.compartment] else { return nil }
-        var body = [UInt8](repeating: 0, count: frame.count - Format.recordOverhead)
-        let isOpen: Void? = frame.withUnsafeBytes { frame in
-            body.withUnsafeMutableBytes { body in
-                attempt { () throws(CryptoError) in try sealing.openRecord(frame, identity, key: key.secret, into: body) }
-            }
-        }
-        guard isOpen != nil, let layout = attempt({ () throws(FormatError) in try RecordLayout(body.span, at: 0) }) else { return nil }
-        var out: [UInt8] = []
-        out.append(Bytes16(high: identity.item.0.bigEndian, low: identity.item.1.bigEndian))
-        out.append(u64: identity.revision)
-        out.append(u32: identity.compartment)
-        return out + body[..<layout.attributes.upperBound]
-    }
-
-    private func page(_ range: Range<Int>, _ keys: borrowing VaultKeys) -> [UInt8]? {
-        guard let body = open(range, .page, keys),
-            let layout = attempt({ () throws(FormatError) in try PageLayout(body.span, at: UInt64(range.lowerBound)) })
+    /// Its name, and its content without padding.
+    private func record(_ object: ForgedObject) -> [UInt8]? {
+        guard let name = object.identity, let form = RecordLayout.form(object.body.span),
+            let layout = attempt({ () throws(FormatError) in try RecordLayout(object.body.span, form, at: 0) })
         else { return nil }
+        let end =
+            switch layout.content {
+            case .item(let secret, let attributes): attributes.last?.value.upperBound ?? secret.upperBound + 1
+            case .attribute(_, _, let value): value.upperBound
+            }
+        return name.bytes + object.body[..<end]
+    }
+
+    private func page(_ body: [UInt8]) -> [UInt8]? {
+        guard let layout = attempt({ () throws(FormatError) in try PageLayout(body.span, at: 0) }) else { return nil }
         var out = body
-        let prefix = body[layout.prefix]
         for entry in layout.entries {
-            let isTombstone = layout.isLeaf && (prefix + body[entry.rest]).first == Format.tombstoneTag
-            if !isTombstone { refer(&out, entry.value) }
+            let value = Array(body[entry.value])
+            let key = body[layout.prefix] + body[entry.rest]
+            let isItem = layout.isLeaf && key.first != Format.tombstoneTag
+            if isItem, let item = ForgedItem(value) {
+                for ref in references(item) { refer(&out, ref, in: entry.value) }
+            } else if !layout.isLeaf, let child = attempt({ try PageEntry(key: [], value: value).child() }) {
+                refer(&out, child, in: entry.value)
+            }
         }
         let end = layout.entries.map(\.value.upperBound).max() ?? layout.prefix.upperBound
         return Array(out[..<max(end, layout.prefix.upperBound)])
     }
 
-    /// Puts a placeholder where a varint offset and a varint length are followed by a hash.
-    private func refer(_ body: inout [UInt8], _ value: Range<Int>) {
-        var cursor = Cursor(over: value, of: Cursor(body.span, at: 0, else: .structureInvalid))
-        guard let offset = attempt({ () throws(FormatError) in try cursor.varint(body.span) }) else { return }
-        let middle = cursor.position
-        guard attempt({ () throws(FormatError) in try cursor.varint(body.span) }) != nil, let id = ids[offset],
-            value.upperBound - cursor.position >= Format.hashSize
-        else { return }
-        let reference = Reference(id: id, offsetWidth: middle - value.lowerBound, lengthWidth: cursor.position - middle)
-        body.replaceSubrange(cursor.position..<cursor.position + Format.hashSize, with: reference.placeholder)
+    private func references(_ item: ForgedItem) -> [ObjectRef] {
+        var all: [ObjectRef] = []
+        _ = item.mapReferences {
+            all.append($0)
+            return $0
+        }
+        return all
     }
 
-    /// Root, keyring and history of a commit's body.
-    private func commit(_ body: [UInt8]) -> [UInt8] {
+    private func versions(_ body: [UInt8]) -> [UInt8]? {
+        guard let versions = attempt({ () throws(FormatError) in try Versions(body.span, at: 0) }) else { return nil }
         var out = body
-        for start in [48, 96, 144] {
-            let offset = body[start..<start + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        for version in versions.versions {
+            refer(&out, version.record, in: 0..<body.count)
+            for attribute in version.attributes {
+                if case .inOwnRecord(let own) = attribute.value { refer(&out, own.record, in: 0..<body.count) }
+            }
+        }
+        return out[...].withoutZeros
+    }
+
+    /// Puts a placeholder where the hash of a narrow reference is.
+    private func refer(_ body: inout [UInt8], _ ref: ObjectRef, in range: Range<Int>) {
+        guard let id = ids[ref.offset] else { return }
+        var encoded: [UInt8] = []
+        ref.encode(into: &encoded)
+        let hashStart = encoded.count - Format.hashSize
+        guard let found = body[range].firstRange(of: encoded) else { return }
+        let reference = Reference(id: id, offsetWidth: varintSize(ref.offset), lengthWidth: hashStart - varintSize(ref.offset))
+        body.replaceSubrange(found.lowerBound + hashStart..<found.upperBound, with: reference.placeholder)
+    }
+
+    private func varintSize(_ value: UInt64) -> Int {
+        var out: [UInt8] = []
+        out.append(varint: value)
+        return out.count
+    }
+
+    /// Root, keyring and history of a commit's core.
+    private func commit(_ core: [UInt8]) -> [UInt8] {
+        var out = core
+        for start in [88, 136, 184] {
+            let offset = core[start..<start + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             guard offset != 0, let id = ids[offset] else { continue }
             out.replaceSubrange(start + 16..<start + 48, with: Reference(id: id, offsetWidth: 0, lengthWidth: 0).placeholder)
         }

@@ -1,3 +1,4 @@
+internal import MemoryFiles
 internal import VaultFmt
 internal import VaultForge
 internal import VaultStore

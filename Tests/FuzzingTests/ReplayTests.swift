@@ -38,7 +38,7 @@ struct ReplayTests {
 
     private static func vectorSeeds(_ seed: ([UInt8]) -> [UInt8]?) throws -> [(name: String, bytes: [UInt8])] {
         let folder = root.appendingPathComponent("Spec/vectors")
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".vector") }.sorted()
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".vector") }.sorted()
         return try names.compactMap { name in
             seed(Array(try Data(contentsOf: folder.appendingPathComponent(name)))).map { (name, $0) }
         }

@@ -229,13 +229,13 @@ package struct Draft {
 
     /// Makes the next commit.
     package mutating func commit() throws {
-        if file.isEmpty { writeHeader() }
+        if file.isEmpty { try writeHeader() }
         try writeObjects()
         try finish()
     }
 
-    private mutating func writeHeader() {
-        var bytes = (try? header.encodeWithoutProof()) ?? []
+    private mutating func writeHeader() throws {
+        var bytes = try header.encodeWithoutProof()
         bytes += Plain.hash(Plain.label("vaultfmt-1 header") + bytes).bytes
         bytes += Plain.mac(keys.index, "vaultfmt-1 header", Array(bytes.suffix(32)))
         file = bytes + bytes
@@ -245,7 +245,7 @@ package struct Draft {
     /// Replaces the file by a compacted one, under the present header and keys.
     package mutating func compact(floor: UInt64 = 1, keeping most: Int = .max, newest: Int = 0) throws {
         file = []
-        writeHeader()
+        try writeHeader()
         (keyring, writtenRing, root, hashes) = (nil, nil, nil, [])
         for index in items.indices { items[index].forgetPlaces() }
         // Records are written in ascending order of their nonces, and versions in that of item ids.

@@ -25,6 +25,9 @@ enum Main {
     private static func run(_ arguments: [String]) throws {
         switch (arguments.first, arguments.count) {
         case ("check", _): try CheckCommand.run(Array(arguments.dropFirst()))
+        case ("random", _): try RandomCommand.run(Array(arguments.dropFirst()))
+        case ("corpus", 2): try MutatedCommand.writeCorpus(arguments[1])
+        case ("mutated", _): try MutatedCommand.writeMutations(Array(arguments.dropFirst()))
         case ("generate", 2): try GenerateCommand.run(arguments[1])
         case ("compare", 2): if try !GenerateCommand.compare(arguments[1]) { exit(1) }
         case ("verify", 2): if try !VerifyCommand.run(arguments[1]) { exit(1) }

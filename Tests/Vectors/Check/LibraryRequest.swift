@@ -22,6 +22,12 @@ extension ReadRequest {
         return try Factors(passphrase: phrase, keyFile: file)
     }
 
+    /// The same where they are known to go together.
+    func made() throws(VaultError) -> Factors {
+        guard let factors = try factors() else { throw VaultError(.invalidArgument, "no slot can have these factors") }
+        return factors
+    }
+
     func options() throws(VaultError) -> OpenOptions {
         var options = OpenOptions()
         if let value = limits[.memory] { options.limits.memoryKiB = UInt32(clamping: value) }

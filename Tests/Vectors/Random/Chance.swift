@@ -1,5 +1,6 @@
 import VaultCrypto
 import VaultFmt
+import VectorMaking
 
 /// Random choices that a seed repeats (SplitMix64). Keys, nonces and ids come from elsewhere.
 struct Chance: RandomNumberGenerator {
@@ -58,8 +59,9 @@ struct Chance: RandomNumberGenerator {
 
     mutating func attributes() -> Attributes {
         var found = Attributes()
-        for name in ["label", "comment", "sealed:seed", "sealed:", "größe", String(repeating: "n", count: 255)] where isIn(percent: 20) {
-            found[name] = bytes(0, 1, 20, 255, 256, 257, 2000)
+        for name in ["label", "comment", "otp", "sealed:seed", "sealed:", "größe", String(repeating: "n", count: 255)]
+        where isIn(percent: 20) {
+            found[name] = bytes(0, 1, 20, 255, 256, 257, 2000, 4096, 4097)
         }
         if isIn(percent: 1) { for index in 0..<58 { found["n\(index)"] = bytes(0, 3) } }
         return found

@@ -2,6 +2,7 @@ import Foundation
 import Fuzzing
 import VaultBytes
 import VaultForge
+import VectorMaking
 
 /// What vaults are made of to compare readers: the fuzzers' corpus and the conformance vectors, in the repository's folder.
 struct FuzzCorpus {
@@ -29,7 +30,7 @@ struct FuzzCorpus {
     init() throws {
         var all: [Entry] = []
         for target in FuzzTarget.allCases {
-            all += try Self.files("Tools/fuzz/corpus/" + target.rawValue) { _ in true }.map { .fuzzer(target, $0) }
+            all += try Self.files("Tools/fuzz/corpus/" + target.rawValue) { !$0.hasDirectoryPath }.map { .fuzzer(target, $0) }
         }
         // Larger ones say nothing more, and take long.
         let vectors = try Self.files("Spec/vectors") {
@@ -43,7 +44,7 @@ struct FuzzCorpus {
 
     private static func files(_ folder: String, _ isChosen: (URL) throws -> Bool) throws -> [URL] {
         let directory = URL(fileURLWithPath: folder, isDirectory: true)
-        return try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: [.fileSizeKey])
+        return try FileManager.default.subpathsOfDirectory(atPath: directory.path).map { directory.appendingPathComponent($0) }
             .filter(isChosen).sorted { $0.path < $1.path }
     }
 

@@ -1,8 +1,10 @@
 import Foundation
 import Fuzzing
+import MemoryFiles
 import VaultBytes
 import VaultForge
 import VaultStore
+import VectorMaking
 
 /// `corpus` and `mutated`: what fuzzers read, as vectors with this reader's verdict and dump, for another implementation to
 /// compare with its own (Tools/exchange).
@@ -87,22 +89,24 @@ enum MutatedCommand {
 
     private static func headerLength(_ bytes: [UInt8]) -> Int {
         guard bytes.count >= 16 else { return 0 }
-        do throws(FormatError) { return min(try Header.regionLength(bytes.span), bytes.count) } catch { return 0 }
+        do throws(FormatError) { return min(try Header.length(bytes.span), bytes.count) } catch { return 0 }
     }
 
     /// What the unaltered file's state is, or another generation or chain value; nil if it does not open.
     private static func anchor(_ base: FuzzCorpus.Case, _ choices: inout SeededChoices) throws
-        -> (generation: UInt64, chain: [UInt8])?
+        -> ReadRequest.Anchor?
     {
         let dump = try Reading("vault", base.request, fileSystem: MemoryFileSystem("vault", base.bytes)).dump
         func value(_ key: String) -> String? { dump.first { $0.hasPrefix(key + " ") }.map { String($0.dropFirst(key.count + 1)) } }
-        guard let generation = value("generation").flatMap({ UInt64($0) }), let chain = value("chain").flatMap({ Hex.decode($0) }) else {
+        func hash(_ key: String) -> Bytes32? { value(key).flatMap { Hex.decode($0) }.flatMap { Bytes32($0) } }
+        guard let generation = value("generation").flatMap({ UInt64($0) }), let chain = hash("chain"), let owner = hash("owner") else {
             return nil
         }
-        switch choices.below(4) {
-        case 0: return (generation &+ 1, choices.bytes(32))
-        case 1: return (max(generation, 2) - 1, chain)
-        default: return (generation, chain)
+        switch choices.below(5) {
+        case 0: return .init(generation: generation &+ 1, chain: Bytes32(choices.bytes(32)) ?? .zero, owner: owner)
+        case 1: return .init(generation: max(generation, 2) - 1, chain: chain, owner: owner)
+        case 2: return .init(generation: generation, chain: chain, owner: Bytes32(choices.bytes(32)) ?? .zero)
+        default: return .init(generation: generation, chain: chain, owner: owner)
         }
     }
 
@@ -121,7 +125,7 @@ enum MutatedCommand {
             reading = try Reading("vault", made.request, fileSystem: MemoryFileSystem("vault", made.bytes))
         } catch { throw UsageError("\(name) (\(comment)) is not read but fails: \(error.code): \(error)") }
         let vector = Vector(
-            name: name, spec: "R-8.2", expect: reading.verdict, request: made.request, comment: comment, file: made.bytes)
-        try Data(try vector.encode(reading)).write(to: URL(fileURLWithPath: folder + "/" + name + ".vector"))
+            name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: made.request, comment: comment, file: made.bytes)
+        try Data(try vector.encode(dump: reading.dump)).write(to: URL(fileURLWithPath: folder + "/" + name + ".vector"))
     }
 }

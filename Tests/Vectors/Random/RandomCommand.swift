@@ -1,5 +1,6 @@
 import Foundation
 import VaultForge
+import VectorMaking
 
 /// `random`: vaults of a seed as vectors, for an exchange with another implementation (Tools/exchange).
 enum RandomCommand {
@@ -12,8 +13,10 @@ enum RandomCommand {
             let digits = "\(number)"
             let name = "random-" + String(repeating: "0", count: max(0, 5 - digits.count)) + digits
             var vault = try RandomVault(seed, number)
-            let vector = try vault.vector(name, "vault \(number) of seed \(seed), by the library")
-            try Data(try vector.encode()).write(to: folder.appendingPathComponent(name + ".vector"))
+            let (vector, dump) = try vault.vector(name, "vault \(number) of seed \(seed), by the library")
+            // What the specification alone makes of it is compared at once.
+            guard SpecReading(vector.file, vector.request).dump == dump else { throw ForgeError("\(name): the dumps differ") }
+            try Data(try vector.encode(dump: dump)).write(to: folder.appendingPathComponent(name + ".vector"))
         }
     }
 }

@@ -1,8 +1,10 @@
+import MemoryFiles
 import VaultBytes
 import VaultCrypto
 import VaultFmt
 import VaultForge
 import VaultStore
+import VectorMaking
 
 /// A vault that random operations of the library made, in memory: several commits, slots that come and go, compactions, rotations.
 struct RandomVault {
@@ -23,7 +25,7 @@ struct RandomVault {
     private var clock: Int64 = 1_750_000_000_000
     private var ways: [Way] = []
     private var keys: [ItemKey] = []
-    private var anchors: [(generation: UInt64, chain: [UInt8])] = []
+    private var anchors: [ReadRequest.Anchor] = []
 
     /// Lives through everything.
     init(_ seed: UInt64, _ number: Int) throws {
@@ -43,7 +45,7 @@ struct RandomVault {
         options.allowWeak = true
         options.slotName = "first"
         options.device = try device(0)
-        let vault = try Vault.create(at: Self.path, factors: try first.factors(), options: options, place: place)
+        let vault = try Vault.create(at: Self.path, factors: try first.made(), options: options, place: place)
         guard let slot = try vault.slots().first?.id else { throw ForgeError("a vault without slots") }
         ways = [Way(request: first, slot: slot, isFull: true)]
         try go(on: vault)
@@ -51,7 +53,7 @@ struct RandomVault {
             var again = OpenOptions()
             again.writable = true
             again.device = try device(1)
-            try go(on: try Vault.open(Self.path, factors: try ways[0].request.factors(), options: again, place: place))
+            try go(on: try Vault.open(Self.path, factors: try ways[0].request.made(), options: again, place: place))
         }
     }
 
@@ -75,7 +77,10 @@ struct RandomVault {
             case 16...17: try vault.compact()
             default: try change(vault, 1)
             }
-            anchors.append((vault.anchor.generation, vault.anchor.chain))
+            anchors.append(
+                .init(
+                    generation: vault.anchor.generation, chain: Bytes32(vault.anchor.chain) ?? .zero,
+                    owner: Bytes32(vault.owners.bytes) ?? .zero))
         }
     }
 
@@ -129,8 +134,9 @@ struct RandomVault {
         let isFull = chance.isIn(percent: 40)
         let granted = groups.shuffled(using: &chance).prefix(chance.number(0...groups.count))
         let slot = try vault.addSlot(
-            try request.factors(), cost: chance.cost(), name: chance.text(0, 3), grantedGroups: isFull ? nil : Array(Set(granted)),
-            createsGroups: true, allowWeak: true)
+            try request.made(), cost: chance.cost(), name: chance.text(0, 3), grantedGroups: isFull ? nil : Array(Set(granted)),
+            createsGroups: true, allowWeak: true
+        ).id
         ways.append(Way(request: request, slot: slot, isFull: isFull))
     }
 
@@ -149,7 +155,7 @@ struct RandomVault {
         let index = chance.number(0...ways.count - 1)
         ways[index].request = newFactors()
         let old = Set(ways.map(\.slot))
-        try vault.changeFactors(of: ways[index].slot, to: try ways[index].request.factors(), cost: chance.cost(), allowWeak: true)
+        try vault.changeFactors(of: ways[index].slot, to: try ways[index].request.made(), cost: chance.cost(), allowWeak: true)
         for slot in try vault.slots().map(\.id) where !old.contains(slot) { ways[index].slot = slot }
     }
 
@@ -160,24 +166,26 @@ struct RandomVault {
 
     private mutating func rotate(_ vault: Vault) throws {
         var rotation = try vault.rotation()
-        for way in ways { _ = try rotation.keep(try way.request.factors()) }
+        for way in ways { _ = try rotation.keep(try way.request.made()) }
         _ = try rotation.run()
         for (index, slot) in try vault.slots().enumerated() { ways[index].slot = slot.id }
     }
 
     /// As a vector: opened in one of its ways, with or without a device, an anchor, and something after its newest commit.
-    mutating func vector(_ name: String, _ comment: String) throws -> Vector {
+    mutating func vector(_ name: String, _ comment: String) throws -> (vector: Vector, dump: [String]) {
         var request = chance.one(of: ways).request
         if chance.isIn(percent: 70) { request.device = chance.one(of: devices) }
         if !anchors.isEmpty, chance.isIn(percent: 70) {
             request.anchor = chance.one(of: anchors)
-            if chance.isIn(percent: 20) { request.anchor?.chain = chance.bytes(32) }
+            if chance.isIn(percent: 20) { request.anchor?.chain = Bytes32(chance.bytes(32)) ?? .zero }
             if chance.isIn(percent: 10) { request.anchor?.generation += 1 }
         }
         var file = fileSystem.bytes(of: Self.path) ?? []
         if chance.isIn(percent: 15) { file += [UInt8](repeating: 0, count: chance.one(of: [1, 64, 1000, 262_144, 262_145])) }
         if chance.isIn(percent: 10) { file += chance.bytes(1, 63, 448, 1000) }
         let reading = try Reading(Self.path, request, fileSystem: MemoryFileSystem(Self.path, file))
-        return Vector(name: name, spec: "R-8.2", expect: reading.verdict, request: request, comment: comment, file: file)
+        let vector = Vector(
+            name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: request, comment: comment, file: file)
+        return (vector, reading.dump)
     }
 }

@@ -293,7 +293,7 @@ extension Collection {
             "The holder of a scoped slot changed a slot's id, and made hash and MAC again: no commit states this header."
         ) { forge in
             let index = forge.keys.index
-            let state = Self.stated(forge)
+            let state = try Self.stated(forge)
             forge.editHeaderSealed.append { bytes in
                 bytes.flip(68 + 304 + 5)
                 let hash = Plain.hash(Plain.label("vaultfmt-1 header") + bytes[..<(bytes.count - 64)]).bytes
@@ -304,9 +304,9 @@ extension Collection {
     }
 
     /// The header hash of a forge's header as it is.
-    static func stated(_ forge: Forge) -> Bytes32 {
+    static func stated(_ forge: Forge) throws -> Bytes32 {
         var header = forge.header
-        let bytes = (try? header.encodeWithoutProof()) ?? []
+        let bytes = try header.encodeWithoutProof()
         return Plain.hash(Plain.label("vaultfmt-1 header") + bytes)
     }
 
