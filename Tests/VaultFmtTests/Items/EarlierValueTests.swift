@@ -275,7 +275,7 @@ struct EarlierValueTests {
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
         try vault.keepVersions(3)
-        let history = try (0..<5).map { number in
+        let history = (0..<5).map { number in
             NewEarlierValue(
                 secret: Secret(text: "\(number)"), attributes: ["label": "L\(number)", "notes": "n"],
                 modified: Int64(number),
