@@ -102,7 +102,9 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "ImportFuzzing",
-            dependencies: ["Fuzzing", "VaultForge", "CTestSupport", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto"],
+            dependencies: [
+                "Fuzzing", "VaultForge", "MemoryFiles", "CTestSupport", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto",
+            ],
             path: "Tests/ImportFuzzing", swiftSettings: settings),
         .executableTarget(
             name: "round-trip", dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -155,7 +157,8 @@ let package = Package(
             ],
             path: "Tests/Harness",
             exclude: [
-                "Clients/run", "Clients/smtp_server.py", "Hosts/run", "Hosts/host.c", "Hosts/host.py", "Scopes/attacker.py", "Scopes/forging.py",
+                "Clients/run", "Clients/smtp_server.py", "Hosts/run", "Hosts/host.c", "Hosts/host.py", "Scopes/attacker.py",
+                "Scopes/forging.py",
                 "Terminal/recording_server.py",
             ],
             swiftSettings: settings),

@@ -1,6 +1,7 @@
 internal import CTestSupport
 internal import Fuzzing
 internal import Glibc
+internal import MemoryFiles
 internal import VaultCommand
 internal import VaultCrypto
 internal import VaultFmt
