@@ -15,7 +15,7 @@ private struct Branch {
 
     /// Makes a state that changes almost nothing.
     mutating func commit() throws {
-        try vault.keepVersions(Int(vault.anchor.generation % 50))
+        try vault.keepVersions((vault.keptVersions + 1) % 51)
         states.append(vault.anchor)
     }
 
