@@ -7,7 +7,8 @@ struct Part: Sendable {
 
     /// In the order in which they run. Each stands in a file of its own.
     static let all: [Part] = [
-        .crash, .faults, .disk, .kill, .power, .files, .mutation, .concurrency, .scopes, .machines, .hosts, .memory, .terminal,
+        .crash, .faults, .disk, .kill, .power, .files, .mutation, .flips, .bounds, .concurrency, .scopes, .machines, .hosts, .memory,
+        .terminal,
         .descriptors, .meetings, .sanitizers, .clients,
     ]
 }
@@ -19,6 +20,6 @@ enum Role {
         ContestedVault.reader: ContestedVault.read,
         LibraryMemory.role: LibraryMemory.run,
         "writer": KillRoles.writer, "reader": KillRoles.reader, "files": FileCases.role,
-        "change": ChangedVault.role, LibraryDescriptors.role: LibraryDescriptors.run,
+        KilledImport.role: KilledImport.run, "change": ChangedVault.role, LibraryDescriptors.role: LibraryDescriptors.run,
     ]
 }

@@ -74,7 +74,7 @@ struct MemoryTests {
         #expect(try two.open().text == "0")
     }
 
-    @Test("a rotation of a copy, made with a key that was rotated away, is foreign to a machine that saw the owners' rotation or a later state")
+    @Test("a rotation of a copy, made with a key that was rotated away, is foreign where a later state was seen")
     func leakedKey() throws {
         let leaked = try folder.read("a.vault")
         try one.set("1")

@@ -97,7 +97,9 @@ struct MachinesModel {
             let chain = all[first...]
             let generations = chain.map { states[$0.state].generation }
             let next = chain.dropFirst().map(\.vaultKey) + [states[version.state].vaultKey]
-            guard zip(chain, next).allSatisfy({ $0.next == $1 }), zip(generations, generations.dropFirst()).allSatisfy({ $0 < $1 }) else { continue }
+            guard zip(chain, next).allSatisfy({ $0.next == $1 }), zip(generations, generations.dropFirst()).allSatisfy({ $0 < $1 }) else {
+                continue
+            }
             let isLast = all[first].state == remembered
             guard isLast || states[remembered].generation < generations[0] else { continue }
             let shown = (chain.map(\.state) + [remembered]).map { ancestry($0, version) }

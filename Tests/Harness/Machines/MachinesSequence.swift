@@ -50,7 +50,9 @@ final class MachinesSequence {
         let made = try Made(vault)
         // Nobody remembers the states before.
         var past = MachinePast()
-        for generation in 1..<made.commit.generation { past.ancestors.append(try model.addUnknown(generation, made.vaultKey, &self.numbers)) }
+        for generation in 1..<made.commit.generation {
+            past.ancestors.append(try model.addUnknown(generation, made.vaultKey, &self.numbers))
+        }
         let state = model.add(made.state(value: "first", items: 3))
         let bytes = Array((files.bytes(of: Self.path) ?? []).prefix(Int(made.commit.end)))
         current = model.add(made.version(bytes, state: state, past, full: [1, 2], scoped: [3]))

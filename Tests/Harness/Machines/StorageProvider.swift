@@ -276,7 +276,8 @@ extension MachinesSequence {
         case 0, 1:
             // With its copy, or without.
             let copies = 1 + numbers.below(2)
-            tell("the provider puts the header of state \(one.state)\(copies == 2 ? " and its copy" : "") before the body of \(other.state)")
+            tell(
+                "the provider puts the header of state \(one.state)\(copies == 2 ? " and its copy" : "") before the body of \(other.state)")
             bytes = Array(one.bytes.prefix(copies * one.header.count) + other.bytes.dropFirst(copies * other.header.count))
         case 2:
             tell("the provider appends the end of state \(other.state) to \(one.state)")

@@ -17,7 +17,8 @@ struct Specimen: Sendable {
 
         /// Whether it is the other one, but for earlier values that do not open.
         func isAllowed(_ right: Entry) -> Bool {
-            let isSame = key == right.key && secret == right.secret && attributes == right.attributes && accessibility == right.accessibility
+            let isSame =
+                key == right.key && secret == right.secret && attributes == right.attributes && accessibility == right.accessibility
             return isSame && earlier.count == right.earlier.count && zip(earlier, right.earlier).allSatisfy { $0 == nil || $0 == $1 }
         }
     }

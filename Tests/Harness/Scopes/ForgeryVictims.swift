@@ -30,7 +30,8 @@ struct ForgeryTotals: Sendable, CustomStringConvertible {
 
     var description: String {
         let kinds = made.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-        return "\(made.values.reduce(0, +)) forgeries (\(kinds)) opened \(openings) times: \(refused) refused, \(genuine) times a state of the "
+        return
+            "\(made.values.reduce(0, +)) forgeries (\(kinds)) opened \(openings) times: \(refused) refused, \(genuine) times a state of the "
             + "owners' under its own header, \(atFirstSight) times a stranger's vault at first sight, none else"
     }
 }
@@ -97,7 +98,8 @@ final class ForgeryVictims {
 
     /// - Parameter isAllowed: Whether a state may be served; nil for one that the owners did not make.
     private func judge(
-        _ bytes: [UInt8], _ who: String, _ totals: inout ForgeryTotals, isAllowed: (ScopesVault.Genuine?) -> Bool, _ open: () throws -> Vault
+        _ bytes: [UInt8], _ who: String, _ totals: inout ForgeryTotals, isAllowed: (ScopesVault.Genuine?) -> Bool,
+        _ open: () throws -> Vault
     ) throws {
         let opened: Vault
         do { opened = try open() } catch is VaultError { return totals.countRefusal() }

@@ -13,7 +13,7 @@ extension Part {
         let attackers = AttackerPool()
         run.parallel(run.isLong ? 5000 : 200) { number in
             try attackers.lend { attacker in
-                let sequence = try ScopesSequence(run.numbers(UInt64(number) + 1), attacker)
+                let sequence = try ScopesSequence(run.numbers(UInt64(number) + 1), attacker, isLong: run.isLong)
                 do { try sequence.run(steps: 18) } catch {
                     throw Wrong("\(error); after \(sequence.story.joined(separator: ", "))")
                 }
@@ -51,6 +51,7 @@ struct ScopesTotals: Sendable, CustomStringConvertible {
 /// One vault, changed at random, and attacked after each change.
 final class ScopesSequence {
     private var numbers: Numbers
+    private let isLong: Bool
     private let attacker: Attacker
     private let vault: ScopesVault
     private let victims: ForgeryVictims
@@ -59,8 +60,9 @@ final class ScopesSequence {
     /// What was done so far, for whoever looks for the reason of a failure.
     var story: [String] { vault.story }
 
-    init(_ numbers: Numbers, _ attacker: Attacker) throws {
+    init(_ numbers: Numbers, _ attacker: Attacker, isLong: Bool) throws {
         self.numbers = numbers
+        self.isLong = isLong
         self.attacker = attacker
         vault = try ScopesVault(numbers)
         victims = ForgeryVictims(vault)
@@ -75,7 +77,7 @@ final class ScopesSequence {
             try attacker.put(vault.version, vault.bytes)
             try attackNow()
             try victims.remember()
-            try forge()
+            if isLong || numbers.chance(3) { try forge() }
         }
         try attackThePast()
         for _ in 0..<3 { try forge() }

@@ -149,7 +149,8 @@ final class ScopesVault {
         let rawKey = newRawKey()
         tell("grants \(groups.sorted())", owner)
         let id = try owners[owner].addSlot(
-            try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true).id
+            try Self.factors(rawKey), grantedGroups: groups.sorted(), createsGroups: true
+        ).id
         model.rewrite(version: version)
         slots.append(Slot(id: id, groups: groups, since: version, rawKeys: [(version, rawKey)]))
     }
