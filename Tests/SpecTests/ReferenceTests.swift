@@ -75,7 +75,7 @@ struct ReferenceTests {
         try compare(vault, arguments)
         try vault.changeFactors(to: way.factors(), cost: .testing, allowWeak: true)
         try compare(vault, arguments)
-        try vault.removeSlot(slot)
+        try vault.removeSlot(slot.id)
         try compare(vault, arguments)
         var rotation = try vault.rotation()
         _ = try rotation.keep(way.factors())
