@@ -79,7 +79,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
-        .executableTarget(name: "VaultCommandMain", dependencies: ["VaultCommand"], swiftSettings: settings),
+        .executableTarget(name: "VaultCommandMain", dependencies: ["VaultCommand", "CVaultStart"], swiftSettings: settings),
+        // What the program checks before the Swift runtime is initialised.
+        .target(name: "CVaultStart", cSettings: strictC),
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),

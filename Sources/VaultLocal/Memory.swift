@@ -122,7 +122,9 @@ package struct Memory: Sendable {
                 try write(RememberedState(anchor: now.anchor, fingerprint: now.fingerprint, next: fingerprint), isOwner: true)
             }
         } catch {
-            throw VaultError(.io, "nothing was rotated, since this machine could not remember the key to come: \(error.description)")
+            // Another process that holds the memory will give it up: trying again helps.
+            let code = error.code == .busy ? VaultError.Code.busy : .io
+            throw VaultError(code, "nothing was rotated, since this machine could not remember the key to come: \(error.description)")
         }
     }
 

@@ -1,3 +1,4 @@
+import CTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -295,6 +296,19 @@ struct MemoryTests {
         #expect(code { try vault.rotate(keeping: 1) } == .io)
         #expect(try folder.read("a.vault") == before.0 && vault.fingerprint == before.1)
         files.failFolderSyncs(of: nil)
+        try vault.rotate(keeping: 1)
+        #expect(try one.open().text == "0")
+    }
+
+    @Test("D14: a rotation while another process holds the machine's memory is busy, changes nothing, and goes on afterwards")
+    func heldMemory() throws {
+        let vault = try one.open()
+        let before = try folder.read("a.vault")
+        let lock = test_lock(folder.file("one/anchors/.lock"))
+        #expect(lock >= 0)
+        #expect(code { try vault.rotate(keeping: 1) } == .busy)
+        close(lock)
+        #expect(try folder.read("a.vault") == before)
         try vault.rotate(keeping: 1)
         #expect(try one.open().text == "0")
     }

@@ -83,7 +83,8 @@ extension CommandFailure {
         switch error.code {
         case .notAVault: "give the path of a vault, or make one with 'vaultfmt create'"
         case .unsupportedVersion, .unsupportedCritical: "a newer vaultfmt is needed"
-        case .headerInvalid, .authenticationFailed, .structureInvalid:
+        case .headerInvalid: "restore a backup, or try another copy: nothing of a vault opens without its header"
+        case .authenticationFailed, .structureInvalid:
             "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and names what is not proven"
         case .limitExceeded:
             status == .damaged ? "restore a backup; this is no file that vaultfmt writes" : "store less, or divide it"
