@@ -49,8 +49,9 @@ struct Meeting {
         let injection = "inject=\(Self.calls):signal=STOP:when=\(stop)"
         let child = try start(folder, ["-e", "trace=\(Self.calls)", "-e", injection, "-o", "/dev/null"])
         let stopped = try tracee(of: child)
-        let other = try Child(
-            binary, ["vaultfmt"] + Self.inFolder(second, folder), environment: environment(folder), output: folder.file("second"))
+        // The first one goes on only when the second has ended: to wait longer changes nothing.
+        let arguments = ["vaultfmt"] + Self.inFolder(second, folder) + ["--wait", "0.2"]
+        let other = try Child(binary, arguments, environment: environment(folder), output: folder.file("second"))
         let codes = (second: other.wait(), first: resume(stopped, child))
         run.count()
         let what = "\(name), at call \(stop)"

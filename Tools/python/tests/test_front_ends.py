@@ -1,6 +1,7 @@
-"""One vault of one machine through all that opens vaults: the command, KeychainAccess, SecItem, C and Python. What one of them has seen binds all of them.
+"""One vault of one machine through all that opens vaults: the command, KeychainAccess, SecItem, C and Python.
 
-Needs the command (VAULTFMT_BINARY, else on the PATH) and the program of the Keychain's APIs (VAULTFMT_KEYCHAIN_PROGRAM; Tools/python/test builds it).
+What one of them has seen binds all of them. Needs the command (VAULTFMT_BINARY, else on the PATH) and the program of the Keychain's APIs
+(VAULTFMT_KEYCHAIN_PROGRAM; Tools/python/test builds it).
 """
 
 from __future__ import annotations
@@ -171,7 +172,8 @@ def test_no_front_end_reads_a_passphrase_that_another_would_not(
 ) -> None:
     """M6: one rule for each line ending, and for what is given twice."""
     on_machine("machine")
-    for text, opens in [(b"correct horse", True), (b"correct horse\r\n", True), (b"correct horse\n\n", False), (b" correct horse\n", False)]:
+    spellings = [(b"correct horse", True), (b"correct horse\r\n", True), (b"correct horse\n\n", False), (b" correct horse\n", False)]
+    for text, opens in spellings:
         (home / "passphrase").write_bytes(text)
         for name, one in front_ends.items():
             assert (one.get() == ("first", "")) is opens, (name, text)
