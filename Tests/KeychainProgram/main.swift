@@ -49,6 +49,7 @@ do {
     case "secitem-set":
         let status = SecItemUpdate(query() as CFDictionary, [kSecValueData as String: Data(argument(2).utf8)] as CFDictionary)
         guard status == errSecSuccess else { throw Status(status: status) }
+    case "readme": try passwords()
     default: print("no such command")
     }
 } catch let status as Status {
