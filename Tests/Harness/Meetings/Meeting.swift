@@ -33,15 +33,26 @@ struct Meeting {
         name = "\(first.joined(separator: " ")) and \(second.joined(separator: " "))"
     }
 
-    /// The numbers of the calls from where the vault is first touched.
-    func stops() throws -> ClosedRange<Int> {
+    /// The numbers of the calls from where the vault is first touched, by the name of the call, in the order of the names' first calls.
+    func stops() throws -> [[Int]] {
         let folder = try prepared()
         let log = folder.file("trace")
         let child = try start(folder, ["-e", "trace=\(Self.calls)", "-o", log])
         guard child.wait() == 0 else { throw Wrong("\(name): fails by itself: \(message(folder, "first"))") }
         let lines = try LogFile.lines(log).filter { $0.contains("(") && !$0.hasPrefix("+++") && !$0.hasPrefix("---") }
         guard let start = lines.firstIndex(where: { $0.contains("a.vault") }) else { throw Wrong("\(name): the vault is not touched") }
-        return (start + 1)...lines.count
+        var places: [Substring: Int] = [:]
+        var stops: [[Int]] = []
+        for (index, line) in lines.enumerated().dropFirst(start) {
+            let name = line.prefix { $0 != "(" }
+            if let place = places[name] {
+                stops[place].append(index + 1)
+            } else {
+                places[name] = stops.count
+                stops.append([index + 1])
+            }
+        }
+        return stops
     }
 
     func check(_ stop: Int) throws {
@@ -123,10 +134,13 @@ struct Meeting {
 
     private func resume(_ process: pid_t?, _ child: Child) -> Int32 {
         guard let process else { return child.wait() }
-        for _ in 0..<15_000 {
+        // Now and then only: strace stops it for each signal, too.
+        for _ in 0..<3000 {
             kill(process, SIGCONT)
-            if let code = child.poll() { return code }
-            usleep(2000)
+            for _ in 0..<10 {
+                if let code = child.poll() { return code }
+                usleep(2000)
+            }
         }
         child.end()
         return -1
