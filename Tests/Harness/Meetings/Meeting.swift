@@ -108,7 +108,7 @@ struct Meeting {
             usleep(2000)
             if child.poll() != nil { return nil }
             // Looked up each time: strace first has other children, with which it finds out what the kernel can do.
-            guard let process = Self.child(of: child.pid), let state = Self.state(of: process) else {
+            guard let process = Self.child(of: child.pid), Self.runs(binary, process), let state = Self.state(of: process) else {
                 still = 0
                 continue
             }
@@ -123,6 +123,13 @@ struct Meeting {
         do {
             return try LogFile.lines("/proc/\(process)/stat").first?.split(separator: ")").last?.split(separator: " ").first
         } catch { return nil }
+    }
+
+    /// Whether a process runs this program: strace's other children do not.
+    private static func runs(_ program: String, _ process: pid_t) -> Bool {
+        var (one, other) = (stat(), stat())
+        guard stat(program, &one) == 0, stat("/proc/\(process)/exe", &other) == 0 else { return false }
+        return one.st_dev == other.st_dev && one.st_ino == other.st_ino
     }
 
     private static func child(of process: pid_t) -> pid_t? {
