@@ -80,7 +80,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
-        .executableTarget(name: "VaultCommandMain", dependencies: ["VaultCommand"], swiftSettings: settings),
+        .executableTarget(name: "VaultCommandMain", dependencies: ["VaultCommand", "CVaultStart"], swiftSettings: settings),
+        // What the program checks before the Swift runtime is initialised.
+        .target(name: "CVaultStart", cSettings: strictC),
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
@@ -128,7 +130,8 @@ let package = Package(
 
         // They share one vault in use a process, so they are one suite; what needs a process of its own is in the program.
         .executableTarget(
-            name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem"], path: "Tests/KeychainProgram", swiftSettings: settings),
+            name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem", "VaultFmt", "VaultLocal"], path: "Tests/KeychainProgram",
+            swiftSettings: settings),
         // Wrappers in the style of well-known ones, in the Swift that such code is in; KeychainTests uses them.
         .target(name: "Wrappers", dependencies: ["SecItem"], path: "Tests/Wrappers", exclude: ["README.md"], swiftSettings: swift5),
         .testTarget(

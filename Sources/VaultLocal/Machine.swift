@@ -67,6 +67,15 @@ public struct Machine: Sendable {
         return try files.write(path, what: what, contents, replacing: false)
     }
 
+    /// A random name for a file on its way to this path: `.NAME.vaultfmt-XXXXXXXX` in its folder. Its writer locks it.
+    package static func temporaryName(beside path: String) -> String { Temporary.name(beside: path, .system) }
+
+    /// Removes what killed writers have left beside a path; what a living one has locked stays.
+    package static func sweep(beside path: String) {
+        // A folder that cannot be listed is found out by whoever writes to it.
+        do throws(VaultError) { try Temporary.removeStale(beside: path, RealFileSystem()) } catch {}
+    }
+
     // MARK: opening
 
     /// Creates a vault with one full slot, and opens it for changing. Throws as `Vault.create` does.
@@ -74,8 +83,23 @@ public struct Machine: Sendable {
         at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init()
     ) throws(VaultError) -> Vault {
         let vault = try Vault.create(at: path, factors: factors, options: options, place: watched)
-        try warnIfReadable(vault)
+        warnIfReadable(vault.path, try vault.withStore { (store) throws(VaultError) in try store.file.permissions() })
         return vault
+    }
+
+    /// Recovers what still authenticates of a damaged vault into a new one, which is remembered as any new one is. The damaged one is not compared with anything.
+    /// Throws as `Vault.salvage` does.
+    public func salvage(
+        _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
+        options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), takesUnproven: Bool = false
+    ) throws(VaultError) -> SalvageReport {
+        var options = options
+        if !options.hasDevice { options.device = deviceFile.loadIfSound() }
+        let report = try Vault.salvage(
+            path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits,
+            device: deviceFile.loadIfSound(), takesUnproven: takesUnproven, place: watched)
+        warnIfReadable(newPath, try place.fileSystem.open(newPath, writable: false).permissions())
+        return report
     }
 
     /// Opens a vault with the factors of one of its slots. A vault that is opened without a device gets this machine's, where it has one.
@@ -134,11 +158,10 @@ public struct Machine: Sendable {
         return options
     }
 
-    private func warnIfReadable(_ vault: Vault) throws(VaultError) {
-        let mode = try vault.withStore { (store) throws(VaultError) in try store.file.permissions() }
+    private func warnIfReadable(_ path: String, _ mode: UInt32?) {
         guard let mode, mode & 0o077 != 0 else { return }
         announcer.warning(
-            "\(TerminalText.path(vault.path)) can be read by others: this file system keeps no permissions; keep it on one that does")
+            "\(TerminalText.path(path)) can be read by others: this file system keeps no permissions; keep it on one that does")
     }
 
     // MARK: remembering

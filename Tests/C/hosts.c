@@ -1,5 +1,7 @@
-/* Hosts that fork, have threads, are interrupted and run out of memory. C2, C3, C4, C6, C7, C9, H9 and H12 are defects that trials of 0.1.0 found. */
+/* Hosts that fork, have threads, close descriptors, are interrupted and run out of memory. D1, C2, C3, C4, C6, C7, C9, H9 and H12 are defects that trials of 0.1.0 found. */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -329,6 +331,66 @@ static void one_cursor_for_several_threads(void) {
     vaultfmt_close(vault);
 }
 
+/* ---- D1: a host that has closed its standard descriptors ---- */
+
+static int closed_ones;
+
+/* Whether what the host prints to the descriptors that it closed gets nowhere. */
+static void print_to_nobody(void) {
+    int number;
+    for (number = 0; number < 3; number++) {
+        if ((closed_ones >> number & 1) == 0) continue;
+        CHECK(write(number, "a warning\n", 10) == -1 && errno == EBADF);
+        CHECK(fcntl(number, F_GETFD) == -1);
+    }
+}
+
+static int32_t print_meanwhile(void *context, const vaultfmt_item *item) {
+    (void)context, (void)item;
+    print_to_nobody();
+    return 0;
+}
+
+static void close_and_work(vaultfmt_vault *vault) {
+    vaultfmt_factors factors = raw_key();
+    vaultfmt_local_options local = VAULTFMT_LOCAL_OPTIONS_INIT;
+    const vaultfmt_report *report;
+    vaultfmt_vault *own;
+    char name[32];
+    int number;
+    (void)vault;
+    for (number = 0; number < 3; number++) {
+        if (closed_ones >> number & 1) close(number);
+    }
+    snprintf(name, sizeof name, "closed-%d.vault", closed_ones);
+    local.state_folder = file_in_folder("closed");
+    REQUIRE(vaultfmt_local_create(file_in_folder(name), &factors, NULL, &local, &own));
+    print_to_nobody();
+    REQUIRE(vaultfmt_begin(own));
+    REQUIRE(put(own, "s", "1", "one"));
+    print_to_nobody();
+    REQUIRE(vaultfmt_commit(own));
+    print_to_nobody();
+    REQUIRE(vaultfmt_each_secret(own, NULL, print_meanwhile, NULL));
+    REQUIRE(vaultfmt_compact(own, NULL, NULL));
+    print_to_nobody();
+    REQUIRE(vaultfmt_rotate(own, &factors, 1, NULL));
+    print_to_nobody();
+    vaultfmt_close(own);
+    REQUIRE(vaultfmt_local_open(file_in_folder(name), &factors, NULL, &local, &own));
+    print_to_nobody();
+    CHECK(has_secret(own, "s", "1", "one"));
+    REQUIRE(vaultfmt_verify(own, &report));
+    CHECK(report->is_sound);
+    vaultfmt_report_free(report);
+    vaultfmt_close(own);
+}
+
+static void closed_descriptors(void) {
+    /* Every subset of them. */
+    for (closed_ones = 0; closed_ones < 8; closed_ones++) in_child(close_and_work, NULL);
+}
+
 /* ---- C9, H12: interruptions and limits ---- */
 
 static void *set_for_ever(void *context) {
@@ -461,5 +523,6 @@ void test_hosts(void) {
         vaultfmt_close(create("memory.vault"));
         in_child(run_out_of_memory, NULL);
     }
+    closed_descriptors();
     a_storm_of_signals();
 }

@@ -3,6 +3,8 @@ struct Part: Sendable {
     let name: String
     /// One line.
     let about: String
+    /// Whether it runs where no part is named.
+    var isEveryday = true
     let run: @Sendable (PartRun) throws -> Void
 
     /// In the order in which they run. Each stands in a file of its own.

@@ -57,10 +57,10 @@ final class PartRun: Sendable {
 
     // MARK: running
 
-    /// Calls `body` with each number below `count`, on both cores; what it throws is a failure.
-    func parallel(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) {
+    /// Calls `body` with each number below `count`, on both cores, or more at once where it mostly waits; what it throws is a failure.
+    func parallel(_ count: Int, threads: Int? = nil, _ body: @escaping @Sendable (Int) throws -> Void) {
         let next = Atomic(0)
-        let threads = max(1, min(count, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        let threads = max(1, min(count, threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         Threads.run(threads) { _ in
             while true {
                 let index = next.wrappingAdd(1, ordering: .relaxed).oldValue

@@ -9,6 +9,14 @@ let keychain = Keychain(service: "program")
 
 func argument(_ index: Int) -> String { index < arguments.count ? arguments[index] : "" }
 
+/// Of the item that a command's first argument names.
+func query(_ more: [String: Any] = [:]) -> [String: Any] {
+    let item: [String: Any] = [
+        kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "program", kSecAttrAccount as String: argument(1),
+    ]
+    return item.merging(more) { _, new in new }
+}
+
 do {
     switch argument(0) {
     case "set": try keychain.set(argument(2), key: argument(1))
@@ -33,6 +41,15 @@ do {
             [kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "program", kSecReturnData as String: true]
             as CFDictionary
         print(SecItemCopyMatching(query as CFDictionary, nil))
+    case "secitem-get":
+        var result: CFTypeRef?
+        let status = SecItemCopyMatching(query([kSecReturnData as String: true]) as CFDictionary, &result)
+        guard status == errSecSuccess, let data = result as? Data else { throw Status(status: status) }
+        print(String(decoding: data, as: UTF8.self))
+    case "secitem-set":
+        let status = SecItemUpdate(query() as CFDictionary, [kSecValueData as String: Data(argument(2).utf8)] as CFDictionary)
+        guard status == errSecSuccess else { throw Status(status: status) }
+    case "readme": try passwords()
     default: print("no such command")
     }
 } catch let status as Status {

@@ -75,6 +75,12 @@ extension KeychainTests {
             #expect(try opened.slots().map(\.name) == ["default key file"])
         }
 
+        @Test("can be the README's, which gets its password back")
+        func readme() throws {
+            let ended = try run("readme")
+            #expect(ended.output == "s3cret" && ended.status == 0)
+        }
+
         @Test("is for the bundle id of an Info.plist in the program's folder, or for the program's name (K4)")
         func bundleID() throws {
             let copy = home.file("KeychainProgram")

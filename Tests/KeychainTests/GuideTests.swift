@@ -66,7 +66,10 @@ extension KeychainTests {
                 kSecUseOperationPrompt: "why", kSecUseAuthenticationContext: NSObject(),
                 kSecUseDataProtectionKeychain: true,
                 kSecAttrAccessControl: control, kSecAttrAccessible: kSecAttrAccessibleAlways, kSecAttrAccessGroup: "g",
-                kSecAttrSynchronizable: true, kSecAttrCreationDate: Date(), kSecAttrModificationDate: Date(),
+                kSecAttrSynchronizable: true,
+                // Dates that no item has: it may be made in the same millisecond as the query.
+                kSecAttrCreationDate: Date(timeIntervalSince1970: 1),
+                kSecAttrModificationDate: Date(timeIntervalSince1970: 1),
                 kSecMatchCaseInsensitive: true, kSecMatchDiacriticInsensitive: true, kSecMatchWidthInsensitive: true,
             ]
             let symbols = try? constants()

@@ -8,4 +8,4 @@ if let opened = try vault.get(key) {
     opened.secret.withUnsafeBytes { bytes in print("the secret has \(bytes.count) bytes") }
 }
 var items = try vault.items()
-while let item = try items.next() { print(item.key.service ?? "-", item.key.account ?? "-", item.attributes.label ?? "-") }
+while let item = try items.next() { print(item.key.service ?? "", item.key.account ?? "", item.attributes.label ?? "") }

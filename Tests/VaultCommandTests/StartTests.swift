@@ -21,6 +21,24 @@ import Testing
         #expect(run.error.contains("USAGE: vaultfmt") && run.error.contains("no command is given"))
     }
 
+    @Test("H12: a system without random numbers is one clear line and exit 69, not an abort", arguments: ["ENOSYS", "EPERM"])
+    func noRandomNumbers(_ error: String) throws {
+        let sandbox = try Sandbox()
+        // Without /dev/urandom, in a mount namespace of its own.
+        let script = """
+            mount -t tmpfs none /dev
+            exec timeout 20 strace -f -qq -o trace -e trace=getrandom -e inject=getrandom:error=\(error) '\(Child.binary)' "$@"
+            """
+        try sandbox.write("start", script.utf8)
+        for arguments in ["generate", "create --kdf testing", "--version"] {
+            let run = try sandbox.shell("timeout 30 unshare --user --map-root-user --mount bash -eu start \(arguments)")
+            #expect(run.status == 69 && run.bytes.isEmpty, "\(run.status)")
+            #expect(run.error.hasPrefix("vaultfmt: the system's random number generator does not answer"), "\(run.error)")
+            #expect(run.error.utf8.count { $0 == 0x0A } == 1)
+        }
+        #expect(!FileManager.default.fileExists(atPath: sandbox.vault))
+    }
+
     @Test("D2: a descriptor that is not open is refused before a file of ours gets its number")
     func descriptorNotOpen() throws {
         let sandbox = try Sandbox.withVault()

@@ -65,6 +65,39 @@ import Testing
         }
     }
 
+    @Test(
+        "H7: what a killed command left where files need a name is removed by the next one; what a living one writes stays",
+        arguments: [["export", "--output"], ["generate", "--key-file"], ["inject", "template", "--force", "--output"]])
+    func leftovers(_ command: [String]) throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "secret".utf8)
+        try sandbox.write("template", "text".utf8)
+        let folder = sandbox.path("out")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let new = folder + "/new"
+        // The folder is opened once to see what is left there; from then on it has no files without a name. What is replaced always needs one.
+        let injections =
+            command[0] == "inject"
+            ? ["-e", "inject=rename:signal=KILL"]
+            : ["-P", folder, "-P", new, "-e", "inject=openat:error=EOPNOTSUPP:when=2+", "-e", "inject=renameat2:signal=KILL"]
+        let killed = try sandbox.run(
+            ["-qq", "-o", sandbox.path("trace")] + injections + [Child.binary] + command + [new], program: "/usr/bin/strace")
+        #expect(killed.status != 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(left.count == 1 && left.allSatisfy { $0.hasPrefix(".new.vaultfmt-") }, "\(left)")
+        let path = folder + "/" + (left.first ?? "")
+
+        let lock = try ForeignLock(path)
+        let other = try sandbox.run(command + [new])
+        #expect(other.status == 0, "\(other.error)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == left + ["new"])
+        lock.release()
+        try FileManager.default.removeItem(atPath: new)
+        let next = try sandbox.run(command + [new])
+        #expect(next.status == 0, "\(next.error)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["new"])
+    }
+
     private func unfinished(_ sandbox: Sandbox) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: sandbox.folder).filter { $0.contains(".vaultfmt-") }
     }

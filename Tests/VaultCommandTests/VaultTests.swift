@@ -7,6 +7,7 @@ struct VaultTests {
         "U2: every command takes the vault by --vault or -f, before and after its name, and by an argument if it is about the file",
         arguments: [
             ["inspect"], ["verify"], ["export"], ["slot", "list"], ["compact"], ["anchor"], ["list"], ["get", "svc"], ["lock"],
+            ["salvage", "--output", "new.vault", "--kdf", "testing"],
         ])
     func vaultEverywhere(_ command: [String]) throws {
         let sandbox = try Sandbox.withVault()
@@ -22,9 +23,11 @@ struct VaultTests {
         if command.count == 2 && !isAboutItems { ways.append([command[0], "-f", vault, command[1]]) }
         if !isAboutItems { ways += [command + [vault], command + [vault, "-f", vault]] }
         for way in ways {
+            unlink(sandbox.path("new.vault"))
             let run = try sandbox.run(way)
             #expect(run.status == 0, "\(way): \(run.error)")
         }
+        unlink(sandbox.path("new.vault"))
         if !isAboutItems { #expect(try sandbox.run(command + [vault, "-f", sandbox.path("other")]).status == 64) }
         if command[0] != "lock" { #expect(try sandbox.run(command).status == 66) }
     }
@@ -68,6 +71,39 @@ struct VaultTests {
         #expect(without.status != 0)
         #expect(!without.error.contains("'vaultfmt salvage'") && !without.error.contains("'vaultfmt inspect'"), "\(without.error)")
         #expect(!(try sandbox.run("inspect").error.contains("'vaultfmt inspect'")))
+    }
+
+    @Test("U5: whatever is wrong with the header, inspect shows it or fails with one line, and nobody recommends what fails likewise")
+    func damagedHeader() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        let sound = try sandbox.read("test.vault")
+        for at in Array(0..<16) + Array(stride(from: 16, to: 4096, by: 120)) {
+            var damaged = sound
+            damaged[at] ^= 0x41
+            try sandbox.write("test.vault", damaged)
+            let inspect = try sandbox.run("inspect")
+            let list = try sandbox.run("list")
+            #expect(list.status != 0, "\(at)")
+            if inspect.status == 0 {
+                #expect(inspect.error == "", "\(at): \(inspect.error)")
+            } else {
+                #expect(inspect.error.hasPrefix("vaultfmt: ") && inspect.error.utf8.count { $0 == 0x0A } == 1, "\(at): \(inspect.error)")
+                #expect(!inspect.error.contains("'vaultfmt inspect'"), "\(at): \(inspect.error)")
+            }
+            if inspect.bytes.isEmpty {
+                #expect([65, 69].contains(inspect.status), "\(at): \(inspect.status)")
+                #expect(!list.error.contains("'vaultfmt inspect'"), "\(at): \(list.error)")
+            } else {
+                #expect(inspect.output.contains("unauthenticated"), "\(at): \(inspect.output)")
+            }
+            let salvage = try sandbox.run("salvage", "--output", "new.vault", "--kdf", "testing")
+            if salvage.status != 0 && salvage.status != 3 {
+                let said = inspect.error + list.error + salvage.error
+                #expect(!said.contains("'vaultfmt salvage'"), "\(at): \(said)")
+            }
+            unlink(sandbox.path("new.vault"))
+        }
     }
 
     @Test("create makes a vault that only its owner may read, and never overwrites")
@@ -232,5 +268,21 @@ struct VaultTests {
         #expect(list.lines.count == 2)
         #expect(try sandbox.ok("get", "three", "-f", sandbox.path("new.vault")).output == "secret three")
         try sandbox.fails(73, "exists already", "salvage", sandbox.vault, "-o", sandbox.path("new.vault"), "--kdf", "testing")
+    }
+
+    @Test("M4: a salvaged vault is remembered as any new one: no first sight, and it cannot be rolled back")
+    func salvagedIsRemembered() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", input: "s".utf8)
+        try sandbox.ok("salvage", "--output", sandbox.path("new.vault"), "--kdf", "testing")
+        sandbox.environment["VAULTFMT_VAULT"] = sandbox.path("new.vault")
+        let salvaged = try sandbox.read("new.vault")
+        #expect(try sandbox.ok("get", "svc").error == "")
+        try sandbox.ok("set", "svc", input: "t".utf8)
+        try sandbox.write("new.vault", salvaged)
+        try sandbox.fails(65, "rolled back", "get", "svc")
+        // Another vault, with an entry of its own.
+        let names = try FileManager.default.contentsOfDirectory(atPath: sandbox.path("state/vaultfmt/anchors"))
+        #expect(names.count { $0.hasSuffix(".owner") } == 2, "\(names)")
     }
 }

@@ -1,3 +1,4 @@
+import CTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -346,6 +347,18 @@ struct MemoryTests {
         #expect(vault.owners != owners)
         #expect(one.said.warnings.count == 1 && one.said.warnings[0].contains("could not be remembered"))
         files.failFolderSyncs(of: nil)
+        #expect(try one.open().text == "0")
+        #expect(try one.machine.remembered(vault.id)?.anchor == vault.anchor)
+    }
+
+    @Test("D14: a rotation while another process holds the machine's memory succeeds; the machine follows it afterwards")
+    func heldMemory() throws {
+        let vault = try one.open()
+        let lock = test_lock(folder.file("one/anchors/.lock"))
+        #expect(lock >= 0)
+        try vault.rotate(keeping: 1)
+        #expect(one.said.warnings.count == 1 && one.said.warnings[0].contains("could not be remembered"))
+        close(lock)
         #expect(try one.open().text == "0")
         #expect(try one.machine.remembered(vault.id)?.anchor == vault.anchor)
     }

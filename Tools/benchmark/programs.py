@@ -59,10 +59,8 @@ class Programs:
         return program
 
     def build_command(self):
-        build = ["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", "vaultfmt", "--scratch-path", ".build-release"]
-        call(build, cwd=ROOT)
-        folder = subprocess.run([*build, "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
-        return pathlib.Path(folder) / "vaultfmt"
+        build = ROOT / "Tools/packaging/build-command"
+        return pathlib.Path(subprocess.run([build], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
 
     def install_wheel(self):
         """A later SQLCipher than Debian's, from Python, in a folder of its own."""

@@ -22,6 +22,8 @@
  *              they have called exec.
  *   Memory     Where there is none left for a secret, or for what a file or a caller has the size of, it is VAULTFMT_OUT_OF_MEMORY. At most some
  *              12,000 secrets over 32 KiB are held at a time. Where a small allocation fails, abort() ends the process.
+ *   Randomness The system's random number generator must answer (getrandom, or /dev/urandom where the kernel has no such call): without it, abort() ends the
+ *              process as the library is loaded, or as it is first used.
  *   Unloading  The library stays where it is after dlclose().
  *   Sizes      Structures that the caller fills in start with their size, which their VAULTFMT_..._INIT sets. A size
  *              that this library does not know is VAULTFMT_INVALID_ARGUMENT: the program has another header.

@@ -28,13 +28,13 @@ struct Create: ParsableCommand {
 
     func run() throws {
         let path = try vault.path
-        guard try !StateFolder.exists(path) else {
+        guard try !UserFiles.exists(path) else {
             throw CommandFailure(.outputExists, "\(TerminalText.quoted(path)) exists already; choose another name or move it away")
         }
-        let folder = StateFolder.parent(of: path)
+        let folder = UserFiles.parent(of: path)
         let machine = try ThisMachine.current()
         if try vault.file == nil && machine.places.isDefault { try attempt { () throws(VaultError) in try machine.makeFolder(of: path) } }
-        guard try StateFolder.exists(folder) else {
+        guard try UserFiles.exists(folder) else {
             throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to make the vault in; make it first")
         }
         let given = try vault.access.factors.sources

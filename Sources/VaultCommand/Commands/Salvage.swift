@@ -16,8 +16,7 @@ struct Salvage: ParsableCommand {
               vaultfmt salvage broken.vault --output recovered.vault --new-passphrase-file pass.txt
             """)
 
-    @Argument(help: "The damaged vault.", completion: .file())
-    var file: String
+    @OptionGroup var damaged: VaultFileName
 
     @Option(
         name: .shortAndLong, parsing: .unconditional, help: ArgumentHelp("The vault to make; nothing is overwritten.", valueName: "new"),
@@ -32,13 +31,14 @@ struct Salvage: ParsableCommand {
     @OptionGroup(title: "Key derivation") var cost: CostOptions
 
     func run() throws {
-        guard try !StateFolder.exists(output) else {
+        guard try !UserFiles.exists(output) else {
             throw CommandFailure(.outputExists, "\(TerminalText.quoted(output)) exists already; choose another name or move it away")
         }
+        let file = try VaultPath.resolve(damaged.given)
         let report = try access.withFactors(file) { given throws(CommandFailure) in
-            guard newFactors.sources.isAnyGiven else { return try salvage(given, to: given) }
+            guard newFactors.sources.isAnyGiven else { return try salvage(file, given, to: given) }
             let new = try newFactors.sources.creating("New passphrase for \(TerminalText.escaped(output))", mayAsk: !access.noInput)
-            return try salvage(given, to: new)
+            return try salvage(file, given, to: new)
         }
         for note in report.notes { Terminal.note(note) }
         for key in report.withoutIndex { Terminal.note("recovered without its attributes: \(ItemText.summary(key))") }
@@ -63,8 +63,11 @@ struct Salvage: ParsableCommand {
         )
     }
 
-    private func salvage(_ given: borrowing GivenFactors, to new: borrowing GivenFactors) throws(CommandFailure) -> SalvageReport {
+    private func salvage(
+        _ file: String, _ given: borrowing GivenFactors, to new: borrowing GivenFactors
+    ) throws(CommandFailure) -> SalvageReport {
         let figures = try cost.cost()
+        let machine = try ThisMachine.current()
         let progress = Progress("salvaging")
         defer { progress.finish() }
         var firstFailure: VaultError?
@@ -76,12 +79,9 @@ struct Salvage: ParsableCommand {
             var options = CreateOptions()
             options.cost = figures
             options.allowWeak = cost.allowWeak
-            let machine = try ThisMachine.current()
-            options.device = machine.deviceFile.loadIfSound()
-            let device = machine.deviceFile.loadIfSound()
             do throws(VaultError) {
-                return try Vault.salvage(
-                    file, factors: factors, to: output, newFactors: newFactors, options: options, limits: access.limits, device: device,
+                return try machine.salvage(
+                    file, factors: factors, to: output, newFactors: newFactors, options: options, limits: access.limits,
                     takesUnproven: includeUnproven)
             } catch {
                 guard error.code == .noSlotOpens else { throw CommandFailure(salvaging: error) }

@@ -3,39 +3,56 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// A new file, 0600, that has no name before all of it is on the disk: whoever finds the name finds the whole file, and a killed process leaves nothing. Never over
-/// another file.
+/// A new file, 0600, that has no name before all of it is on the disk: a file with the name is a whole file, and a killed process leaves nothing, or a locked-out
+/// temporary that the next one removes. Never over another file unless asked to.
 struct NewFile: ~Copyable {
     /// Where to write.
     let descriptor: Int32
     private let path: String
     private let what: String
-    /// What the file is called until it is whole, where the file system cannot keep it without a name.
+    /// The file's name until it is whole: nil where the file system can keep it without one, and nothing is replaced.
     private let temporary: String?
+    private let replaces: Bool
 
-    /// - Parameter what: What it is, for messages, such as "key file".
-    init(_ path: String, what: String) throws(CommandFailure) {
+    /// - Parameters:
+    ///   - what: What it is, for messages, such as "key file".
+    ///   - replaces: Whether a file with this name is replaced when this one is whole.
+    init(_ path: String, what: String, replaces: Bool = false) throws(CommandFailure) {
         self.path = path
         self.what = what
-        try Self.check(path, what: what)
-        let folder = StateFolder.parent(of: path)
-        let unnamed = vault_open_unnamed(folder)
+        self.replaces = replaces
+        if !replaces { try Self.check(path, what: what) }
+        Machine.sweep(beside: path)
+        let unnamed = replaces ? -1 : vault_open_unnamed(UserFiles.parent(of: path))
         if unnamed >= 0 {
             descriptor = unnamed
             temporary = nil
-            return
+        } else {
+            (descriptor, temporary) = try Self.named(beside: path, what)
         }
-        // A file system or kernel that cannot do so.
-        let name = path.split(separator: "/").last.map(String.init) ?? path
-        let temporary = "\(folder)/.\(name).vaultfmt-\(String(UInt32.random(in: 0x1000_0000...(.max)), radix: 16))"
-        let named = vault_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-        guard named >= 0 else {
-            let message = "cannot create \(what) \(TerminalText.quoted(path))"
-            // The file that is missing is the folder, which is not the one that was asked for.
-            throw named == -ENOENT ? CommandFailure(.io, "\(message): there is no such folder") : CommandFailure(system: -named, message)
+    }
+
+    /// A file with a name of its own, on a file system or kernel that needs one. It is locked, which shows whoever sweeps that its writer lives.
+    private static func named(beside path: String, _ what: String) throws(CommandFailure) -> (Int32, String) {
+        let message = "cannot create \(what) \(TerminalText.quoted(path))"
+        for _ in 0..<100 {
+            let temporary = Machine.temporaryName(beside: path)
+            let descriptor = vault_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else {
+                // The file that is missing is the folder, which is not the one that was asked for.
+                throw descriptor == -ENOENT
+                    ? CommandFailure(.io, "\(message): there is no such folder") : CommandFailure(system: -descriptor, message)
+            }
+            // Between the two, another process may have taken it for a dead one's and removed it.
+            var (own, found) = (stat(), stat())
+            if vault_lock_exclusive(descriptor) == 0, fstat(descriptor, &own) == 0, lstat(temporary, &found) == 0,
+                own.st_ino == found.st_ino, own.st_dev == found.st_dev
+            {
+                return (descriptor, temporary)
+            }
+            close(descriptor)
         }
-        descriptor = named
-        self.temporary = temporary
+        throw CommandFailure(.busy, "\(message): another process removes it each time")
     }
 
     deinit {
@@ -56,13 +73,28 @@ struct NewFile: ~Copyable {
     /// Makes all of it durable and gives it its name, and makes that durable too.
     consuming func finish() throws(CommandFailure) {
         guard fsync(descriptor) == 0 else { throw failure(errno) }
-        let result = temporary.map { vault_rename_noreplace($0, path) } ?? vault_link_open(descriptor, path)
+        let result = nameIt()
         guard result == 0 else { throw result == -EEXIST ? Self.exists(path, what) : failure(-result) }
-        let synced = vault_sync_directory(StateFolder.parent(of: path))
+        let synced = vault_sync_directory(UserFiles.parent(of: path))
         guard synced == 0 else {
             let name = TerminalText.quoted(path)
             throw CommandFailure(.io, "\(what) \(name) is written, but its folder could not be synced: \(Descriptor.message(-synced))")
         }
+        warnIfReadable()
+    }
+
+    private borrowing func nameIt() -> Int32 {
+        guard let temporary else { return vault_link_open(descriptor, path) }
+        guard replaces else { return vault_rename_noreplace(temporary, path) }
+        return rename(temporary, path) == 0 ? 0 : -errno
+    }
+
+    /// Says so where the file system did not take the mode that it was asked for.
+    private borrowing func warnIfReadable() {
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & 0o077 != 0 else { return }
+        Terminal.warning(
+            "\(what) \(TerminalText.quoted(path)) can be read by others: this file system keeps no permissions; keep it on one that does")
     }
 
     private borrowing func failure(_ number: Int32) -> CommandFailure {

@@ -66,7 +66,7 @@ struct AccessOptions: ParsableArguments {
         _ path: String, unlessKept: () throws(CommandFailure) -> R? = { () throws(CommandFailure) in nil },
         _ body: (borrowing GivenFactors) throws(CommandFailure) -> R
     ) throws(CommandFailure) -> R {
-        guard try StateFolder.exists(path) else {
+        guard try UserFiles.exists(path) else {
             throw CommandFailure(
                 .noSuchFile, "there is no vault \(TerminalText.quoted(path)); check the path, or make a vault with 'vaultfmt create'")
         }
@@ -124,7 +124,7 @@ struct AccessOptions: ParsableArguments {
     func openUnlocked(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault? {
-        guard !factors.sources.isAnyGiven, try StateFolder.exists(path) else { return nil }
+        guard !factors.sources.isAnyGiven, try UserFiles.exists(path) else { return nil }
         let machine = try ThisMachine.current()
         do throws(VaultError) {
             let options = try self.options(machine, writable: writable, device: device)

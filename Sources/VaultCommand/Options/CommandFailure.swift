@@ -82,7 +82,9 @@ extension CommandFailure {
         case .notAVault: "give the path of a vault, or make one with 'vaultfmt create'"
         case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension: "a newer vaultfmt is needed"
         case .damagedTail: "look at it first: it may be a change that somebody made"
-        case .headerInvalid, .authenticationFailed, .structureInvalid:
+        case .headerInvalid:
+            "restore a backup, or try another copy; without one, 'vaultfmt salvage' tries the copy of the header at the end of the file"
+        case .authenticationFailed, .structureInvalid:
             "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and names what is not proven"
         case .limitExceeded: "store less, or divide it"
         case .tampered: "somebody changed this file on purpose: restore a copy you trust"

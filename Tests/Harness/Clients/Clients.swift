@@ -1,11 +1,14 @@
 internal import Glibc
 
 extension Part {
-    /// What is quick stands in the tests of the command; here are the programs that take long to install.
-    static let clients = Part(name: "clients", about: "Real programs that take their secrets from a vault; with --long the package too") {
-        run in
+    /// What is quick is in the tests of the command; here are the programs that have to be installed first.
+    static let clients = Part(
+        name: "clients",
+        about: "real programs with their secrets in a vault, file systems of programs, the Debian package; only where named",
+        isEveryday: false
+    ) { run in
         guard let binary = getenv("VAULTFMT_RELEASE_BINARY") else { return run.skip("Tools/harness says where the command is") }
-        let command = "Tests/Harness/Clients/run '\(String(cString: binary))' \(run.isLong ? "long" : "short")"
+        let command = "Tests/Harness/Clients/run '\(String(cString: binary))'"
         guard let output = popen(command, "r") else { return run.fail("cannot start a shell") }
         var buffer = [CChar](repeating: 0, count: 4096)
         while fgets(&buffer, Int32(buffer.count), output) != nil {

@@ -1,32 +1,50 @@
 internal import Glibc
+internal import Synchronization
 
 extension Part {
     static let terminal = Part(
         name: "terminal",
-        about: "Twenty helpers at once on one pseudo-terminal, killed and interrupted: one question at a time, nothing shown or sent"
+        about: "twenty helpers at once on one pseudo-terminal, killed and interrupted: one question at a time, nothing shown or sent"
     ) { run in
-        guard let binary = getenv("VAULTFMT_RELEASE_BINARY") else { return run.skip("Tools/harness says where the command is") }
+        guard let binary = getenv("VAULTFMT_RELEASE_BINARY").map({ String(cString: $0) }) else {
+            return run.skip("Tools/harness says where the command is")
+        }
         guard access("/usr/bin/git", X_OK) == 0, access("/usr/bin/python3", X_OK) == 0 else {
             return run.skip("git and python3 are not both here")
         }
-        let place = try TerminalPlace(binary: String(cString: binary))
-        var totals = TerminalRound.Counts()
-        for number in 0..<(run.isLong ? 200 : 4) {
-            guard !run.isOver else { break }
-            var round = try TerminalRound(place, run.numbers(UInt64(number)))
-            do { try round.play() } catch { run.fail("round \(number): \(error)") }
-            for fault in round.faults { run.fail("round \(number): \(fault)") }
-            totals.add(round.counts)
-            run.count()
+        let totals = Mutex(TerminalTotals())
+        let rounds = run.isLong ? 200 : 4
+        let next = Atomic(0)
+        // A few terminals at once, each with a vault and a server of its own: most of a round is waiting.
+        Threads.run(4) { _ in
+            do {
+                let place = try TerminalPlace(binary: binary)
+                while !run.isOver {
+                    let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                    guard number < rounds else { break }
+                    var round = try TerminalRound(place, run.numbers(UInt64(number)))
+                    do { try round.play() } catch { run.fail("round \(number): \(error)") }
+                    for fault in round.faults { run.fail("round \(number): \(fault)") }
+                    totals.withLock { $0.counts.add(round.counts) }
+                    run.count()
+                }
+                let sent = try place.sentCredentials()
+                run.check(sent.allSatisfy { $0 == place.credentials }, "git sent something else than the credentials that the vault holds")
+                totals.withLock { $0.requests += sent.count }
+            } catch { run.fail("\(error)") }
         }
-        let sent = try place.sentCredentials()
-        run.check(sent.allSatisfy { $0 == place.credentials }, "git sent something else than the credentials that the vault holds")
-        run.check(totals.answers > 0 && sent.count > 0, "nothing was asked, or nothing was sent")
-        run.note(totals.text + ", \(sent.count) requests with credentials")
+        let all = totals.withLock { $0 }
+        run.check(all.counts.answers > 0 && all.requests > 0, "nothing was asked, or nothing was sent")
+        run.note(all.counts.text + ", \(all.requests) requests with credentials")
     }
 }
 
-/// What all rounds use: a vault, a repository with eight remotes on a server that records what it is sent.
+private struct TerminalTotals: Sendable {
+    var counts = TerminalRound.Counts()
+    var requests = 0
+}
+
+/// What the rounds of one thread use: a vault, a repository with eight remotes on a server that records what it is sent.
 final class TerminalPlace {
     /// Of a script that nothing else on the screen is in: each byte of them would be found there.
     static let passphrase = "Съешь же ещё этих мягких булок"

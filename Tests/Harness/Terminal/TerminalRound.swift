@@ -21,6 +21,8 @@ struct TerminalRound {
 
     private(set) var counts = Counts()
     private(set) var faults: [String] = []
+    /// What was done at the questions, for whoever looks for the reason of a fault.
+    private var story: [String] = []
     private let place: TerminalPlace
     private var numbers: Numbers
     private let terminal: HarnessTerminal
@@ -61,9 +63,11 @@ struct TerminalRound {
         switch Int.random(in: 0..<100, using: &numbers) {
         case 0..<72:
             counts.answers += 1
+            story.append("answered")
             try type(TerminalPlace.passphrase + "\r")
         case 72..<86:
             counts.mistypes += 1
+            story.append("mistyped")
             try type(String(TerminalPlace.passphrase.dropLast(Int.random(in: 1...9, using: &numbers))) + "\r")
         case 86..<94:
             counts.kills += 1
@@ -77,7 +81,10 @@ struct TerminalRound {
         default:
             counts.interrupts += 1
             counts.kills += 1
+            story.append("Ctrl-C")
             try type("\u{3}")
+            // It ends the shell, too, whose end hangs up on what it left, at a question or not: nobody goes on typing meanwhile.
+            for _ in 0..<100 where !terminal.hasEnded { terminal.read(milliseconds: 20) }
         }
         return true
     }
@@ -86,10 +93,11 @@ struct TerminalRound {
     /// Not to one that only starts: git would ask for a user name while another's question is there, which nobody can prevent.
     private mutating func signal(_ choices: [Int32]) throws {
         guard let signal = choices.randomElement(using: &numbers) else { return }
-        let asking = terminal.asking()
+        guard let asking = terminal.asking() else { return try type(TerminalPlace.passphrase + "\r") }
         let pids = terminal.waiting()
-        let pid = Bool.random(using: &numbers) ? asking ?? pids.randomElement(using: &numbers) : pids.randomElement(using: &numbers)
+        let pid = Bool.random(using: &numbers) ? asking : pids.randomElement(using: &numbers)
         guard let pid else { return try type(TerminalPlace.passphrase + "\r") }
+        story.append("signal \(signal) to \(pid == asking ? "the one that asks" : "one that waits")")
         kill(pid, signal)
         if pid == asking { return }
         // The question is still there.
@@ -119,6 +127,6 @@ struct TerminalRound {
     }
 
     private mutating func check(_ isTrue: Bool, _ what: String) {
-        if !isTrue { faults.append("\(what); the screen: \(terminal.text.suffix(300))") }
+        if !isTrue { faults.append("\(what); after \(story.joined(separator: ", ")); the screen: \(terminal.text.suffix(300))") }
     }
 }

@@ -16,7 +16,7 @@ struct Askpass: ParsableCommand {
               vaultfmt set ssh ~/.ssh/id_ed25519
               vaultfmt set --server host.example.org --protocol ssh --account alice
               VAULTFMT_ASKPASS=ssh SSH_ASKPASS=vaultfmt-askpass SSH_ASKPASS_REQUIRE=force ssh-add ~/.ssh/id_ed25519
-              VAULTFMT_ASKPASS=vaultfmt:sudo SUDO_ASKPASS=/usr/bin/vaultfmt-askpass sudo -A true
+              VAULTFMT_ASKPASS=vaultfmt:sudo SUDO_ASKPASS=$(command -v vaultfmt-askpass) sudo -A true
             """)
 
     @OptionGroup var vault: VaultOptions

@@ -29,7 +29,7 @@ struct Inject: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
-        if let output, !force, try StateFolder.exists(output) {
+        if let output, !force, try UserFiles.exists(output) {
             throw CommandFailure(
                 .outputExists, "\(TerminalText.quoted(output)) exists already; choose another name, or replace it with --force")
         }
@@ -48,15 +48,11 @@ struct Inject: ParsableCommand {
             try stream.write(filled)
             return try stream.flush()
         }
-        let folder = StateFolder.parent(of: output)
-        guard try StateFolder.exists(folder) else {
+        let folder = UserFiles.parent(of: output)
+        guard try UserFiles.exists(folder) else {
             throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to write to; make it first")
         }
-        if force {
-            try StateFolder.write(output, what: "output", filled)
-        } else {
-            try Descriptor.createFile(output, what: "output", filled)
-        }
+        try Descriptor.createFile(output, what: "output", filled, replaces: force)
     }
 
     private func readTemplate() throws(CommandFailure) -> Secret {

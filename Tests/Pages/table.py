@@ -1,0 +1,460 @@
+"""What a reader of each page types, has and sees, in the page's order. Lines that need none of that are not here."""
+
+import dataclasses
+
+FOLDERS = ["Docs", "Sources", "Tools"]
+# Pages whose commands are run in a clone of the repository, not in the home folder.
+IN_THE_CLONE = {"README.md", "Docs/building.md", "Tools/python/README.md"}
+
+PASSPHRASE = "correct horse battery staple"
+ASKED = (r"Passphrase for [^\n]*: ", PASSPHRASE)
+
+
+def new(question: str, answer: str) -> list[tuple[str, str]]:
+    """A secret that is asked twice."""
+    return [(rf"{question}[^\n]*: ", answer), (rf"{question}[^\n]*, again: ", answer)]
+
+
+@dataclasses.dataclass
+class Line:
+    """A command line."""
+
+    key: str
+    # What it asks, and what the reader types, in order.
+    asked: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    # Scripts before and after it: what the reader has, and what must be true then.
+    before: str = ""
+    after: str = ""
+    # Words of the line that the page's reader replaces, each with a script that prints what by.
+    words: dict[str, str] = dataclasses.field(default_factory=dict)
+    # Regular expressions of what it writes.
+    says: list[str] = dataclasses.field(default_factory=list)
+    code: int = 0
+    seconds: float = 60
+    # Why it is run in the long run only.
+    long: str = ""
+    # Why it is not run.
+    skip: str = ""
+
+
+@dataclasses.dataclass
+class File:
+    """A block that is a file of the reader's."""
+
+    key: str
+    path: str
+    mode: str = "644"
+    after: str = ""
+    # A script that fails where the block cannot be tried in a short run, and why it cannot.
+    needs: tuple[str, str] = ("true", "")
+
+
+@dataclasses.dataclass
+class Program:
+    """A block that is all or part of a program, which is compiled and run elsewhere."""
+
+    key: str
+    source: str
+
+
+Entry = Line | File | Program
+
+# Programs that need a server elsewhere, or a right that nobody gives a test: these ask for the secret in the same way
+# and show it.
+STAND_INS: dict[str, str] = {
+    "psql": 'echo "psql $* with $PGPASSWORD"\n',
+    # As the AWS programs do: the profile's line, as a command, without a shell's help.
+    "aws": """line=$(sed -n "/^\\[profile $2\\]/,/^\\[/s/^credential_process = //p" ~/.aws/config)
+read -ra command <<<"$line"
+"${command[@]}"
+""",
+    # As ssh asks for a password.
+    "ssh": '"$SSH_ASKPASS" "$1\'s password: "\n',
+    "sudo": '[[ $1 == -A ]]\n"$SUDO_ASKPASS" "[sudo] password for reader: "\n"${@:2}"\n',
+}
+
+# After each page. What 'unlock' left in the kernel's keyring is the vault's that the page made.
+ENDING = """if command -v vaultfmt; then vaultfmt lock || true; fi
+if [[ -n ${SSH_AGENT_PID-} ]]; then kill "$SSH_AGENT_PID"; fi
+if [[ -n ${SERVER-} ]]; then kill "$SERVER"; fi
+"""
+
+README: list[Entry] = [
+    Line("Tools/demo", long="it builds everything once more", seconds=1800),
+    Line("Tools/test", skip="these lines are a part of it"),
+    Line("PREFIX=~/.local Tools/install", seconds=1800, says=["installed vaultfmt"]),
+    Line("vaultfmt create", asked=new("[Pp]assphrase", PASSPHRASE)),
+    Line("vaultfmt set github.com alice", asked=[ASKED, *new("Secret", "s3cret")]),
+    Line("vaultfmt set --generate=24 db.example.org app --label 'Production'", asked=[ASKED]),
+    Line('printf %s "$TOKEN" | vaultfmt set ci.example.org --group ci', before="export TOKEN=t0ken", asked=[ASKED]),
+    Line("vaultfmt list", asked=[ASKED], says=["github.com", "Production", "ci.example.org"]),
+    Line("vaultfmt get github.com alice --clip", asked=[ASKED], says=["45"]),
+    Line(
+        "PGPASSWORD=$(vaultfmt get db.example.org app) psql -h db.example.org",
+        asked=[ASKED],
+        says=[r"psql -h db.example.org with \S{24}\n"],
+    ),
+    Line("vaultfmt unlock --for 1h", asked=[ASKED]),
+    Line(
+        "vaultfmt run --env PGPASSWORD=vaultfmt:db.example.org/app -- psql -h db.example.org",
+        says=[r"psql -h db.example.org with \S{24}\n"],
+    ),
+    Line(
+        "git config --global credential.helper vaultfmt",
+        after="""printf 'protocol=https\\nhost=git.example.org\\nusername=ann\\npassword=pw\\n' | git credential approve
+printf 'protocol=https\\nhost=git.example.org\\n' | git credential fill | grep -qx password=pw""",
+    ),
+    Line(
+        "vaultfmt import passwords.csv",
+        before="""cat >passwords.csv <<'CSV'
+name,url,username,password
+example.org,https://example.org/,ann,"battery, staple"
+CSV""",
+        after="[[ $(vaultfmt get --server example.org) == 'battery, staple' ]]",
+    ),
+    Line(
+        "vaultfmt import server.pem",
+        before="""openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=example.org -keyout server.pem -out server.crt
+cat server.crt >>server.pem""",
+    ),
+    Line("vaultfmt export --output backup.json", after="grep -q 's3cret' backup.json"),
+    Line(
+        "vaultfmt slot add --new-key-file ci.key --name ci --grant-group ci --create-group",
+        after="[[ $(vaultfmt get --key-file ci.key ci.example.org) == t0ken ]]",
+    ),
+    Line("vaultfmt rekey", asked=[ASKED, *new("[Nn]ew passphrase", "another one")]),
+    Line(
+        "vaultfmt rekey --rotate", asked=[(ASKED[0], "another one"), (r"drop this slot\?[^\n]*", "y")], says=["rotated"]
+    ),
+    Line("vaultfmt verify", asked=[(ASKED[0], "another one")]),
+    Program("import VaultFmt", "Tests/ReadmeExample/main.swift"),
+    Program("import KeychainAccess", "Tests/KeychainProgram/Documentation.swift"),
+]
+
+# What the reader of another page has: the default vault. It is unlocked where the page does not say how it is opened.
+VAULT = f"""umask 077
+printf '{PASSPHRASE}' >~/passphrase
+VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt create
+"""
+UNLOCK = "VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt unlock --for 1h\n"
+
+GIT_SERVER = """mkdir ~/srv
+git init -q --bare -b main ~/srv/project.git
+git clone -q ~/srv/project.git ~/seed
+git -C ~/seed -c user.name=t -c user.email=t@example.org commit -q --allow-empty -m first
+git -C ~/seed push -q origin HEAD:main
+echo ann:pw >~/users
+python3 "$TESTS/VaultCommandTests/Programs/git_server.py" ~/srv ~/users ~/port >~/requests 2>&1 &
+export SERVER=$!
+until [[ -e ~/port ]]; do sleep 0.05; done
+git config --global "url.http://127.0.0.1:$(<~/port)/.insteadOf" https://git.example.org/
+"""
+
+PROGRAMS: list[Entry] = [
+    Line(
+        "vaultfmt unlock",
+        before=VAULT + "printf s3cret | VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt set github.com alice",
+        asked=[ASKED],
+    ),
+    Line("vaultfmt get github.com alice", says=["s3cret"]),
+    Line(
+        "git clone https://git.example.org/project.git",
+        before=GIT_SERVER + UNLOCK,
+        asked=[("Username for [^\n]*: ", "ann"), ("Password for [^\n]*: ", "pw")],
+        after="rm -rf project && GIT_TERMINAL_PROMPT=0 git clone -q https://git.example.org/project.git",
+    ),
+    Line(
+        "vaultfmt set --server git.example.org --protocol https --account alice",
+        asked=new("Secret", "alice's"),
+        after="""printf 'protocol=https\nhost=git.example.org\nusername=alice\n' >asked
+git credential fill <asked | grep -qx "password=alice's\"""",
+    ),
+    Line(
+        "git config credential.helper 'vaultfmt --vault /srv/deploy.vault --key-file /etc/deploy.key'",
+        before="""cd project
+vaultfmt generate --key-file ~/deploy.key
+vaultfmt create ~/deploy.vault --key-file ~/deploy.key
+printf deployed >password
+vaultfmt -f ~/deploy.vault set --key-file ~/deploy.key --server deploy.example.org --protocol https --account d \\
+    <password
+""",
+        words={"/srv/deploy.vault": "echo ~/deploy.vault", "/etc/deploy.key": "echo ~/deploy.key"},
+        after="""printf 'protocol=https\nhost=deploy.example.org\n' >asked
+git credential fill <asked | grep -qx password=deployed
+cd ..""",
+    ),
+    Line("cat ~/.docker/config.json"),
+    Line(
+        "docker login ghcr.io",
+        skip="it needs an account there; the harness's part clients has Docker's own Python client do it",
+    ),
+    Line(
+        "restic -r /srv/backup init",
+        words={"/srv/backup": "echo ~/backup"},
+        long="it needs restic",
+        before="mkdir ~/work; echo content >~/work/file",
+    ),
+    Line(
+        "restic -r /srv/backup backup ~/work",
+        words={"/srv/backup": "echo ~/backup"},
+        long="it needs restic",
+        says=["snapshot .* saved"],
+    ),
+    Line("borg init --encryption repokey /srv/borg", words={"/srv/borg": "echo ~/borg"}, long="it needs borg"),
+    Line(
+        "borg create /srv/borg::{now} ~/work",
+        words={"/srv/borg": "echo ~/borg"},
+        long="it needs borg",
+        after="borg list ~/borg | grep -q .",
+    ),
+    File(
+        "#!/bin/sh",
+        "vault-pass",
+        "755",
+        after="printf 'ansible pw' | vaultfmt set ansible production; [[ $(./vault-pass) == 'ansible pw' ]]",
+    ),
+    Line(
+        "ansible-playbook --vault-password-file ./vault-pass site.yml",
+        before="""python3 -m venv ~/ansible
+~/ansible/bin/pip install --quiet --disable-pip-version-check ansible-core
+export PATH=$PATH:~/ansible/bin
+printf 'secret: of the vault\n' >vars.yml
+ansible-vault encrypt --vault-password-file ./vault-pass vars.yml
+cat >site.yml <<'SITE'
+- hosts: localhost
+  connection: local
+  gather_facts: false
+  vars_files: [vars.yml]
+  tasks: [{debug: {var: secret}}]
+SITE""",
+        says=['"secret": "of the vault"'],
+        long="it needs Ansible",
+        seconds=120,
+    ),
+    File(
+        "account  example",
+        "~/.msmtprc",
+        "600",
+        after="""printf 'mail pw' | vaultfmt set --server smtp.example.org --account ann@example.org
+eval "$(sed -n 's/^passwordeval "\\(.*\\)"$/\\1/p' ~/.msmtprc)" | grep -qx 'mail pw'""",
+    ),
+    Line(
+        "vaultfmt run --env PGPASSWORD=vaultfmt:db.example.org/app -- psql -h db.example.org -U app",
+        before="printf 'db pw' | vaultfmt set db.example.org app",
+        says=["psql -h db.example.org -U app with db pw\n"],
+    ),
+    Line("cat app.conf.template"),
+    Line(
+        "vaultfmt inject app.conf.template --output app.conf",
+        after="[[ $(<app.conf) == $'[database]\\npassword = db pw' && $(stat -c %a app.conf) == 600 ]]",
+    ),
+    File("[profile production]", "~/.aws/config"),
+    Line("vaultfmt set aws-production AKIAIOSFODNN7EXAMPLE", asked=new("Secret", "wJalrXUtnFEMI/K7MDENG")),
+    Line(
+        "aws --profile production sts get-caller-identity",
+        says=['"AccessKeyId": *"AKIAIOSFODNN7EXAMPLE"', '"SecretAccessKey": *"wJalr'],
+    ),
+    Line(
+        "vaultfmt set ssh ~/.ssh/id_ed25519",
+        before="mkdir -m 700 ~/.ssh",
+        asked=new("Secret", "key pw"),
+    ),
+    Line(
+        "VAULTFMT_ASKPASS=ssh SSH_ASKPASS=vaultfmt-askpass SSH_ASKPASS_REQUIRE=force ssh-add ~/.ssh/id_ed25519",
+        before="""ssh-keygen -q -t ed25519 -N 'key pw' -f ~/.ssh/id_ed25519
+eval "$(ssh-agent)" """,
+        says=["Identity added"],
+        long="it needs OpenSSH",
+    ),
+    Line("vaultfmt set --server host.example.org --protocol ssh --account ann", asked=new("Secret", "ann's pw")),
+    Line(
+        "VAULTFMT_ASKPASS=ssh SSH_ASKPASS=vaultfmt-askpass SSH_ASKPASS_REQUIRE=force ssh ann@host.example.org",
+        says=["ann's pw"],
+    ),
+    Line(
+        "VAULTFMT_ASKPASS=vaultfmt:sudo SUDO_ASKPASS=$(command -v vaultfmt-askpass) sudo -A true",
+        before="printf 'sudo pw' | vaultfmt set sudo reader",
+        says=["sudo pw"],
+    ),
+    Line(
+        "vaultfmt slot add --new-key-file ci.key --name ci --grant-group ci --create-group",
+    ),
+    Line('printf %s "$TOKEN" | vaultfmt set deploy --group ci', before="export TOKEN=t0ken"),
+    Line(
+        'export VAULTFMT_VAULT=secrets.vault VAULTFMT_KEY_FILE="$CI_KEY"',
+        before="""vaultfmt lock
+cp ~/.local/share/vaultfmt/default.vault secrets.vault
+export CI_KEY=$PWD/ci.key
+printf '#!/bin/sh\necho "deploys with $DEPLOY_TOKEN"\n' >deploy
+chmod +x deploy""",
+    ),
+    Line("vaultfmt run --env DEPLOY_TOKEN=vaultfmt:deploy -- ./deploy", says=["deploys with t0ken\n"]),
+]
+
+NAMED = {"VAULT": "echo ~/my.vault"}
+
+
+def slot(name: str) -> dict[str, str]:
+    """The id of a slot, by its name."""
+    return NAMED | {
+        "ID": "VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt slot list ~/my.vault"
+        f" | awk -F '\\t' '$2 == \"{name}\" {{ print $1 }}'"
+    }
+
+
+NEW_PASSPHRASE = "Tr0ub4dor and some more"
+ASKED_NEW = (ASKED[0], NEW_PASSPHRASE)
+
+INCIDENTS: list[Entry] = [
+    Line(
+        "vaultfmt rekey VAULT",
+        before=VAULT.replace("vaultfmt create", "vaultfmt create ~/my.vault")
+        + """export VAULTFMT_PASSPHRASE_FILE=~/passphrase
+vaultfmt generate --key-file leaked.key
+vaultfmt slot add --new-key-file leaked.key --name leaked ~/my.vault
+printf s3cret | vaultfmt set --vault ~/my.vault SERVICE ACCOUNT
+printf t0ken | vaultfmt set --vault ~/my.vault deploy --group ci
+XDG_STATE_HOME=~/other-machine vaultfmt list --vault ~/my.vault
+unset VAULTFMT_PASSPHRASE_FILE
+cp ~/my.vault before.vault""",
+        words=NAMED,
+        asked=[ASKED, *new("[Nn]ew passphrase", NEW_PASSPHRASE)],
+        after=f"printf '{NEW_PASSPHRASE}' >~/passphrase",
+    ),
+    Line("vaultfmt slot list VAULT", words=NAMED, asked=[ASKED_NEW], says=["leaked", "generated key file"]),
+    Line("vaultfmt slot remove ID VAULT", words=slot("leaked"), asked=[ASKED_NEW]),
+    Line("vaultfmt rekey --rotate VAULT", words=NAMED, asked=[ASKED_NEW], says=["rotated"]),
+    Line(
+        "vaultfmt verify VAULT",
+        words=NAMED,
+        asked=[ASKED_NEW],
+        after="""if vaultfmt list --key-file leaked.key ~/my.vault; then exit 1; fi
+export XDG_STATE_HOME=~/third-machine
+vaultfmt get --key-file leaked.key --vault before.vault SERVICE ACCOUNT | grep -qx s3cret
+unset XDG_STATE_HOME""",
+    ),
+    Line(
+        "vaultfmt anchor --accept VAULT",
+        before="""export XDG_STATE_HOME=~/other-machine VAULTFMT_PASSPHRASE_FILE=~/passphrase
+code=0
+vaultfmt list --vault ~/my.vault || code=$?
+[[ $code == 65 ]]
+unset VAULTFMT_PASSPHRASE_FILE""",
+        words=NAMED,
+        asked=[ASKED_NEW],
+        after="VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt list --vault ~/my.vault\nunset XDG_STATE_HOME",
+    ),
+    Line(
+        "vaultfmt slot remove ID VAULT",
+        before="""vaultfmt generate --key-file scoped.key
+VAULTFMT_PASSPHRASE_FILE=~/passphrase \\
+    vaultfmt slot add --new-key-file scoped.key --name scoped --grant-group ci ~/my.vault
+vaultfmt get --key-file scoped.key --vault ~/my.vault deploy | grep -qx t0ken""",
+        words=slot("scoped"),
+        asked=[ASKED_NEW],
+        after="if vaultfmt get --key-file scoped.key --vault ~/my.vault deploy; then exit 1; fi",
+    ),
+    Line(
+        "vaultfmt rm SERVICE ACCOUNT",
+        before="export VAULTFMT_VAULT=~/my.vault",
+        asked=[ASKED_NEW, ("Remove [^\n]*", "y")],
+    ),
+    Line("vaultfmt compact VAULT", words=NAMED, asked=[ASKED_NEW]),
+    Line(
+        "cp VAULT damaged.vault",
+        before=r"""printf another | VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt set another one
+size=$(stat -c %s ~/my.vault)
+printf '\377\377' | dd of=$HOME/my.vault bs=1 seek=$((size - 1000)) conv=notrunc status=none""",
+        words=NAMED,
+    ),
+    Line("vaultfmt verify damaged.vault", asked=[ASKED_NEW], code=65),
+    Line("vaultfmt salvage damaged.vault --output saved.vault", asked=[ASKED_NEW], code=3),
+    Line("vaultfmt list --vault saved.vault --json", asked=[ASKED_NEW], says=['"deploy"']),
+]
+
+GUIDE: list[Entry] = [
+    File(
+        'dependencies: [.package(url: "…", from: "…")],',
+        "package",
+        # With this clone in place of an address and a version.
+        after="""{
+    printf '// swift-tools-version: 6.2\nimport PackageDescription\nlet package = Package(name: "app",\n'
+    sed 's|url: "…", from: "…"|name: "vaultfmt", path: "'"$TESTS"'/.."|' package
+    echo ')'
+} >Package.swift
+swift package dump-package | grep -q '"KeychainAccess"'""",
+    ),
+    Program("import VaultFmt", "Tests/KeychainProgram/Documentation.swift"),
+]
+
+BUILT_PYTHON = "$TESTS/../.build-python/environment/bin/python"
+NEEDS_PIP = "it builds the library for Python, which Tools/python/test does too"
+
+PYTHON: list[Entry] = [
+    Line(
+        "pip install ./Tools/python",
+        before="python3 -m venv ~/environment\nexport PATH=~/environment/bin:$PATH",
+        seconds=1200,
+        long=NEEDS_PIP,
+    ),
+    Line("Tools/package wheel", seconds=1200, after="ls dist/*.whl", long=NEEDS_PIP),
+    File(
+        "import vaultfmt",
+        "example.py",
+        needs=(f"{BUILT_PYTHON} -c 'import vaultfmt'", "Tools/python/test has not built the package"),
+        after=f"""python={BUILT_PYTHON}
+if ! "$python" -c 'import vaultfmt'; then python=python3; fi
+"$python" example.py | diff - <(printf "b's3cret'\nexample.org anna None\n6\n")""",
+    ),
+    Line("pip install './Tools/python[keyring]'", seconds=1200, long=NEEDS_PIP),
+    Line(
+        "vaultfmt create && vaultfmt unlock --for 8h",
+        asked=[*new("[Pp]assphrase", PASSPHRASE), ASKED],
+    ),
+    Line(
+        "keyring set https://upload.pypi.org/legacy/ __token__",
+        asked=[("Password for [^\n]*: ", "pypi-token")],
+        after="[[ $(vaultfmt get https://upload.pypi.org/legacy/ __token__) == pypi-token ]]",
+        long=NEEDS_PIP,
+    ),
+    Line(
+        "twine upload dist/*", skip="it needs an account there, and uploads; keyring in the line above is what it asks"
+    ),
+]
+
+BUILDS = "it builds everything once more"
+
+BUILDING: list[Entry] = [
+    Line(
+        "PREFIX=/usr/local Tools/install",
+        words={"/usr/local": "echo ~/prefix"},
+        long=BUILDS,
+        seconds=1800,
+        after="~/prefix/bin/vaultfmt --version",
+    ),
+    Line(
+        "PREFIX=/usr/local Tools/install --c",
+        words={"/usr/local": "echo ~/prefix"},
+        long=BUILDS,
+        seconds=1800,
+        after="PKG_CONFIG_PATH=~/prefix/lib/pkgconfig pkg-config --libs vaultfmt",
+    ),
+    Line(
+        "Tools/package deb",
+        long=BUILDS,
+        seconds=1800,
+        after="dpkg-deb --contents dist/vaultfmt_*.deb | grep -q bin/git-credential-vaultfmt",
+    ),
+    Line("Tools/package wheel", long=BUILDS, seconds=1800, after="ls dist/*.whl"),
+    Line("Tools/packaging/compare-builds", skip="it takes two full builds; it is run before a release"),
+]
+
+PAGES: dict[str, list[Entry]] = {
+    "README.md": README,
+    "Docs/programs.md": PROGRAMS,
+    "Docs/incidents.md": INCIDENTS,
+    "Docs/building.md": BUILDING,
+    "Sources/KeychainAccess/KeychainAccess.docc/KeychainAccess.md": [README[-1]],
+    "Sources/KeychainAccess/KeychainAccess.docc/BringingKeychainCodeToLinux.md": GUIDE,
+    "Tools/python/README.md": PYTHON,
+}
