@@ -81,7 +81,7 @@ struct OwnerTests {
             let slot = try #require((json["slots"] as? [[String: Any]])?.first)
             #expect(slot["strength"] as? String == "unknown" && slot["weak"] as? Bool == false)
             sandbox.environment["VAULTFMT_PASSPHRASE"] = Sandbox.passphrase
-            try sandbox.fails(77, "", "list")
+            try sandbox.fails(77, "a newer vaultfmt is needed", "list")
         }
     }
 }

@@ -6,14 +6,15 @@ extension FactorSources {
     /// - Parameter given: What they give.
     func wantsPassphrase(_ path: String, beside given: borrowing GivenFactors) throws(CommandFailure) -> Bool {
         if given.rawKey != nil || given.passphrase != nil { return false }
-        let slots = try attempt { () throws(VaultError) in try Vault.slots(at: path).map(\.factors) }
+        let all = try attempt { () throws(VaultError) in try Vault.slots(at: path) }
+        let slots = all.filter(\.isKnown).map(\.factors)
         // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
         if let kind = try attemptToOpen({ () throws(VaultError) in try given.keyFileKind() }) {
             return !slots.contains(kind) && slots.contains([kind, .passphrase])
         }
         guard !slots.contains(.passphrase) else { return true }
         throw CommandFailure(
-            .noAccess, "\(TerminalText.quoted(path)) does not open with a passphrase alone; \(SlotAdvice.text(slots))")
+            .noAccess, "\(TerminalText.quoted(path)) does not open with a passphrase alone; \(SlotAdvice.text(all))")
     }
 
     /// The factors for a slot that is made or changed. Without any given, a passphrase is asked for, twice.

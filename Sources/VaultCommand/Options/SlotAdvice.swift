@@ -7,20 +7,20 @@ enum SlotAdvice {
         guard failure.code == .noSlotOpens else { return failure }
         let reason = failure.message.prefix { $0 != ";" }
         do throws(VaultError) {
-            return CommandFailure(failure.status, "\(reason); \(text(try Vault.slots(at: path).map(\.factors)))", code: failure.code)
+            return CommandFailure(failure.status, "\(reason); \(text(try Vault.slots(at: path)))", code: failure.code)
         } catch {
             return failure
         }
     }
 
     /// "it opens with a passphrase, or with a passphrase and a key file (--key-file)".
-    static func text(_ slots: [FactorKinds]) -> String {
+    static func text(_ slots: [SlotInfo]) -> String {
         var ways: [String] = []
-        for slot in slots {
-            let way = Self.way(slot)
+        for slot in slots where slot.isKnown {
+            let way = Self.way(slot.factors)
             if !ways.contains(way) { ways.append(way) }
         }
-        guard let last = ways.popLast() else { return "it has no slot" }
+        guard let last = ways.popLast() else { return "its slots are of a later version: a newer vaultfmt is needed" }
         return "it opens with " + (ways.isEmpty ? last : ways.joined(separator: ", with ") + ", or with " + last)
     }
 
@@ -37,6 +37,7 @@ enum SlotAdvice {
         if slot.contains(.passphrase) { parts.append("a passphrase") }
         if slot.contains(.generatedKeyFile) { parts.append("a generated key file\(keyFile)") }
         if slot.contains(.otherKeyFile) { parts.append("a key file\(keyFile)") }
+        if slot.contains(.externalKey) { parts.append("a key that another program makes") }
         return parts.joined(separator: " and ")
     }
 }
