@@ -60,9 +60,9 @@ package struct Recipe: Equatable, Sendable {
         }
         func number(_ count: Int) -> Int { take(count).reversed().reduce(0) { $0 << 8 | Int($1) } }
         headerFlags = UInt8(number(1))
-        header = take(number(2))
+        header = take(number(3))
         objects = []
-        while position < bytes.count, objects.count < 512 {
+        while position < bytes.count {
             let kind = Kind(rawValue: UInt8(number(1)) % UInt8(Kind.allCases.count)) ?? .raw
             let flags = UInt8(number(1))
             let id = UInt8(number(1))
@@ -77,15 +77,17 @@ package struct Recipe: Equatable, Sendable {
 
     package var encoded: [UInt8] {
         var out: [UInt8] = [headerFlags]
-        out.append(u16: UInt16(truncatingIfNeeded: header.count))
+        out += Self.length(header)
         out += header
         for object in objects {
             out += [object.kind.rawValue, object.flags, object.id]
-            out += withUnsafeBytes(of: UInt32(object.body.count).littleEndian) { Array($0.prefix(3)) }
+            out += Self.length(object.body)
             out += object.body
         }
         return out
     }
+
+    private static func length(_ part: [UInt8]) -> [UInt8] { (0..<3).map { UInt8(truncatingIfNeeded: part.count >> (8 * $0)) } }
 }
 
 /// A hash that stands for another object until the recipe is sealed: a mark, the object's number, and how wide the offset and length before it are.

@@ -9,7 +9,7 @@ struct HistoryTests {
         var numbers = Numbers(UInt64(count))
         let ancestors = (0..<count).map { index in
             // Those of a merged branch come last, whatever their generations.
-            Ancestor(generation: UInt64((index * 7) % 4999 + 1), clock: numbers.next(), chain: numbers.hash())
+            Ancestor(generation: UInt64((index * 7) % 4999 + 1), clock: numbers.number(), chain: numbers.hash())
         }
         return History(floor: UInt64(count) + 1, ancestors: ancestors, newest: count / 2)
     }
@@ -40,15 +40,25 @@ struct HistoryTests {
         refusesTruncations(bytes) { bytes throws(FormatError) in _ = try read(bytes) }
     }
 
-    @Test("has a floor of at least 1, and ancestors from generation 1 to before the commit that names it (R-5.16)")
+    @Test("has a floor from 1 to 2^63 − 1, and ancestors from generation 1 to before the commit that names it (R-5.16)")
     func generations() throws {
         let bytes = sample(2).encode()
-        refusesHistory(patched(bytes, 0, u64(0)), "without a floor")
-        #expect(try read(patched(bytes, 0, u64(.max))).floor == .max)
+        for floor in [0, 1 << 63, .max] as [UInt64] { refusesHistory(patched(bytes, 0, u64(floor)), "floor is out of range") }
+        #expect(try read(patched(bytes, 0, u64(1 << 63 - 1))).floor == 1 << 63 - 1)
         for generation in [0, Self.generation, Self.generation + 1, .max] as [UInt64] {
             for place in [16, 64] { refusesHistory(patched(bytes, place, u64(generation)), "generation is out of range") }
         }
         #expect(try read(patched(bytes, 64, u64(Self.generation - 1))).ancestors[1].generation == Self.generation - 1)
+    }
+
+    @Test("has ancestors with clocks from 1 to 2^63 − 1 (R-5.16)")
+    func clocks() throws {
+        let bytes = sample(2).encode()
+        for clock in [0, 1 << 63, .max] as [UInt64] {
+            for place in [24, 72] { refusesHistory(patched(bytes, place, u64(clock)), "clock is out of range") }
+        }
+        #expect(try read(patched(bytes, 72, u64(1 << 63 - 1))).ancestors[1].clock == 1 << 63 - 1)
+        #expect(try read(patched(bytes, 72, u64(1))).ancestors[1].clock == 1)
     }
 
     @Test("has at most 1364 ancestors, of which some are the newest")

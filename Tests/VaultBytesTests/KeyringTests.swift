@@ -23,7 +23,7 @@ struct KeyringTests {
         }
         ring.removedSlots = (0..<Int(seed % 5)).map { .init(id: Bytes16(high: UInt64($0), low: 5), revision: numbers.next() >> 1) }
         ring.handOvers = (0..<Int(seed % 4)).map { _ in
-            HandOver(publicKey: numbers.hash(), generation: numbers.next(), chain: numbers.hash(), signature: numbers.bytes(64))
+            HandOver(publicKey: numbers.hash(), generation: numbers.number(), chain: numbers.hash(), signature: numbers.bytes(64))
         }
         ring.extensions = [
             Extension(name: "a", isCritical: false, value: numbers.bytes(5)),
@@ -148,11 +148,11 @@ struct KeyringTests {
         #expect(try read(ring) == ring)
     }
 
-    @Test("has at most 16 hand-overs, in the order in which they were made")
+    @Test("has at most 16 hand-overs, in the order in which they were made, of generations from 1 to 2^63 − 1 (section 7.3)")
     func handOvers() throws {
         var numbers = Numbers(1)
         let many = (0..<17).map { _ in
-            HandOver(publicKey: numbers.hash(), generation: numbers.next(), chain: numbers.hash(), signature: numbers.bytes(64))
+            HandOver(publicKey: numbers.hash(), generation: numbers.number(), chain: numbers.hash(), signature: numbers.bytes(64))
         }
         refusesRing("hand-overs: 17") { $0.handOvers = many }
         var ring = Self.sample()
@@ -161,6 +161,14 @@ struct KeyringTests {
         var one: [UInt8] = []
         many[0].encode(into: &one)
         #expect(one.count == 136)
+        func handOver(_ generation: UInt64) -> HandOver {
+            HandOver(publicKey: many[0].publicKey, generation: generation, chain: many[0].chain, signature: many[0].signature)
+        }
+        for generation in [0, 1 << 63, .max] as [UInt64] {
+            refusesRing("hand-over's generation is out of range") { $0.handOvers = [many[1], handOver(generation)] }
+        }
+        ring.handOvers = [handOver(1), handOver(1 << 63 - 1)]
+        #expect(try read(ring).handOvers == ring.handOvers)
     }
 
     @Test("keeps extensions, refuses critical ones by name (R-3.23), and checks their order (R-3.22)")

@@ -71,7 +71,7 @@ struct SpecificationTests {
         ("ancestors in a history", 0, Format.Limit.ancestors), ("commit frame", Format.commitSize, Format.commitSize),
         ("reserve after the newest commit", 0, Int(Format.Limit.reserve)),
         ("heads that do not open, in the search", 0, Format.searchedHeads - 1),
-        ("generation, revision, clock", 1, Int(Format.Limit.number)),
+        ("generation, floor, revision, clock", 1, Int(Format.Limit.number)),
         ("time", Int(Format.Limit.time.lowerBound), Int(Format.Limit.time.upperBound)),
     ]
 

@@ -15,6 +15,9 @@ struct Numbers: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
+    /// From 1 to 2^63 − 1, as generations, revisions and clocks are.
+    mutating func number() -> UInt64 { next() >> 1 | 1 }
+
     mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
 
     mutating func id() -> Bytes16 { Bytes16(high: next(), low: next()) }

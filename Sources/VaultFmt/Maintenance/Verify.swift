@@ -311,11 +311,6 @@ private struct StateVerifier: ~Copyable {
     mutating func check() throws(VaultError) {
         let commit = store.state.commit
         try attempt { (this) throws(VaultError) in _ = try this.store.past.history(of: this.store.state) }
-        if store.keyring.keeping.revision > commit.clock
-            || store.keyring.removedSlots.contains(where: { $0.revision > commit.clock })
-        {
-            report.add("the keyring has a revision after the vault's clock", at: commit.keyring.offset)
-        }
         if let root = commit.root { try checkPage(root.ref, root.level, low: nil, high: nil) }
         compare(commit.items, report.items, "items")
         compare(commit.tombstones, tombstones, "tombstones")
