@@ -2,7 +2,8 @@
 import statistics
 
 from programs import figures, say
-from rows import FLAT, GROWTH_ROWS, LARGE_ROWS, ROWS, WHEEL_ROWS, limit, needed, result
+from rows import (
+    FLAT, GROWTH_ROWS, LARGE_ROWS, ROWS, SCOPED_OPEN, VARIANT_ROWS, VARIANT_WORK, VARIANTS, WHEEL_ROWS, limit, needed, result)
 
 # Kinds of work that follow each other, ours and the peer's. What stands alone has no like at the other.
 WORK = [("fill", "fill"), ("open", "open"), ("get", "get"), ("scan", "scan"), ("list", None),
@@ -75,6 +76,7 @@ class Size:
             if ours == "set":
                 self.shape["update_bytes"] = self.samples.median("ours", "commit_bytes")
                 self.set_aged(order)
+        self.variants()
         if is_first:
             for work in ("verify", "compact"):
                 self.samples.add("ours", self.programs.work("ours", work, self.paths["ours"], self.items))
@@ -95,6 +97,15 @@ class Size:
             found = self.programs.work(who, "set", self.aged[who], self.items)
             self.samples.add(who, {"durable_update_aged_us": found["durable_update_us"]})
 
+    def variants(self):
+        """Vaults that are made otherwise. What is compared with them was measured just before."""
+        for variant in VARIANTS:
+            path = self.programs.folder / f"{variant}-{self.items}"
+            for work in VARIANT_WORK:
+                if work != "open-scoped" or variant == "scoped":
+                    self.samples.add(variant, self.programs.work("ours", work, path, self.items, variant))
+            remove(path)
+
     def clean(self):
         for path in (*self.paths.values(), *self.aged.values()):
             remove(path)
@@ -110,6 +121,8 @@ class Size:
                 statistics.median(at_least) if at_least else None)
         if self.growth:
             yield from self.growth_results()
+        for row in (*VARIANT_ROWS, SCOPED_OPEN):
+            yield result(row, self.items, samples.median(row.name.split("_")[0], row.ours), samples.median("ours", row.peer))
         for row in WHEEL_ROWS if self.programs.python else ():
             yield result(row, self.items, samples.median("ours", row.ours), samples.median("wheel", row.peer))
 

@@ -118,6 +118,20 @@ LARGE_ROWS = [
     Row("large_set_memory", "memory to set it, beside its size", "×", against="bound", bound=lambda n: 2.2),
     Row("large_get_memory", "memory to get it, beside its size", "×", against="bound", bound=lambda n: 2.2),
 ]
+# Vaults that are made otherwise, beside ours as they are by default.
+VARIANTS = {"forgetful": "no earlier values", "scoped": "with a scoped slot"}
+VARIANT_WORK = ("fill", "open", "open-scoped", "set", "scan", "list", "rotate")
+VARIANT_ROWS = [
+    Row(f"{variant}_{name}", f"{says}, {means} (peer: ours with ten, one slot)", "µs", name, lambda n: None, ours=name, drawn=False)
+    for variant, means in VARIANTS.items()
+    for name, says in (
+        ("open_get_us", "open with a raw key, read one"), ("durable_update_us", "change one, durable"),
+        ("scan_us_per_item", "read everything with secrets, per item"), ("list_us_per_item", "list metadata, per item"),
+        ("fill_us_per_item", "bulk insert in one transaction, per item"), ("rotate_us_per_item", "rotate everything, per item"))
+]
+SCOPED_OPEN = Row(
+    "scoped_open_scoped_us", "open with a scoped slot's key, read one (peer: ours with a full slot's)", "µs", "open_get_us",
+    lambda n: None, ours="open_scoped_us", drawn=False)
 # The same beside a later SQLCipher, from Python.
 WHEEL_ROWS = [
     Row(f"wheel_{row.name}", f"{row.says} (peer: SQLCipher 4.12 from Python)", row.unit, row.peer, lambda n: None, ours=row.name, drawn=False)

@@ -49,12 +49,11 @@ enum Growth {
         var largest = fileSize(path)
         var slowest = 0.0
         var numbers = Numbers(seed: 1)
-        let secret = Workload.secret()
         let before = bytesWritten()
         let start = now()
         for number in 0..<changes {
             let begin = now()
-            try vault.set(try Workload.key(Int.random(in: 0..<items, using: &numbers)), secret: secret)
+            try vault.set(try Workload.key(Int.random(in: 0..<items, using: &numbers)), secret: Workload.secret(number))
             slowest = max(slowest, now() - begin)
             if number % 100 == 99 { largest = max(largest, fileSize(path)) }
         }

@@ -3,13 +3,14 @@ import VaultFmt
 /// The kinds of work that are compared with the peer's. Each is meant for a process of its own, so that its peak memory is known.
 enum Work {
     /// In the order in which they can follow each other on one file; `fill` makes it.
-    static let names = ["fill", "open", "get", "scan", "list", "set", "passphrase", "rotate", "verify", "compact"]
+    static let names = ["fill", "open", "open-scoped", "get", "scan", "list", "set", "passphrase", "rotate", "verify", "compact"]
 
     static func run(_ name: String, _ path: String, items: Int) throws(VaultError) -> Figures {
         var figures = Figures()
         switch name {
         case "fill": try fill(path, items, &figures)
         case "open": figures.add("open_get_us", try medianOpen(path, items))
+        case "open-scoped": figures.add("open_scoped_us", try medianOpen(path, items, Workload.openScoped))
         case "get": try get(path, items, &figures)
         case "scan":
             figures.add("scan_us_per_item", try medianWalk(path, items) { (vault) throws(VaultError) in try Workload.scan(vault, items) })
@@ -47,12 +48,14 @@ enum Work {
     }
 
     /// From nothing to one secret, the key being at hand.
-    static func medianOpen(_ path: String, _ items: Int) throws(VaultError) -> Double {
+    static func medianOpen(
+        _ path: String, _ items: Int, _ open: (String) throws(VaultError) -> Vault = Workload.openToRead
+    ) throws(VaultError) -> Double {
         var numbers = Numbers()
         var times: [Double] = []
         for _ in 0..<201 {
             let start = now()
-            try Workload.get(try Workload.open(path, writable: false), Int.random(in: 0..<items, using: &numbers))
+            try Workload.get(try open(path), Int.random(in: 0..<items, using: &numbers))
             times.append(now() - start)
         }
         return median(times)

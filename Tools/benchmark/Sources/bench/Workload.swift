@@ -9,12 +9,36 @@ func now() -> Double {
 
 func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
+/// What a vault is made with.
+enum Variant: String {
+    /// As a vault is by default: ten earlier values, one slot.
+    case usual
+    /// No earlier values.
+    case forgetful
+    /// A second slot, which opens the group of all items.
+    case scoped
+
+    var group: String { self == .scoped ? "team" : "" }
+}
+
 /// One item: class, service, account, a 64-byte secret, and a label. The same as the peer's.
 enum Workload {
     static func secret() -> Secret { Secret(text: String(repeating: "s", count: 64)) }
 
+    /// Another secret for each number.
+    static func secret(_ number: Int) -> Secret {
+        var secret = secret()
+        secret.withUnsafeMutableBytes { $0.storeBytes(of: UInt64(truncatingIfNeeded: number), as: UInt64.self) }
+        return secret
+    }
+
+    /// What every item of this process's vault is in; set once, at the start.
+    nonisolated(unsafe) static var variant = Variant.usual
+
     static func key(_ number: Int) throws(VaultError) -> ItemKey {
-        try .genericPassword(service: name("service-", number % 997, 4, ".example.com"), account: name("user", number, 7, "@example.com"))
+        try .genericPassword(
+            service: name("service-", number % 997, 4, ".example.com"), account: name("user", number, 7, "@example.com"),
+            group: variant.group)
     }
 
     /// Put together as cheaply as the peer's `snprintf` does it: what is measured is what comes after.
@@ -42,13 +66,26 @@ enum Workload {
         return width
     }
 
-    static func rawKey() throws(VaultError) -> Factors {
+    static func rawKey(_ byte: UInt8 = 0x2B) throws(VaultError) -> Factors {
         var key = Secret(count: 32)
-        key.withUnsafeMutableBytes { for index in $0.indices { $0[index] = 0x2B } }
+        key.withUnsafeMutableBytes { for index in $0.indices { $0[index] = byte } }
         return try Factors(rawKey: key)
     }
 
-    static func create(_ path: String) throws(VaultError) -> Vault { try Vault.create(at: path, factors: try rawKey()) }
+    static func create(_ path: String) throws(VaultError) -> Vault {
+        var options = CreateOptions()
+        if variant == .forgetful { options.keptVersions = 0 }
+        let vault = try Vault.create(at: path, factors: try rawKey(), options: options)
+        if variant == .scoped {
+            try vault.addSlot(try scopedKey(), name: "team", grantedGroups: [variant.group], createsGroups: true)
+        }
+        return vault
+    }
+
+    private static func scopedKey() throws(VaultError) -> Factors { try rawKey(0x3C) }
+
+    /// With the scoped slot's key.
+    static func openScoped(_ path: String) throws(VaultError) -> Vault { try Vault.open(path, factors: try scopedKey()) }
 
     static func fill(_ vault: Vault, _ count: Int) throws(VaultError) {
         let secret = secret()
@@ -68,11 +105,14 @@ enum Workload {
         return try Vault.open(path, factors: try rawKey(), options: options)
     }
 
+    static func openToRead(_ path: String) throws(VaultError) -> Vault { try open(path, writable: false) }
+
     /// Changes of one item each.
     static func change(_ vault: Vault, _ items: Int, times: Int, numbers given: Numbers = Numbers()) throws(VaultError) {
         var numbers = given
-        let secret = secret()
-        for _ in 0..<times { try vault.set(try key(Int.random(in: 0..<items, using: &numbers)), secret: secret) }
+        for number in 0..<times {
+            try vault.set(try key(Int.random(in: 0..<items, using: &numbers)), secret: secret(number))
+        }
     }
 
     static func get(_ vault: Vault, _ number: Int) throws(VaultError) {

@@ -1,6 +1,6 @@
 // The work of a vault, as peer/sqlcipher.c does it: one JSON object on standard output; microseconds and bytes.
 //
-//     bench work NAME PATH ITEMS              one kind of work; `fill` makes the vault
+//     bench work NAME PATH ITEMS [VARIANT]    one kind of work; `fill` makes the vault: usual, forgetful or scoped
 //     bench shape PATH                        what a vault consists of
 //     bench growth PATH ITEMS CHANGES         so many random changes of a vault that is there
 //     bench large set|get PATH                one secret of 16 MiB
@@ -18,7 +18,12 @@ func number(_ index: Int) -> Int {
 do throws(VaultError) {
     let arguments = CommandLine.arguments
     switch arguments.count > 2 ? arguments[1] : "" {
-    case "work": print(try Work.run(arguments[2], arguments[3], items: number(4)).json)
+    case "work":
+        if arguments.count > 5 {
+            guard let variant = Variant(rawValue: arguments[5]) else { preconditionFailure("usual, forgetful or scoped") }
+            Workload.variant = variant
+        }
+        print(try Work.run(arguments[2], arguments[3], items: number(4)).json)
     case "shape": print(try Shape.figures(arguments[2]).json)
     case "growth": print(try Growth.run(arguments[2], items: number(3), changes: number(4)).json)
     case "large": print(try Large.run(arguments[2], arguments[3]).json)
