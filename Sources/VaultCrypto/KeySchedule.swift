@@ -32,17 +32,6 @@ package struct VaultKeys: ~Copyable, Sendable {
         }
     }
 
-    /// Sixteen bytes that tell keys apart, and reveal nothing else about them.
-    package borrowing func fingerprint(vault: Bytes16) -> [UInt8] {
-        let output = withUnsafeBytes(of: vault.words) { vault in
-            switch owner {
-            case .some(let owner): owner.vault.mac("vaultfmt-1 fingerprint", vault)
-            case .none: index.mac("vaultfmt-1 fingerprint", vault)
-            }
-        }
-        return Array(output.bytes[..<16])
-    }
-
     package var isOwner: Bool {
         borrowing get {
             switch owner {

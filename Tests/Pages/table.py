@@ -331,18 +331,9 @@ cp ~/my.vault before.vault""",
         after="""if vaultfmt list --key-file leaked.key ~/my.vault; then exit 1; fi
 export XDG_STATE_HOME=~/third-machine
 vaultfmt get --key-file leaked.key --vault before.vault SERVICE ACCOUNT | grep -qx s3cret
+export XDG_STATE_HOME=~/other-machine
+VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt list --vault ~/my.vault
 unset XDG_STATE_HOME""",
-    ),
-    Line(
-        "vaultfmt anchor --accept VAULT",
-        before="""export XDG_STATE_HOME=~/other-machine VAULTFMT_PASSPHRASE_FILE=~/passphrase
-code=0
-vaultfmt list --vault ~/my.vault || code=$?
-[[ $code == 65 ]]
-unset VAULTFMT_PASSPHRASE_FILE""",
-        words=NAMED,
-        asked=[ASKED_NEW],
-        after="VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt list --vault ~/my.vault\nunset XDG_STATE_HOME",
     ),
     Line(
         "vaultfmt slot remove ID VAULT",
@@ -360,6 +351,20 @@ vaultfmt get --key-file scoped.key --vault ~/my.vault deploy | grep -qx t0ken"""
         asked=[ASKED_NEW, ("Remove [^\n]*", "y")],
     ),
     Line("vaultfmt compact VAULT", words=NAMED, asked=[ASKED_NEW]),
+    Line(
+        "vaultfmt history SERVICE ACCOUNT",
+        before="""export VAULTFMT_PASSPHRASE_FILE=~/passphrase
+printf first | vaultfmt set SERVICE ACCOUNT
+printf second | vaultfmt set SERVICE ACCOUNT
+unset VAULTFMT_PASSPHRASE_FILE""",
+        asked=[ASKED_NEW],
+    ),
+    Line("vaultfmt get SERVICE ACCOUNT --earlier 1", asked=[ASKED_NEW], says=["first"]),
+    Line(
+        "vaultfmt restore SERVICE ACCOUNT",
+        asked=[ASKED_NEW],
+        after="VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt get SERVICE ACCOUNT | grep -qx first",
+    ),
     Line(
         "cp VAULT damaged.vault",
         before=r"""printf another | VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt set another one
