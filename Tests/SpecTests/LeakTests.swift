@@ -57,11 +57,11 @@ struct LeakTests {
     private func shapes(_ file: [UInt8]) throws -> [Shape] {
         func u32(_ offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(file[offset + $1]) << (8 * $1) } }
         var found: [Shape] = []
-        var offset = u32(12)
+        var offset = 2 * u32(12)
         while offset + 8 <= file.count {
-            if file[offset] == 0 { offset = (offset + 63) / 64 * 64 }
+            if file[offset] == 0 { offset = (offset + 511) / 512 * 512 }
             let length = u32(offset + 4)
-            try #require(length >= 204 && offset + length <= file.count)
+            try #require(length >= 208 && offset + length <= file.count)
             found.append(Shape(type: String(decoding: file[offset..<offset + 4], as: UTF8.self), offset: offset, length: length))
             offset += length
         }
