@@ -91,13 +91,14 @@ public struct Machine: Sendable {
     /// Throws as `Vault.salvage` does.
     public func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
-        options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), takesUnproven: Bool = false
+        options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), takesUnproven: Bool = false,
+        owners: OwnersPublicKey? = nil
     ) throws(VaultError) -> SalvageReport {
         var options = options
         if !options.hasDevice { options.device = deviceFile.loadIfSound() }
         let report = try Vault.salvage(
             path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits,
-            device: deviceFile.loadIfSound(), takesUnproven: takesUnproven, place: watched)
+            device: deviceFile.loadIfSound(), takesUnproven: takesUnproven, owners: owners, place: watched)
         warnIfReadable(newPath, try place.fileSystem.open(newPath, writable: false).permissions())
         return report
     }

@@ -46,7 +46,7 @@ extension Store {
         let current = try isReplaced() ? fileSystem.open(path, writable: isWritable) : file
         let (header, bytes) = try readHeaderOfSameVault(current)
         let opened = try SlotOpener.open(header, bytes, factors, limits, external: external)
-        try Store.requireOwner(opened, place)
+        try Store.requireOwner(opened, place.owner)
         let loaded = try Store.load(current, header, bytes, opened, place)
         try require(candidate(loaded), admit)
         adopt(loaded)

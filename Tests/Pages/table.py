@@ -104,6 +104,9 @@ README: list[Entry] = [
         after="""printf 'protocol=https\\nhost=git.example.org\\nusername=ann\\npassword=pw\\n' | git credential approve
 printf 'protocol=https\\nhost=git.example.org\\n' | git credential fill | grep -qx password=pw""",
     ),
+    Line("vaultfmt history github.com alice", says=[r"^\s*1\b|\n\s*1\b"]),
+    Line("vaultfmt get github.com alice --earlier 1", says=["s3cret"]),
+    Line("vaultfmt restore github.com alice", after="[[ $(vaultfmt get github.com alice) == s3cret ]]"),
     Line(
         "vaultfmt import passwords.csv",
         before="""cat >passwords.csv <<'CSV'
@@ -289,6 +292,13 @@ printf '#!/bin/sh\necho "deploys with $DEPLOY_TOKEN"\n' >deploy
 chmod +x deploy""",
     ),
     Line("vaultfmt run --env DEPLOY_TOKEN=vaultfmt:deploy -- ./deploy", says=["deploys with t0ken\n"]),
+    Line(
+        'vaultfmt run --owner "$OWNERS" --env DEPLOY_TOKEN=vaultfmt:deploy -- ./deploy',
+        before="export OWNERS=$(vaultfmt inspect | sed -n 's/^owners: //p')",
+        says=["deploys with t0ken\n"],
+        after="""OTHERS=$(printf %064d 0)
+if vaultfmt run --owner "$OTHERS" --env DEPLOY_TOKEN=vaultfmt:deploy -- ./deploy; then exit 1; fi""",
+    ),
 ]
 
 NAMED = {"VAULT": "echo ~/my.vault"}
@@ -333,6 +343,9 @@ export XDG_STATE_HOME=~/third-machine
 vaultfmt get --key-file leaked.key --vault before.vault SERVICE ACCOUNT | grep -qx s3cret
 export XDG_STATE_HOME=~/other-machine
 VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt list --vault ~/my.vault
+code=0
+vaultfmt list --key-file leaked.key --vault before.vault || code=$?
+[[ $code == 65 ]]
 unset XDG_STATE_HOME""",
     ),
     Line(
@@ -375,6 +388,26 @@ printf '\377\377' | dd of=$HOME/my.vault bs=1 seek=$((size - 1000)) conv=notrunc
     Line("vaultfmt verify damaged.vault", asked=[ASKED_NEW], code=65),
     Line("vaultfmt salvage damaged.vault --output saved.vault", asked=[ASKED_NEW], code=3),
     Line("vaultfmt list --vault saved.vault --json", asked=[ASKED_NEW], says=['"deploy"']),
+    Line(
+        "vaultfmt anchor --accept VAULT",
+        before=r"""size=$(stat -c %s ~/my.vault)
+printf '\377\377' | dd of=$HOME/my.vault bs=1 seek=$((size - 100)) conv=notrunc status=none
+code=0
+VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt list || code=$?
+[[ $code == 65 ]]""",
+        words=NAMED,
+        asked=[ASKED_NEW],
+        after="""code=0
+printf refused | VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt set another one || code=$?
+[[ $code == 65 ]]""",
+    ),
+    Line(
+        "vaultfmt repair VAULT",
+        words=NAMED,
+        asked=[ASKED_NEW],
+        says=[r"my\.vault\.damaged-\d+"],
+        after="printf another | VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt set another one",
+    ),
 ]
 
 GUIDE: list[Entry] = [
@@ -409,7 +442,7 @@ PYTHON: list[Entry] = [
         needs=(f"{BUILT_PYTHON} -c 'import vaultfmt'", "Tools/python/test has not built the package"),
         after=f"""python={BUILT_PYTHON}
 if ! "$python" -c 'import vaultfmt'; then python=python3; fi
-"$python" example.py | diff - <(printf "b's3cret'\nexample.org anna None\n6\n")""",
+"$python" example.py | diff - <(printf "b's3cret'\nexample.org anna None\n6\nb's3cret'\n")""",
     ),
     Line("pip install './Tools/python[keyring]'", seconds=1200, long=NEEDS_PIP),
     Line(

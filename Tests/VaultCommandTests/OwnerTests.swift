@@ -20,10 +20,17 @@ struct OwnerTests {
         sandbox.environment["XDG_STATE_HOME"] = sandbox.path("build")
         #expect(try sandbox.ok("get", "svc", "--raw-key-file", key, "--owner", owner).output == "s")
         let other = String(owner.dropLast()) + (owner.hasSuffix("0") ? "1" : "0")
-        for arguments in [["get", "svc"], ["list"], ["export"], ["verify"], ["anchor"], ["get", "svc", "--raw-key-file", key]] {
+        let all = [
+            ["get", "svc"], ["list"], ["export"], ["verify"], ["anchor"], ["history", "svc"], ["get", "svc", "--raw-key-file", key],
+            ["salvage", "--output", sandbox.path("salvaged")],
+        ]
+        for arguments in all {
             let run = try sandbox.run(arguments + ["--owner", other])
             #expect(run.status == 65 && run.bytes == [] && run.error.contains("other owners"), "\(arguments): \(run.error)")
         }
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("salvaged")))
+        try sandbox.ok("salvage", "--output", sandbox.path("salvaged"), "--owner", owner)
+        try sandbox.fails(64, "a new vault has new owners", "create", "new.vault", "--owner", owner)
         try sandbox.fails(64, "is invalid for '--owner", "list", "--owner", "abc")
         sandbox.environment["XDG_STATE_HOME"] = sandbox.path("state")
         try sandbox.ok("rekey", "--rotate", "--keep-raw-key-file", key)

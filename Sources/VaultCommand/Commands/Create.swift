@@ -24,7 +24,10 @@ struct Create: ParsableCommand {
     @Option(parsing: .unconditional, help: ArgumentHelp("How many earlier values an item keeps, 0 to 50.", valueName: "number"))
     var keep = 10
 
-    func validate() throws { try KeptVersions.validate(keep) }
+    func validate() throws {
+        try KeptVersions.validate(keep)
+        guard vault.access.owner == nil else { throw ValidationError("a new vault has new owners; leave --owner out") }
+    }
 
     func run() throws {
         let path = try vault.path

@@ -9,7 +9,7 @@ struct History: ParsableCommand {
         discussion: """
             When a secret or a sealed attribute is replaced, the old value stays in the vault, sealed for its owners, up to the number that \
             'create --keep' and 'rekey --keep' set. The columns are the number that other commands take, when the value was replaced and when \
-            it was changed last (UTC), and about how large its secret is.
+            it was changed last (UTC), about how large its secret is, and the label that the item had.
 
             Examples:
               vaultfmt history github.com alice

@@ -82,7 +82,7 @@ struct Salvage: ParsableCommand {
             do throws(VaultError) {
                 return try machine.salvage(
                     file, factors: factors, to: output, newFactors: newFactors, options: options, limits: access.limits,
-                    takesUnproven: includeUnproven)
+                    takesUnproven: includeUnproven, owners: access.owner?.value)
             } catch {
                 guard error.code == .noSlotOpens else { throw CommandFailure(salvaging: error) }
                 firstFailure = firstFailure ?? error

@@ -86,7 +86,7 @@ extension CommandFailure {
             "restore a backup, or try another copy; without one, 'vaultfmt salvage' tries the copy of the header at the end of the file"
         case .authenticationFailed, .structureInvalid:
             "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and names what is not proven"
-        case .limitExceeded: "store less, or divide it"
+        case .limitExceeded: "remove what is no longer needed, store less, or divide it"
         case .tampered: "somebody changed this file on purpose: restore a copy you trust"
         case .rolledBack, .forked, .ancestryUnprovable:
             "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"

@@ -17,9 +17,11 @@ struct EarlierOption: ParsableArguments {
         let all = try EarlierValues.newestFirst(of: item, in: vault)
         let number = earlier ?? 1
         guard number <= all.count else {
-            let there = all.isEmpty ? "it has none" : "it has \(all.count)"
+            guard !all.isEmpty else {
+                throw CommandFailure(.noSuchItem, "\(ItemText.summary(item.key)) has no earlier values; there is nothing to go back to")
+            }
             throw CommandFailure(
-                .noSuchItem, "the item has no earlier value \(number): \(there); 'vaultfmt history' lists them")
+                .noSuchItem, "the item has no earlier value \(number): it has \(all.count); 'vaultfmt history' lists them")
         }
         return all[number - 1]
     }

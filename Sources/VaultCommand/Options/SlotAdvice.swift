@@ -20,6 +20,7 @@ enum SlotAdvice {
             let way = Self.way(slot.factors)
             if !ways.contains(way) { ways.append(way) }
         }
+        if !ways.isEmpty && slots.contains(where: { !$0.isKnown }) { ways.append("what only a newer vaultfmt knows") }
         guard let last = ways.popLast() else { return "its slots are of a later version: a newer vaultfmt is needed" }
         return "it opens with " + (ways.isEmpty ? last : ways.joined(separator: ", with ") + ", or with " + last)
     }

@@ -37,27 +37,27 @@ extension Vault {
     /// Needs a header, or its copy, whose slot opens. What a commit with an owner's proof reaches comes first. The rest
     /// counts if only an owner can have made it: all of it in a vault without scoped slots, else the records of groups
     /// that no scoped slot opens. What a scoped slot's holder could have made is named in the report, and taken only
-    /// with `takesUnproven`. Throws what opening the header throws, `authenticationFailed` if no keyring is left, and
-    /// what creating throws.
+    /// with `takesUnproven`. With `owners`, a vault of others is refused. Throws what opening the header throws,
+    /// `foreignOwner`, `authenticationFailed` if no keyring is left, and what creating throws.
     public static func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
         options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), device: consuming Device? = nil,
-        takesUnproven: Bool = false
+        takesUnproven: Bool = false, owners: OwnersPublicKey? = nil
     ) throws(VaultError) -> SalvageReport {
         try salvage(
             path, factors: factors, to: newPath, newFactors: newFactors, options: options, limits: limits,
-            device: device,
-            takesUnproven: takesUnproven, place: Store.Place())
+            device: device, takesUnproven: takesUnproven, owners: owners, place: Store.Place())
     }
 
     package static func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
         options: consuming CreateOptions,
-        limits: ReaderLimits = .init(), device: consuming Device? = nil, takesUnproven: Bool = false, place: Store.Place
+        limits: ReaderLimits = .init(), device: consuming Device? = nil, takesUnproven: Bool = false,
+        owners: OwnersPublicKey? = nil, place: Store.Place
     ) throws(VaultError) -> SalvageReport {
         var report = SalvageReport()
         let file = try place.fileSystem.open(try place.fileSystem.resolve(path), writable: false)
-        let source = try SalvageSource(file, factors, limits, device, &report)
+        let source = try SalvageSource(file, factors, limits, device, owners, &report)
         let items = try source.collect(&report)
         // Half a vault would look like a whole one: it gets its name when it is complete.
         let target = try place.fileSystem.resolve(newPath)
@@ -88,9 +88,9 @@ struct SalvageSource: ~Copyable {
 
     init(
         _ file: any FileHandle, _ factors: borrowing Factors, _ limits: ReaderLimits, _ device: consuming Device?,
-        _ report: inout SalvageReport
+        _ owners: OwnersPublicKey?, _ report: inout SalvageReport
     ) throws(VaultError) {
-        let (store, found) = try SalvageStore.open(file, factors, limits, device, &report)
+        let (store, found) = try SalvageStore.open(file, factors, limits, device, owners, &report)
         report.unknownSlots = store.opaqueSlots
         scan = try Self.opened(found, store)
         self.store = store

@@ -41,7 +41,7 @@ final class SalvageStore {
     /// first that they fit.
     static func open(
         _ file: any FileHandle, _ factors: borrowing Factors, _ limits: ReaderLimits, _ device: consuming Device?,
-        _ report: inout SalvageReport
+        _ owners: OwnersPublicKey?, _ report: inout SalvageReport
     ) throws(VaultError) -> (store: SalvageStore, scan: SalvageScan) {
         let (deviceID, secret) = parts(device)
         var first: (found: SalvageHeader, store: SalvageStore, scan: SalvageScan)?
@@ -51,6 +51,7 @@ final class SalvageStore {
                 let slot = try SlotOpener.open(
                     found.header, found.bytes, factors.keys, limits, external: factors.provider,
                     checkingHeader: found.isWhole)
+                try Store.requireOwner(slot, owners?.value)
                 let store = try SalvageStore(file, found, slot, deviceID, secret)
                 let scan = try SalvageScan(file, store)
                 if first == nil { first = (found, store, scan) }
@@ -59,7 +60,7 @@ final class SalvageStore {
                 return (store, scan)
             } catch {
                 guard error.code != .io else { throw error }
-                if failure == nil { failure = error }
+                if failure == nil || error.code == .foreignOwner { failure = error }
             }
         }
         guard let first else {

@@ -98,7 +98,7 @@ extension Store {
             let file = try place.fileSystem.open(resolved, writable: writable)
             let (header, bytes) = try readHeader(file)
             let slot = try open(header, bytes)
-            try requireOwner(slot, place)
+            try requireOwner(slot, place.owner)
             if recalled?.vault != header.id, let watch = place.watch { recalled = (header.id, try watch.recall(header.id)) }
             let store = Store(try load(file, header, bytes, slot, place), path: resolved, isWritable: writable, place: place)
             do throws(VaultError) {
@@ -112,8 +112,8 @@ extension Store {
     }
 
     /// Section 7.2: a caller that insists on an owners' public key gets no vault of another.
-    static func requireOwner(_ slot: borrowing OpenedSlot, _ place: Place) throws(VaultError) {
-        guard let owner = place.owner, slot.keys.ownersPublicKey() != owner else { return }
+    package static func requireOwner(_ slot: borrowing OpenedSlot, _ owner: Bytes32?) throws(VaultError) {
+        guard let owner, slot.keys.ownersPublicKey() != owner else { return }
         throw VaultError(.foreignOwner, "the vault belongs to other owners than the ones asked for")
     }
 }
