@@ -1,10 +1,12 @@
-internal import VaultBytes
+package import VaultBytes
 internal import VaultForge
 
 extension Recipe {
     /// Takes a sound vault apart that has a slot for this raw key; nil if there is anything in it that does not open.
-    package init?(taking bytes: [UInt8], rawKey: [UInt8]) {
-        guard let forge = attempt({ try Forge(bytes, .rawKey(rawKey), devices: FuzzKeys.devices) }),
+    /// - Parameter devices: Secrets by ids of what the vault binds to devices; that of fuzzing is always known.
+    package init?(taking bytes: [UInt8], rawKey: [UInt8], devices: [Bytes16: [UInt8]] = [:]) {
+        let devices = FuzzKeys.devices.merging(devices) { $1 }
+        guard let forge = attempt({ try Forge(bytes, .rawKey(rawKey), devices: devices) }),
             forge.tail.allSatisfy({ $0 == 0 })
         else { return nil }
         var taker = RecipeTaker()

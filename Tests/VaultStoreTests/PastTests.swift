@@ -129,6 +129,12 @@ struct PastTests {
         for one in anchors[...2] { fails(.authenticationFailed, "earlier commit is damaged") { _ = try opened.verdict(on: one) } }
         // Passed already: that generation had another chain value.
         #expect(try opened.verdict(on: anchor(anchors[3], chain: .zero)) == .forked)
+        // The newest one too, whatever is before it: no walk is needed.
+        bytes[ends[3] - 200] ^= 1
+        let all = try contents(path)
+        try write(bytes, path)
+        #expect(try Lab.open(path).verdict(on: anchor(anchors[4], chain: .zero)) == .forked)
+        try write(all, path)
         // A compaction leaves out what it cannot read, and its floor says so.
         try opened.compact()
         #expect(try opened.verdict(on: anchors[3]) == .descends)

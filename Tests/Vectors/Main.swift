@@ -11,6 +11,7 @@ enum Main {
                vectors random SEED FIRST COUNT DIR    writes random vaults as vectors, from number FIRST on; the same of a seed
                vectors corpus DIR                     writes the fuzzers' corpus and what the vectors are once sealed again, as vectors
                vectors mutated SEED FIRST COUNT DIR   writes mutations of corpus and vectors, likewise; both in the repository's folder
+               vectors resealed SEED FIRST COUNT DIR  writes random vaults with plaintext altered and sealed again, likewise
         """
 
     static func main() {
@@ -28,6 +29,7 @@ enum Main {
         case ("random", _): try RandomCommand.run(Array(arguments.dropFirst()))
         case ("corpus", 2): try MutatedCommand.writeCorpus(arguments[1])
         case ("mutated", _): try MutatedCommand.writeMutations(Array(arguments.dropFirst()))
+        case ("resealed", _): try MutatedCommand.writeResealed(Array(arguments.dropFirst()))
         case ("generate", 2): try GenerateCommand.run(arguments[1])
         case ("compare", 2): if try !GenerateCommand.compare(arguments[1]) { exit(1) }
         case ("verify", 2): if try !VerifyCommand.run(arguments[1]) { exit(1) }

@@ -94,38 +94,36 @@ package struct StatePast {
         guard isItsState || anchor.generation < first.generation else { return .no }
         var states = handOvers.map { (generation: $0.generation, chain: $0.chain) }
         if !isItsState { states.append((anchor.generation, anchor.chain)) }
-        var isUnprovable = false
-        for one in states {
-            switch try membership(generation: one.generation, chain: one.chain, of: state) {
-            case .ancestor: continue
-            case .belowFloor: isUnprovable = true
-            case .same, .no: return .no
-            }
-        }
-        return isUnprovable ? .belowFloor : .ancestor
+        // All of them, so that a past that cannot be read is an error whatever else there is.
+        var answers: [Membership] = []
+        for one in states { answers.append(try ancestry(generation: one.generation, chain: one.chain, of: state)) }
+        if answers.contains(.no) { return .no }
+        return answers.contains(.belowFloor) ? .belowFloor : .ancestor
     }
 
     /// Looks for a state among those before another, in the file and then in its history.
     package func membership(generation: UInt64, chain: Bytes32, of state: CommittedState) throws(VaultError) -> Membership {
         if generation == state.commit.generation, chain == state.chain { return .same }
         guard generation <= state.commit.generation else { return .no }
-        var hasPassed = false
+        return try ancestry(generation: generation, chain: chain, of: state)
+    }
+
+    /// The same of a state that is another one; the walk ends where it has passed the generation.
+    private func ancestry(generation: UInt64, chain: Bytes32, of state: CommittedState) throws(VaultError) -> Membership {
+        var hasPassed = generation >= state.commit.generation
         var damage: VaultError?
         var walk = PastWalk(finder, from: state)
         do throws(VaultError) {
-            while let ancestor = try walk.next() {
+            while !hasPassed, let ancestor = try walk.next() {
                 if ancestor.generation == generation, ancestor.chain == chain { return .ancestor }
-                guard ancestor.generation > generation else {
-                    hasPassed = true
-                    break
-                }
+                hasPassed = ancestor.generation <= generation
             }
         } catch {
             damage = error
         }
         let history = try history(of: state)
         if let history, history.ancestors.contains(where: { $0.generation == generation && $0.chain == chain }) { return .ancestor }
-        if let damage, !hasPassed { throw damage }
+        if let damage { throw damage }
         return generation < (history?.floor ?? 1) ? .belowFloor : .no
     }
 
@@ -232,8 +230,9 @@ private struct PastWalk {
         guard let opened = try finder.read(at: offset)?.opened, opened.chain == expected.chain else { throw Self.broken(offset) }
         let link = try decoding { () throws(FormatError) in try CommitLink(opened.core.span, at: offset) }
         guard link.generation == expected.generation, link.start <= offset else { throw Self.broken(offset) }
-        if link.start > finder.bodyStart, link.predecessor.generation >= 1 {
-            place = (link.start - UInt64(Format.commitSize), link.predecessor)
+        if link.start != finder.bodyStart {
+            // Where nothing can be before it, there is no commit either.
+            place = (link.start > finder.bodyStart ? link.start - UInt64(Format.commitSize) : 0, link.predecessor)
         }
         return (Ancestor(generation: link.generation, clock: link.clock, chain: opened.chain), link.history)
     }

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import cache
 from pathlib import Path
 
 from .anchors import Anchor
@@ -24,6 +25,7 @@ USAGE = """usage: run check [OPTION VALUE]… FILE       reads a vault; without 
        run example-vault FILE               writes that one; its raw key is 00 01 02 … 1f"""
 
 
+@cache
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="vaultfmt_reference check", allow_abbrev=False)
     for name in ("passphrase", "key-file", "raw-key", "owner"):

@@ -23,14 +23,14 @@ class Anchor:
 
 
 def commits(reader: Reader) -> Iterator[Opened]:
-    """The state that is served, and its predecessors in the file: each has to open, and to be the state that its successor
-    names. Nothing else of it is checked."""
+    """The state that is served, and its predecessors in the file: each has to lie before its successor, to open, and to be the
+    state that this one names. Nothing else of it is checked."""
     opened: Opened | None = reader.opened
     while opened is not None:
         yield opened
         if opened.start <= reader.header.body:
             return
-        before = reader.open_at(opened.start - SECTOR)
+        before = reader.open_at(opened.start - SECTOR) if opened.start <= opened.offset else None
         opened = before if before is not None and before.state == opened.before else None
 
 
@@ -59,13 +59,13 @@ class Ancestry:
 
     def has_passed(self, generation: int, newest: int) -> bool:
         """Whether the walk came as far back as a generation."""
-        return min(newest, *(each for each, _ in self.in_file)) <= generation if self.in_file else newest <= generation
+        return min([newest, *(each for each, _ in self.in_file)]) <= generation
 
     def lacks(self, state: State, newest: int) -> str:
         """The verdict on a state that is not an ancestor."""
         if not self.is_whole and not self.has_passed(state[0], newest):
             raise Refused("authentication-failed", "what is before a commit cannot be read (R-7.6)")
-        return "unprovable" if self.is_whole and state[0] < self.floor else "forked"
+        return "unprovable" if state[0] < self.floor else "forked"
 
 
 def compare(reader: Reader, anchor: Anchor) -> str:
@@ -106,6 +106,8 @@ def follow(reader: Reader, anchor: Anchor, ancestry: Ancestry, hand_overs: list[
     if anchor.state != first and anchor.generation >= first[0]:
         return "foreign"
     lacking = [state for state in (anchor.state, *((each.generation, each.chain) for each in hand_overs)) if state not in ancestry]
-    if all(ancestry.lacks(state, reader.commit.generation) == "unprovable" for state in lacking):
+    # All of them, so that a past that cannot be read is an error whatever else there is.
+    verdicts = {ancestry.lacks(state, reader.commit.generation) for state in lacking}
+    if verdicts <= {"unprovable"}:
         return "unprovable" if lacking else ""
     return "foreign"

@@ -6,7 +6,7 @@ import VaultForge
 import VaultStore
 import VectorMaking
 
-/// `corpus` and `mutated`: what fuzzers read, as vectors with this reader's verdict and dump, for another implementation to
+/// `corpus`, `mutated` and `resealed`: what fuzzers read, as vectors with this reader's verdict and dump, for another implementation to
 /// compare with its own (Tools/exchange).
 enum MutatedCommand {
     /// Files may be this large after a mutation; the largest are long in being read by the reference.
@@ -41,13 +41,42 @@ enum MutatedCommand {
         }
     }
 
+    /// Writes random vaults with plaintext altered and sealed again, several mutations of each; the same of a seed.
+    static func writeResealed(_ arguments: [String]) throws {
+        guard arguments.count == 4, let seed = UInt64(arguments[0]), let first = Int(arguments[1]), let count = Int(arguments[2]) else {
+            throw ForgeError("resealed takes a seed, the number of the first file, how many, and a folder")
+        }
+        var vault: (number: Int, recipe: [UInt8])?
+        for number in first..<first + count {
+            let base = number / mutationsOfVault
+            if vault?.number != base { vault = (base, try randomRecipe(seed, base)) }
+            guard let recipe = vault?.recipe else { continue }
+            var choices = SeededChoices(seed: seed &+ UInt64(number) &* 0xA24B_AED4_963E_E407)
+            var made = try resealed(recipe, most: recipe.count + 4096, &choices)
+            bound(&made.request)
+            let digits = "\(number)"
+            let name = "resealed-" + String(repeating: "0", count: max(0, 5 - digits.count)) + digits
+            try write(made, name, "random vault \(base) of seed \(seed), mutation \(number)", arguments[3])
+        }
+    }
+
+    private static let mutationsOfVault = 4
+
+    /// The first vault of a number that comes apart: half of them have a slot for a raw key.
+    private static func randomRecipe(_ seed: UInt64, _ number: Int) throws -> [UInt8] {
+        for attempt in 0..<100 {
+            if let recipe = try RandomVault(seed, number * 100 + attempt).recipe()?.encoded, recipe.count <= 1 << 18 { return recipe }
+        }
+        throw ForgeError("no random vault comes apart")
+    }
+
     /// A mutation, and the name of the entry that it is of: three of four are of plaintext, where most of a reader's checks are.
     private static func mutation(_ entries: [FuzzCorpus.Entry], _ choices: inout SeededChoices) throws -> (FuzzCorpus.Case, String) {
         var entry = entries[choices.below(entries.count)]
         guard choices.below(4) > 0 else { return (try altered(entry, entries, &choices), entry.name) }
         // About half of the entries come apart.
         for _ in 0..<8 {
-            if let recipe = try FuzzCorpus.recipe(entry) { return (try resealed(recipe, &choices), entry.name) }
+            if let recipe = try FuzzCorpus.recipe(entry) { return (try resealed(recipe, most: mostRecipeBytes, &choices), entry.name) }
             entry = entries[choices.below(entries.count)]
         }
         return (try altered(entry, entries, &choices), entry.name)
@@ -56,10 +85,10 @@ enum MutatedCommand {
     // MARK: mutations
 
     /// A mutated recipe, sealed: what somebody who has the keys can make.
-    private static func resealed(_ recipe: [UInt8], _ choices: inout SeededChoices) throws -> FuzzCorpus.Case {
+    private static func resealed(_ recipe: [UInt8], most: Int, _ choices: inout SeededChoices) throws -> FuzzCorpus.Case {
         let seed = choices.next()
         let mutation = recipe.withUnsafeBytes { input in
-            FuzzTarget.sealed.mutation(of: input, most: mostRecipeBytes, seed: seed) { ByteMutation.mutate(&$0, most: $1, &choices) }
+            FuzzTarget.sealed.mutation(of: input, most: most, seed: seed) { ByteMutation.mutate(&$0, most: $1, &choices) }
         }
         var made = try FuzzCorpus.sealed(mutation ?? recipe)
         if choices.below(5) == 0 { made.request.device = nil }

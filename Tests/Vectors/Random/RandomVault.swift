@@ -1,3 +1,4 @@
+import Fuzzing
 import MemoryFiles
 import VaultBytes
 import VaultCrypto
@@ -169,6 +170,14 @@ struct RandomVault {
         for way in ways { _ = try rotation.keep(try way.request.made()) }
         _ = try rotation.run()
         for (index, slot) in try vault.slots().enumerated() { ways[index].slot = slot.id }
+    }
+
+    /// Taken apart, to be altered and sealed again; nil if none of its full slots opens with a raw key alone.
+    func recipe() -> Recipe? {
+        guard let rawKey = ways.first(where: { $0.isFull && $0.request.rawKey != nil })?.request.rawKey else { return nil }
+        let secrets = devices.compactMap { one in Bytes16(one.id).map { ($0, one.secret) } }
+        return Recipe(
+            taking: fileSystem.bytes(of: Self.path) ?? [], rawKey: rawKey, devices: Dictionary(secrets) { $1 })
     }
 
     /// As a vector: opened in one of its ways, with or without a device, an anchor, and something after its newest commit.

@@ -55,10 +55,8 @@ struct SpecAncestry {
     private func isAncestor(_ generation: UInt64, _ chain: Bytes32) throws(Refusal) -> Answer {
         if walked.contains(where: { $0 == (generation, chain) }) { return .yes }
         if history?.ancestors.contains(where: { $0.generation == generation && $0.chain == chain }) == true { return .yes }
-        if isBroken {
-            guard let last = walked.last?.generation, last <= generation else { throw Refusal(.authenticationFailed) }
-            return .no
-        }
+        let last = walked.last?.generation ?? reader.state.commit.generation
+        guard !isBroken || last <= generation else { throw Refusal(.authenticationFailed) }
         return generation < history?.floor ?? 1 ? .unknown : .no
     }
 

@@ -289,6 +289,14 @@ extension Collection {
         let states = bases.grownStates
         let grown = bases.grown
         // Five generations; the third one fails.
+        try anchor(
+            "broken-before-newest-forked", "R-7.6", grown, "Generation 4 does not open, and another generation 5 is remembered.",
+            Self.changed(states[4])
+        ) { forge in forge.onWritten(forge.all(.commit)[3]) { $0.flip(300) } }
+        try anchor(
+            "broken-before-newest-older", "R-7.6", grown, "Generation 4 does not open, and generation 6 is remembered.",
+            .init(generation: 6, chain: states[4].chain, owner: states[4].owner)
+        ) { forge in forge.onWritten(forge.all(.commit)[3]) { $0.flip(300) } }
         let faults: [(String, String, (inout Forge, ForgedObject.ID) -> Void)] = [
             ("tag", "does not open", { $0.onWritten($1) { $0.flip(300) } }),
             ("head", "has another head", { $0.onWritten($1) { $0.flip(1) } }),
@@ -302,6 +310,14 @@ extension Collection {
                 "broken-\(name)-forked", "R-7.6", grown,
                 "Generation 3 \(what), and another generation 4 is remembered: the walk has passed it.", Self.changed(states[3])
             ) { try damaged(&$0) }
+            try anchor(
+                "broken-\(name)-forked-below-floor", "R-7.6", grown,
+                "Generation 3 \(what), and another generation 4 is remembered: the walk has passed it, and it is below the floor.",
+                Self.changed(states[3])
+            ) {
+                try $0.addHistory(History(floor: 5, ancestors: [Self.ancestor(1)], newest: 0))
+                try damaged(&$0)
+            }
             try anchor(
                 "broken-\(name)-before", "R-7.6", grown, "Generation 3 \(what), and 2 is remembered: that cannot be known.", states[1],
                 expect: .authenticationFailed
