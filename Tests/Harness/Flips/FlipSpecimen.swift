@@ -98,6 +98,12 @@ struct FlipSpecimen: Sendable {
 
     private func frame(at offset: Int) -> Frame? { frames.first { $0.range.contains(offset) } }
 
+    /// What one commit appended, with the commit: the one that a byte belongs to.
+    private func appended(with offset: Int) -> Range<Int> {
+        let ends = frames.filter { $0.type == .commit }.map(\.range.upperBound)
+        return (ends.last { $0 <= offset } ?? 2 * headerLength)..<(ends.first { $0 > offset } ?? bytes.count)
+    }
+
     // MARK: one flip
 
     func check(_ offset: Int, bit: Int) throws {
@@ -175,14 +181,14 @@ struct FlipSpecimen: Sendable {
         let place: Range<Int>
         if offset < 2 * headerLength {
             place = offset..<offset + 1
-        } else if let frame = frame(at: offset), frame.type == .record {
+        } else if let frame = frame(at: offset), !frame.pieces.isEmpty, !fragile.contains(offset) {
             place = frame.range
         } else {
-            return
+            // What is dead, or not served, is named with what its commit appended.
+            place = appended(with: offset)
         }
         let isNamed = problems.contains { problem in problem.offset.map { place.contains(Int($0)) } ?? false }
-        let isFragile = fragile.contains(offset) && problems.contains { ($0.offset ?? 0) <= UInt64(offset) }
-        guard isNamed || isFragile else { throw Wrong("verification names \(problems)") }
+        guard isNamed else { throw Wrong("verification names \(problems)") }
     }
 
     // MARK: reading

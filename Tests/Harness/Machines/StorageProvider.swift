@@ -143,11 +143,12 @@ extension MachinesSequence {
         let last = try forge.last(.commit)
         let named = forge.insert(.history, before: last, nonce: numbers.bytes(Format.nonceSize)) { _ in history.encode() }
         let chain = model.states[before].chain
+        // With all of the body before it, it may be one that must have been synced first: its flags are at 80 of the core.
+        forge.onBody(last) { core, _ in core[80] = 1 }
         forge.onCommit(last) { commit, layout in
             commit.generation = generation
             commit.predecessor = Commit.Predecessor(generation: generation - 1, chain: chain)
             commit.history = try layout.ref(named)
-            commit.wasSyncedFirst = true
         }
         let bytes = try forge.assemble()
         let made = try Made(try side(bytes, key).vault)

@@ -117,7 +117,9 @@ struct ScopesModel {
             return begin(item.marks, item.placement, version, isEarlier: false)
         }
         let old = items[index]
-        if old.secret != item.secret || old.sealed != item.sealed || old.large != item.large {
+        // A sealed attribute that the item did not have replaces nothing.
+        let losesSealed = old.sealed != nil && old.sealed != item.sealed || old.large != nil && old.large != item.large
+        if old.secret != item.secret || losesSealed {
             let canOpen = old.placement.device.map(devices.contains) ?? true
             // What this owner cannot open stays under its compartment.
             let placement = canOpen ? Self.owners(of: old.placement.device) : old.placement

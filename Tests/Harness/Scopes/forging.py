@@ -1,5 +1,5 @@
 """What somebody makes who holds everything that scoped slots open, all old versions of the file, and factors that were removed: commits, pages,
-records, keyrings, headers, hand-overs, copies under a key of his own, and mixes of versions.
+records, earlier values, histories, keyrings, headers, hand-overs, copies under a key of his own, and mixes of versions.
 
 Everything is sealed as the format wants it, with the reference implementation's sealer; only what takes an owner's key is made up.
 """
@@ -14,11 +14,13 @@ from vaultfmt_reference.codec import MAGIC, SECTOR, Extension, Limit, Refused, u
 from vaultfmt_reference.crypto import NONCE, Keys, associated, derive, hashed, seal
 from vaultfmt_reference.drafts import Content, Draft, Revisions
 from vaultfmt_reference.factors import Factors
-from vaultfmt_reference.frames import HISTORY, KEYRING, PAGE, RECORD, Reference
+from vaultfmt_reference.frames import HISTORY, KEYRING, PAGE, RECORD, VERSIONS, Reference
 from vaultfmt_reference.header import ENDING, FIXED, Header, signed_header
 from vaultfmt_reference.items import TOMBSTONE, Entry, ItemKey
 from vaultfmt_reference.keyring import HandOver, Keyring
-from vaultfmt_reference.objects import Commit, History, ItemRecord, Page, chain_value, digest_of, signed_by_commit
+from vaultfmt_reference.objects import (
+    Commit, History, ItemRecord, Page, chain_value, digest_of, encode_versions, signed_by_commit,
+)  # fmt: skip
 from vaultfmt_reference.reader import Reader
 from vaultfmt_reference.rewrite import Rewriting
 from vaultfmt_reference.ring import Ring
@@ -50,8 +52,8 @@ class Forger:
 
     def forge(self) -> tuple[str, bytes]:
         kinds: list[Callable[[], tuple[str, bytes]]] = [
-            self.commit, self.commit, self.page, self.page, self.replaced_page, self.record, self.keyring, self.keyring, self.header,
-            self.header, self.proof, self.stranger, self.stranger, self.mix, self.mix, self.mix,
+            self.commit, self.commit, self.page, self.page, self.replaced_page, self.record, self.versions, self.history, self.keyring,
+            self.keyring, self.header, self.header, self.proof, self.stranger, self.stranger, self.mix, self.mix, self.mix,
         ]  # fmt: skip
         what, data = self.pick(kinds)()
         return what.replace(" ", "-"), data
@@ -195,11 +197,53 @@ class Forger:
             return "record in place", overwritten(self.whole, entry.place.record.offset, frame)
         data = self.whole
         place = replace(entry.place, record=Reference(len(data), len(frame), hashed(frame)))
-        page = Page(0, [key], [replace(entry, place=place).encode()], [])
+        return self.alone(data, key, replace(entry, place=place), frame, "record")
+
+    def alone(self, data: bytes, key: bytes, entry: Entry, frame: bytes, what: str) -> tuple[str, bytes]:
+        """A tree of one item, with a frame that it refers to."""
+        page = Page(0, [key], [entry.encode()], [])
         at = len(data) + len(frame)
         leaf = self.keys.seal_at("page", PAGE, at, self.random(NONCE), page.encode())
         core = self.next(root=Reference(at, len(leaf), hashed(leaf)), level=0, items=1, tombstones=0, earlier=entry.earlier)
-        return self.append(data, core, [frame, leaf], "record")
+        return self.append(data, core, [frame, leaf], what)
+
+    def versions(self) -> tuple[str, bytes]:
+        """Other earlier values: fewer of them, with other times, or those of another item, or what the item is now."""
+        kept = []
+        for key, value, page in self.reader.entries():
+            if key[0] != TOMBSTONE:
+                entry = Entry.decode(key, value, self.reader.keyring, self.reader.commit.clock)
+                kept += [(key, entry, self.reader.open_versions(entry, page))] if entry.earlier else []
+        if not kept:
+            return self.history()
+        key, entry, versions = self.pick(kept)
+        match self.numbers.randrange(4):
+            case 0 if len(versions) > 1:
+                del versions[self.numbers.randrange(len(versions))]
+            case 1:
+                versions = [replace(each, replaced=each.replaced + 1, modified=0) for each in versions]
+            case 2:
+                versions = self.pick(kept)[2]
+            case _:
+                versions = [replace(each, place=entry.place) for each in versions]
+        data = self.whole
+        frame = self.keys.seal_at("versions", VERSIONS, len(data), self.random(NONCE), encode_versions(entry.id, versions))
+        entry = replace(entry, earlier=len(versions), versions=Reference(len(data), len(frame), hashed(frame)))
+        return self.alone(data, key, entry, frame, "versions")
+
+    # Histories
+
+    def history(self) -> tuple[str, bytes]:
+        """Ancestors that never were, as after a merge, or fewer than there are."""
+        past, data = self.past(), self.whole
+        generation = self.reader.state[0]
+        made_up = [
+            (self.numbers.randrange(1, generation + 1), self.random(32), self.reader.commit.clock) for _ in range(self.numbers.randrange(3))
+        ]
+        past = replace(past, ancestors=[*past.ancestors, *made_up], newest=len(made_up))
+        frame = self.keys.seal_at("history", HISTORY, len(data), self.random(NONCE), past.encode())
+        core = self.next(history=Reference(len(data), len(frame), hashed(frame)))
+        return self.append(data, core, [frame], "history")
 
     def sealed_record(self, key: bytes, entry: Entry, body: bytes) -> bytes:
         head, nonce = RECORD + u32(len(body) + 80), self.random(NONCE)
