@@ -197,9 +197,19 @@ struct ScopesModel {
 
     /// What somebody has to be able to open, earlier values included.
     func live(_ opener: Opener) -> Set<String> {
-        let live = items.filter { opener.opens($0.placement) }.flatMap(\.marks)
-        let earlier = items.flatMap(\.earlier).filter { opener.opens($0.placement) }.flatMap(\.marks)
-        return Set(live + earlier).filter { marks[$0]?.isLabel == false }
+        var found: Set<String> = []
+        for item in items {
+            // All values that have a large attribute share its record, which is where the newest of them has it.
+            var large: Set<String> = []
+            let values = [(item.placement, item.marks)] + item.earlier.reversed().map { ($0.placement, $0.marks) }
+            for (placement, texts) in values {
+                for text in texts where marks[text]?.isLabel == false {
+                    if text.hasSuffix("-b"), !large.insert(text).inserted { continue }
+                    if opener.opens(placement) { found.insert(text) }
+                }
+            }
+        }
+        return found
     }
 
     var liveLabels: Set<String> { Set(items.map(\.label)) }
