@@ -198,7 +198,7 @@ if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
         "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultLocal", "VaultForge",
         "MemoryFiles",
-        "VectorMaking", "vectors", "SpecTests", "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultStoreTests",
+        "VectorMaking", "vectors", "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultStoreTests",
         "VaultFmtTests", "VaultLocalTests",
     ]
     package.targets.removeAll { !kept.contains($0.name) }
