@@ -374,7 +374,7 @@ static void close_and_work(vaultfmt_vault *vault) {
     REQUIRE(vaultfmt_each_secret(own, NULL, print_meanwhile, NULL));
     REQUIRE(vaultfmt_compact(own, NULL, NULL));
     print_to_nobody();
-    REQUIRE(vaultfmt_rotate(own, &factors, 1, NULL));
+    REQUIRE(vaultfmt_rotate(own, &factors, 1, NULL, 0, NULL));
     print_to_nobody();
     vaultfmt_close(own);
     REQUIRE(vaultfmt_local_open(file_in_folder(name), &factors, NULL, &local, &own));
