@@ -116,6 +116,8 @@ class Explorer:
                 try:
                     self.check(triple)
                     total += 1
+                    if total % 20_000 == 0:
+                        report(f"  {total} constellations, {len(self.states)} states, {time.monotonic() - start:.0f} s", flush=True)
                     if level < depth:
                         for step, after in self.successors(triple):
                             new = triple[:step[0]] + (after,) + triple[step[0] + 1:]

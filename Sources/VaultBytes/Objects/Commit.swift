@@ -17,7 +17,8 @@ package struct CommitLink: Equatable, Sendable {
         // Horizon, flags, reserved, root and keyring.
         _ = try cursor.take(112, "a commit")
         let (offset, length) = (try cursor.u64(bytes), try cursor.u32(bytes))
-        try cursor.reserved(bytes, 4)
+        // Reserved; in the walk over earlier commits it is not checked (section 7.2).
+        _ = try cursor.u32(bytes)
         let hash = try cursor.bytes32(bytes)
         history = offset == 0 && length == 0 && hash == .zero ? nil : ObjectRef(offset: offset, length: Int(length), hash: hash)
     }

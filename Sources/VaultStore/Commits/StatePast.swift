@@ -229,7 +229,7 @@ private struct PastWalk {
         place = nil
         guard let opened = try finder.read(at: offset)?.opened, opened.chain == expected.chain else { throw Self.broken(offset) }
         let link = try decoding { () throws(FormatError) in try CommitLink(opened.core.span, at: offset) }
-        guard link.generation == expected.generation, link.start <= offset else { throw Self.broken(offset) }
+        guard link.generation == expected.generation else { throw Self.broken(offset) }
         if link.start != finder.bodyStart {
             // Where nothing can be before it, there is no commit either.
             place = (link.start > finder.bodyStart ? link.start - UInt64(Format.commitSize) : 0, link.predecessor)

@@ -5,7 +5,7 @@ import VaultForge
 import VectorMaking
 
 /// What vaults are made of to compare readers: the fuzzers' corpus and the conformance vectors, in the repository's folder.
-struct FuzzCorpus {
+final class FuzzCorpus {
     enum Entry {
         case fuzzer(FuzzTarget, URL)
         case vector(URL)
@@ -26,6 +26,9 @@ struct FuzzCorpus {
     }
 
     let entries: [Entry]
+    /// What was read of them, by name.
+    private var files: [String: Case] = [:]
+    private var recipes: [String: [UInt8]?] = [:]
 
     init() throws {
         var all: [Entry] = []
@@ -49,7 +52,14 @@ struct FuzzCorpus {
     }
 
     /// An entry as a file: a fuzzer's as its target makes it, a vector's vault as it is.
-    static func file(_ entry: Entry) throws -> Case {
+    func file(_ entry: Entry) throws -> Case {
+        if let known = files[entry.name] { return known }
+        let file = try Self.readFile(entry)
+        files[entry.name] = file
+        return file
+    }
+
+    private static func readFile(_ entry: Entry) throws -> Case {
         switch entry {
         case .fuzzer(let target, let url):
             let made = try target.file(try bytes(url))
@@ -61,7 +71,14 @@ struct FuzzCorpus {
     }
 
     /// An entry as an input of the target `sealed`, a recipe; nil if it does not come apart.
-    static func recipe(_ entry: Entry) throws -> [UInt8]? {
+    func recipe(_ entry: Entry) throws -> [UInt8]? {
+        if let known = recipes[entry.name] { return known }
+        let recipe = try Self.readRecipe(entry)
+        recipes[entry.name] = .some(recipe)
+        return recipe
+    }
+
+    private static func readRecipe(_ entry: Entry) throws -> [UInt8]? {
         switch entry {
         case .fuzzer(.sealed, let url): return try bytes(url)
         case .fuzzer(.operations, _): return nil

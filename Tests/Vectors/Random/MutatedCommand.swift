@@ -15,12 +15,13 @@ enum MutatedCommand {
 
     /// Writes each entry of the fuzzers' corpus, and each vector that comes apart, sealed again under the fuzzing key.
     static func writeCorpus(_ folder: String) throws {
-        for entry in try FuzzCorpus().entries {
+        let corpus = try FuzzCorpus()
+        for entry in corpus.entries {
             let name = entry.name.map { $0.isLetter || $0.isNumber ? String($0) : "-" }.joined()
-            if case .fuzzer = entry { try write(try FuzzCorpus.file(entry), "corpus-" + name, entry.name, folder) }
+            if case .fuzzer = entry { try write(try corpus.file(entry), "corpus-" + name, entry.name, folder) }
             // A corpus entry of this target was written already.
             if case .fuzzer(.sealed, _) = entry { continue }
-            guard let recipe = try FuzzCorpus.recipe(entry) else { continue }
+            guard let recipe = try corpus.recipe(entry) else { continue }
             try write(try FuzzCorpus.sealed(recipe), "sealed-" + name, "\(entry.name), sealed again", folder)
         }
     }
@@ -30,13 +31,11 @@ enum MutatedCommand {
         guard arguments.count == 4, let seed = UInt64(arguments[0]), let first = Int(arguments[1]), let count = Int(arguments[2]) else {
             throw ForgeError("mutated takes a seed, the number of the first file, how many, and a folder")
         }
-        let entries = try FuzzCorpus().entries
+        let corpus = try FuzzCorpus()
         for number in first..<first + count {
-            var choices = SeededChoices(seed: seed &+ UInt64(number) &* 0xD129_0DA1_39F5_C32D)
             let digits = "\(number)"
             let name = "mutated-" + String(repeating: "0", count: max(0, 5 - digits.count)) + digits
-            var (made, source) = try mutation(entries, &choices)
-            bound(&made.request)
+            let (made, source) = try made(number, of: seed, corpus)
             try write(made, name, "\(source), mutation \(number) of seed \(seed)", arguments[3])
         }
     }
@@ -70,16 +69,25 @@ enum MutatedCommand {
         throw ForgeError("no random vault comes apart")
     }
 
+    /// One of them, and the name of the entry that it is of.
+    static func made(_ number: Int, of seed: UInt64, _ corpus: FuzzCorpus) throws -> (FuzzCorpus.Case, String) {
+        var choices = SeededChoices(seed: seed &+ UInt64(number) &* 0xD129_0DA1_39F5_C32D)
+        var (made, source) = try mutation(corpus, &choices)
+        bound(&made.request)
+        return (made, source)
+    }
+
     /// A mutation, and the name of the entry that it is of: three of four are of plaintext, where most of a reader's checks are.
-    private static func mutation(_ entries: [FuzzCorpus.Entry], _ choices: inout SeededChoices) throws -> (FuzzCorpus.Case, String) {
+    private static func mutation(_ corpus: FuzzCorpus, _ choices: inout SeededChoices) throws -> (FuzzCorpus.Case, String) {
+        let entries = corpus.entries
         var entry = entries[choices.below(entries.count)]
-        guard choices.below(4) > 0 else { return (try altered(entry, entries, &choices), entry.name) }
+        guard choices.below(4) > 0 else { return (try altered(entry, corpus, &choices), entry.name) }
         // About half of the entries come apart.
         for _ in 0..<8 {
-            if let recipe = try FuzzCorpus.recipe(entry) { return (try resealed(recipe, most: mostRecipeBytes, &choices), entry.name) }
+            if let recipe = try corpus.recipe(entry) { return (try resealed(recipe, most: mostRecipeBytes, &choices), entry.name) }
             entry = entries[choices.below(entries.count)]
         }
-        return (try altered(entry, entries, &choices), entry.name)
+        return (try altered(entry, corpus, &choices), entry.name)
     }
 
     // MARK: mutations
@@ -97,13 +105,13 @@ enum MutatedCommand {
     }
 
     /// A file whose bytes are altered, or joined with another's, by somebody without a key.
-    private static func altered(_ entry: FuzzCorpus.Entry, _ all: [FuzzCorpus.Entry], _ choices: inout SeededChoices) throws
+    private static func altered(_ entry: FuzzCorpus.Entry, _ corpus: FuzzCorpus, _ choices: inout SeededChoices) throws
         -> FuzzCorpus.Case
     {
-        var made = try FuzzCorpus.file(entry)
+        var made = try corpus.file(entry)
         if made.request.anchor == nil, choices.below(3) == 0 { made.request.anchor = try anchor(made, &choices) }
         if choices.below(6) == 0 {
-            made.bytes = ByteMutation.splice(made.bytes, try FuzzCorpus.file(all[choices.below(all.count)]).bytes, &choices)
+            made.bytes = ByteMutation.splice(made.bytes, try corpus.file(corpus.entries[choices.below(corpus.entries.count)]).bytes, &choices)
         }
         // What is altered in the header ends the reading there, mostly; so more often it is what follows.
         let length = headerLength(made.bytes)

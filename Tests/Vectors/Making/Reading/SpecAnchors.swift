@@ -14,22 +14,25 @@ struct SpecAncestry {
     init(_ reader: SpecReader, _ history: History?) {
         self.reader = reader
         self.history = history
-        var at = reader.state.commit
-        while let offset = at.predecessorOffset(from: reader.bodyStart), let before = at.predecessor {
-            guard let body = SpecState.open(reader, offset),
-                case let core = Array(body[..<368]), Bindings.chain(reader.vault, core) == before.chain,
-                let commit = SpecAncestry.decode(core, offset, reader), commit.generation == before.generation
+        var place = reader.state.commit.predecessorOffset(from: reader.bodyStart)
+        var before = reader.state.commit.predecessor
+        while let offset = place, let state = before {
+            // Nothing of it is checked but that it opens and is the state that its successor names.
+            guard let body = SpecState.open(reader, offset), case let core = Array(body[..<368]),
+                Bindings.chain(reader.vault, core) == state.chain, let link = Self.link(core, offset), link.generation == state.generation
             else {
                 isBroken = true
                 return
             }
-            walked.append((commit.generation, before.chain))
-            at = commit
+            walked.append((link.generation, state.chain))
+            place = link.start > reader.bodyStart ? link.start - UInt64(Format.commitSize) : nil
+            before = link.predecessor.generation == 0 ? nil : link.predecessor
+            isBroken = link.start < reader.bodyStart
         }
     }
 
-    private static func decode(_ core: [UInt8], _ offset: UInt64, _ reader: SpecReader) -> Commit? {
-        do throws(FormatError) { return try Commit(core.span, at: offset, from: reader.bodyStart) } catch { return nil }
+    private static func link(_ core: [UInt8], _ offset: UInt64) -> CommitLink? {
+        do throws(FormatError) { return try CommitLink(core.span, at: offset) } catch { return nil }
     }
 
     func verdict(_ anchor: ReadRequest.Anchor) throws(Refusal) -> String {

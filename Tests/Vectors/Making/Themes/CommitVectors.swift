@@ -196,6 +196,15 @@ extension Collection {
                 $0.flip(at + 47)
             }
         }
+        // Zeros but for one field are not the zeros of what is not there.
+        for (name, at) in [("root", 88), ("history", 184)] {
+            try core("\(name)-only-offset", "R-2.3", .structureInvalid, bases.empty, "A \(name) of which only the offset is there.") {
+                $0.put(u64: 9216, at: at)
+            }
+            try core("\(name)-only-length", "R-2.3", .structureInvalid, bases.empty, "A \(name) of which only the length is there.") {
+                $0.put(u32: 256, at: at + 8)
+            }
+        }
         try core("root-level-16", "R-11.1", .structureInvalid, bases.one, "A root of level 16.") { $0[100] = 16 }
         try core("root-level-255", "R-11.1", .structureInvalid, bases.one, "A root of level 255.") { $0[100] = 255 }
         try core("root-level-1", "R-5.7", .structureInvalid, bases.one, "A root of level 1, which is a leaf.") { $0[100] = 1 }

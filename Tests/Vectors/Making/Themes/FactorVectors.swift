@@ -67,6 +67,10 @@ extension Collection {
         for (name, bytes, comment) in refused {
             try passphrase("passphrase-\(name)", .noSlotOpens, bases, comment, slot: bytes, given: bytes)
         }
+        try passphrase(
+            "passphrase-invalid-utf8-for-empty", .noSlotOpens, bases,
+            "Bytes that are not UTF-8, and a slot for a passphrase without a byte: they are not taken for nothing.", slot: [],
+            given: [0x70, 0xFF])
         let longest = [0x78].times(65_536)
         try passphrase("passphrase-65536", .success, bases, "A passphrase of 65,536 bytes, the longest.", slot: longest, given: longest)
         try passphrase(
@@ -147,6 +151,7 @@ extension Collection {
             }
         }
         try addDamagedKeyFiles(bases, good)
+        try addMalformedKeyFiles(bases)
     }
 
     /// Where the generated key would open a slot, and the file as any file another one.
@@ -177,11 +182,33 @@ extension Collection {
         }
     }
 
+    /// The check digits are those of the key that a careless reader makes of the digits.
+    private mutating func addMalformedKeyFiles(_ bases: Bases) throws {
+        func file(_ digits: String, _ key: [UInt8]) -> [UInt8] {
+            let check = Plain.hash(Plain.label("vaultfmt-1 key file check") + key).bytes.prefix(4)
+            return Array("VAULTFMT-KEY-1-\(digits)-\(Hex.encode(Array(check)))\n".utf8)
+        }
+        let begun = Array(Self.generated.dropLast())
+        for (name, what, digits, key) in [
+            ("empty", "without a digit", "", []), ("31-bytes", "of 62 digits", Hex.encode(begun), begun),
+            ("no-digits-last", "whose last two digits are none", Hex.encode(begun) + "zz", begun + [0]),
+        ] as [(String, String, String, [UInt8])] {
+            try forged(
+                "key-file-key-\(name)", "R-3.19", .noSlotOpens, bases.one,
+                "A generated key file with a key \(what), and a slot for what it would be.", request: Self.request(keyFile: file(digits, key))
+            ) { try $0.addSlot(1, .generatedKey(key)) }
+        }
+    }
+
     // MARK: raw keys
 
     private mutating func addRawKeys(_ bases: Bases) throws {
         try vault("raw-key-wrong", "R-3.10", .noSlotOpens, bases.one, "Another raw key.", request: .raw([0].times(32)))
         try vault("raw-key-31-bytes", "R-3.10", .noSlotOpens, bases.one, "A raw key of 31 bytes.", request: .raw(Array(0..<31)))
+        try forged(
+            "raw-key-31-bytes-for-slot", "R-3.10", .noSlotOpens, bases.one, "A raw key of 31 bytes, and a slot that was made for it.",
+            request: .raw(Array(0..<31))
+        ) { try $0.addSlot(1, .rawKey(Array(0..<31))) }
         try vault("raw-key-33-bytes", "R-3.10", .noSlotOpens, bases.one, "A raw key of 33 bytes.", request: .raw(Array(0..<33)))
         try vault("raw-key-empty", "R-3.10", .noSlotOpens, bases.one, "A raw key without a byte.", request: .raw([]))
         try vault(

@@ -191,6 +191,12 @@ extension Collection {
                 "forked-\(index + 1)", "R-7.6", grown, "A generation \(index + 1) that never was in this file is remembered.",
                 Self.changed(state))
         }
+        for (name, at) in [("horizon", 79), ("flags", 81), ("history", 196)] {
+            try anchor(
+                "behind-wrong-\(name)", "R-7.6", grown,
+                "A malformed \(name) in an earlier commit, behind which a state is remembered: the walk does not check it.", states[0]
+            ) { forge in forge.onBody(forge.all(.commit)[2]) { body, _ in body[at] = 0xFF } }
+        }
         try anchor("forked-newest", "R-7.6", grown, "Another state of the newest generation is remembered.", Self.changed(newest))
         try anchor("older", "R-7.6", bases.grownBefore, "A later generation is remembered than the file has.", newest)
         try anchor(

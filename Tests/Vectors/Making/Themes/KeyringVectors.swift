@@ -149,6 +149,11 @@ extension Collection {
                 $0.compartments = [$0.compartments[0].with(accessibility: value)]
             }
         }
+        try ring(
+            "accessibility-8-with-device", "R-5.14", .structureInvalid, device, "Accessibility 8, with the device that those above 3 have."
+        ) { ring in
+            ring.compartments = ring.compartments.map { $0.isDeviceBound ? $0.with(accessibility: 8) : $0 }
+        }
         for value in [4, 5, 6, 7] as [UInt8] {
             try ring(
                 "device-missing-\(value)", "R-5.14", .structureInvalid, one, "Accessibility \(value), this device only, without a device."

@@ -268,6 +268,16 @@ extension Collection {
             return key + [0].times(12)
         }
         try leaf("page-65536-bytes", "R-11.1", .success, bases, "A page of almost 65,536 bytes, full of tombstones.", spread)
+        let tooMany = Self.tombstones(1824) { index in
+            var key: [UInt8] = [0x7E]
+            key.append(n32: index &* 2_300_000)
+            return key + [0].times(12)
+        }
+        try leaf(
+            "page-longer-than-65536-bytes", "R-2.2, R-11.1", .structureInvalid, bases,
+            "A page of more than 65,536 bytes, full of tombstones and right but for that.", tooMany)
+        try leaf(
+            "page-no-entries-counted", "R-11.1", .structureInvalid, bases, "A leaf without entries, under a commit that counts none.", [])
     }
 
     // MARK: trees

@@ -94,6 +94,15 @@ extension Collection {
                 { $0.owner.put([4, 0xEF, 0xBB, 0xBF, 0x61], at: 0) }
             ),
             ("name-64", "R-11.1", .structureInvalid, "A name of 64 bytes.", { $0.owner.put([64] + [0x6E].times(63), at: 0) }),
+            (
+                "name-64-and-all-later", "R-11.1", .structureInvalid,
+                "A name of 64 bytes, with everything after it a byte later, as a name of any length would put it.",
+                {
+                    $0.owner = [64] + [0x6E].times(64) + [0].times(32)
+                    $0.owner.append(u64: 1)
+                    $0.owner += [0].times(23)
+                }
+            ),
             ("name-255", "R-2.2, R-11.1", .structureInvalid, "A name of 255 bytes.", { $0.owner[0] = 255 }),
             ("name-padding", "R-1.2", .structureInvalid, "A byte after the name is not zero.", { $0.owner[63] = 1 }),
             ("name-padding-first", "R-1.2", .structureInvalid, "The first byte after the name is not zero.", { $0.owner[5] = 1 }),
@@ -150,7 +159,7 @@ extension Collection {
                 }
             }
         }
-        for (name, size, expect) in [("16384", 16_384, Verdict.success), ("7", 7, .success)] {
+        for (name, size, expect) in [("16384", 16_384, Verdict.success), ("7", 7, .success), ("16385", 16_385, .structureInvalid)] {
             try forged("owner-part-data-\(name)-bytes", "R-11.1", expect, bases.one, "Owner part: provider's data of \(size) bytes.") {
                 try $0.addSlot(1, .rawKey([5].times(32)), data: [0xDA].times(size))
             }

@@ -192,6 +192,20 @@ extension Collection {
                 }
             }
         }
+        // As long as the least slot, and right but for one part.
+        for (name, spec, parameters, payload, owner, comment) in [
+            ("payload-15-of-272", "R-3.7", 1, 15, 168, "An opaque slot of 272 bytes with a payload of 15 bytes."),
+            ("owner-part-40", "R-11.1", 128, 16, 40, "An opaque slot of 272 bytes with an owner part of 40 bytes."),
+            ("owner-part-17448", "R-11.1", 0, 16, 17_448, "An opaque slot with an owner part of 17,448 bytes."),
+        ] as [(String, String, Int, Int, Int, String)] {
+            try forged("slot-opaque-\(name)", spec, .headerInvalid, bases.one, comment) { forge in
+                forge.header.length = owner > 4096 ? 24_576 : 4096
+                forge.editHeader.append { bytes in
+                    bytes[64] = 2
+                    bytes.put(Self.opaqueBytes(3, 8, payload: payload, parameters: parameters, owner: owner), at: 372)
+                }
+            }
+        }
         try forged(
             "slot-opaque-scoped-payload", "R-3.7", .headerInvalid, bases.one, "An opaque slot of kind 82 with a payload of 1367 bytes."
         ) {
@@ -256,13 +270,13 @@ extension Collection {
     }
 
     /// An opaque slot's bytes, not sealed by anybody.
-    static func opaqueBytes(_ kind: UInt8, _ factors: UInt8, payload: Int, parameters: Int = 0) -> [UInt8] {
+    static func opaqueBytes(_ kind: UInt8, _ factors: UInt8, payload: Int, parameters: Int = 0, owner: Int = 168) -> [UInt8] {
         var out: [UInt8] = []
-        out.append(u32: UInt32(64 + parameters + 24 + payload + 168))
+        out.append(u32: UInt32(64 + parameters + 24 + payload + owner))
         out += [0xB0].times(16) + [kind, factors, 0, 0]
         out.append(u32: UInt32(parameters))
-        out.append(u32: 168)
-        return out + [0xB1].times(parameters + 32 + 24 + payload + 168)
+        out.append(u32: UInt32(owner))
+        return out + [0xB1].times(parameters + 32 + 24 + payload + owner)
     }
 
     // MARK: parameters
@@ -289,6 +303,12 @@ extension Collection {
         ) {
             try $0.addSlot(1, external, named(.init(name: "tests.example.org", parameters: [4].times(16_384))))
         }
+        let long = SlotParameters.Provider(name: String(repeating: "p", count: 65), parameters: [1])
+        request.external = .init(long.name, [(nil, [0x33].times(32))])
+        try forged(
+            "slot-provider-name-65-bytes", "R-11.1", .headerInvalid, bases.one, "A provider's name of 65 bytes, in parameters as long.",
+            request: request
+        ) { try $0.addSlot(1, external, named(long)) }
         // What is malformed is put in place of right parameters of the same length.
         let plain = named(provider)
         let odd: [(String, String, (inout [UInt8]) -> Void)] = [
