@@ -111,7 +111,8 @@ enum MutatedCommand {
         var made = try corpus.file(entry)
         if made.request.anchor == nil, choices.below(3) == 0 { made.request.anchor = try anchor(made, &choices) }
         if choices.below(6) == 0 {
-            made.bytes = ByteMutation.splice(made.bytes, try corpus.file(corpus.entries[choices.below(corpus.entries.count)]).bytes, &choices)
+            let other = corpus.entries[choices.below(corpus.entries.count)]
+            made.bytes = ByteMutation.splice(made.bytes, try corpus.file(other).bytes, &choices)
         }
         // What is altered in the header ends the reading there, mostly; so more often it is what follows.
         let length = headerLength(made.bytes)

@@ -23,7 +23,9 @@ struct FileRun {
             let file = Case(name: source, bytes: made.bytes, request: made.request)
             mutant_clear()
             let answer = file.answer
-            let concerned = mutants.indices.filter { !told.contains($0) && mutants[$0].concerns(Int(mutant_met(Int32(mutants[$0].number)))) }
+            let concerned = mutants.indices.filter {
+                !told.contains($0) && mutants[$0].concerns(Int(mutant_met(Int32(mutants[$0].number))))
+            }
             for index in concerned {
                 let mutant = mutants[index]
                 switch mutant.isTold({ file.answer != answer }) {

@@ -63,13 +63,16 @@ struct VectorRun {
 
     private func tell(_ mutant: Mutant) {
         let candidates = known.filter { mutant.concerns(Int($0.marks[mutant.number])) }
-        let told = candidates.isEmpty ? false : mutant.isTold {
-            for one in candidates where one.vector.answer != one.answer {
-                print(mutant.number, mutant.value, "caught", one.vector.name, separator: "\t")
-                return true
+        let told =
+            candidates.isEmpty
+            ? false
+            : mutant.isTold {
+                for one in candidates where one.vector.answer != one.answer {
+                    print(mutant.number, mutant.value, "caught", one.vector.name, separator: "\t")
+                    return true
+                }
+                return false
             }
-            return false
-        }
         if told == nil { print(mutant.number, mutant.value, "crashed", "-", separator: "\t") }
         if told == false { print(mutant.number, mutant.value, "left", "\(candidates.count)", separator: "\t") }
     }

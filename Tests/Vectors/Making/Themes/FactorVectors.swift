@@ -195,7 +195,8 @@ extension Collection {
         ] as [(String, String, String, [UInt8])] {
             try forged(
                 "key-file-key-\(name)", "R-3.19", .noSlotOpens, bases.one,
-                "A generated key file with a key \(what), and a slot for what it would be.", request: Self.request(keyFile: file(digits, key))
+                "A generated key file with a key \(what), and a slot for what it would be.",
+                request: Self.request(keyFile: file(digits, key))
             ) { try $0.addSlot(1, .generatedKey(key)) }
         }
     }

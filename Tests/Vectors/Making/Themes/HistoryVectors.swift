@@ -49,6 +49,16 @@ extension Collection {
             $0.put(u32: .max, at: 12)
         }
         try history("generation-0", "R-5.16", .structureInvalid, bases, "An ancestor of generation 0.") { $0.put(u64: 0, at: 16) }
+        try history(
+            "generation-0-and-predecessor", "R-5.16", .structureInvalid, bases, "An ancestor of generation 0 before those that it needs."
+        ) {
+            var ancestor: [UInt8] = []
+            ancestor.append(u64: 0)
+            ancestor.append(u64: 1)
+            ancestor += [0x0C].times(32)
+            $0[8] += 1
+            $0.exchange(16, 0, ancestor)
+        }
         try history("clock-0", "R-5.16, R-11.1", .structureInvalid, bases, "An ancestor with a clock of 0.") { $0.put(u64: 0, at: 24) }
         try history("clock-2-63", "R-5.16, R-11.1", .structureInvalid, bases, "An ancestor with a clock of 2^63.") {
             $0.put(u64: 1 << 63, at: 24)

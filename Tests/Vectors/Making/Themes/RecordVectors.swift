@@ -158,6 +158,13 @@ extension Collection {
         try part("other-key", "R-5.3", .structureInvalid, "Its key is another item's.") { $0.key = Bases.bob }
         try part("key-longer", "R-5.3", .structureInvalid, "Its key has a byte more.") { $0.key.append(0) }
         try part("key-shorter", "R-5.3", .structureInvalid, "Its key has a byte less.") { $0.key.removeLast() }
+        try part(
+            "key-shorter-by-zero", "R-5.3", .structureInvalid,
+            "Its key lacks the last byte, which is 0, as is the length of the empty secret that follows."
+        ) {
+            $0.key.removeLast()
+            $0.secret = []
+        }
         try part("key-sync", "R-5.3", .structureInvalid, "Its key differs in being synchronizable.") { $0.key[$0.key.count - 1] = 1 }
         try part("secret-empty", "R-5.1, R-11.1", .success, "An empty secret.") { $0.secret = [] }
         try part("secret-zeros", "R-5.1", .success, "A secret of zeros: its length tells it from padding.") { $0.secret = [0].times(40) }

@@ -100,6 +100,10 @@ extension Collection {
                 $0.flip($0.count - 512 + at)
             }
         }
+        try forged(
+            "tail-incomplete-frame-past-commit", "R-7.2, R-7.3", .successTailIncomplete, bases.grown,
+            "The newest commit's page says that it has 65,536 bytes, which reach past the commit."
+        ) { forge in forge.onWritten(try forge.root()) { $0.put(u32: 65_536, at: 4) } }
         try bytes(
             "tail-newest-head-damaged", "R-7.3", .successTailTorn, bases.grown,
             "A bit of the newest commit's head is another one: nothing tells that it was a commit."
