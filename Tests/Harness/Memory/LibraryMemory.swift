@@ -5,9 +5,9 @@ internal import VaultFmt
 enum LibraryMemory {
     static let role = "memory-library"
 
-    /// What the threat model says of a locked vault: it keeps what reads metadata, and the keys of items that survive locking.
+    /// What the threat model says of a locked vault: it keeps what reads metadata and checks newer states, and the keys of items that survive locking.
     private static let keptLocked: Set<String> = [
-        "the index key", "the key of items after-first-unlock", "the key of items always",
+        "the index key", "the owner key", "the key of items after-first-unlock", "the key of items always",
     ]
 
     static func check(_ run: PartRun, _ numbers: inout Numbers) throws {
