@@ -9,7 +9,7 @@ extension Store {
         guard watch != nil else { return try refreshOnce() }
         for _ in 1..<Self.mostLooks {
             do throws(VaultError) { return try refreshOnce() } catch {
-                guard error.code == .rolledBack else { throw error }
+                guard Self.mayBeLate(error) else { throw error }
             }
         }
         return try refreshOnce()

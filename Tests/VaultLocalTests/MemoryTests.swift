@@ -244,6 +244,67 @@ struct MemoryTests {
         #expect(try one.machine.remembered(vault.id) != remembered)
     }
 
+    /// The place of a machine that asks what is remembered only after `change`, the first time.
+    private func late(_ asked: Asked, _ change: @escaping @Sendable () throws -> Void) -> Store.Place {
+        let watch = one.machine.memory.watch
+        var place = one.machine.place
+        place.watch = StateWatch(
+            recall: { (vault) throws(VaultError) in
+                if asked.count() == 1 {
+                    do { try change() } catch { throw VaultError(.invalidArgument, "the change failed: \(error)") }
+                }
+                return try watch.recall(vault)
+            }, committed: watch.committed)
+        return place
+    }
+
+    /// How often it was asked what is remembered.
+    private final class Asked: Sendable {
+        private let times = Mutex(0)
+        var all: Int { times.withLock { $0 } }
+        func count() -> Int {
+            times.withLock { times in
+                times += 1
+                return times
+            }
+        }
+    }
+
+    @Test(
+        "M5: a vault that another program changes, compacts or rotates while this one opens it is opened as it is then",
+        arguments: ["change", "compaction", "rotation"])
+    func changedWhileOpened(_ change: String) throws {
+        let (asked, other) = (Asked(), one)
+        let place = late(asked) {
+            let vault = try other.open()
+            switch change {
+            case "compaction": try vault.compact()
+            case "rotation": try vault.rotate(keeping: 1)
+            default: break
+            }
+            try vault.set(Keys.item, secret: Secret(text: change))
+        }
+        _ = try one.open()
+        let vault = try Vault.open(path, factors: Keys.raw(1), options: OpenOptions(), place: place)
+        #expect(try vault.text == change)
+        #expect(one.said.warnings == [])
+    }
+
+    @Test("a file that was really put back is looked at once: key derivation is paid for once")
+    func lookedAtOnce() throws {
+        let old = try folder.read("a.vault")
+        try one.open().rotate(keeping: 1)
+        let rotated = try folder.read("a.vault")
+        try one.set("later")
+        for (file, refusal) in [(old, VaultError.Code.foreignOwner), (rotated, .rolledBack)] {
+            try folder.write("a.vault", file)
+            let asked = Asked()
+            let place = late(asked) {}
+            #expect(code { _ = try Vault.open(path, factors: Keys.raw(1), options: OpenOptions(), place: place) } == refusal)
+            #expect(asked.all == 1)
+        }
+    }
+
     @Test("E10, H12: what is remembered and damaged is refused with its own error: too long, a link, a FIFO, a folder, other words")
     func damaged() throws {
         let id = try plain().id

@@ -85,8 +85,11 @@ extension Store {
     /// between can still seem older than it is.
     static let mostLooks = 10
 
-    /// Opens the file at `path`, and what `open` opens of it. Where what is remembered is newer, this is done again: the file may have been replaced after it was
-    /// opened and before it was compared.
+    /// What a state is refused with that others have gone on from meanwhile, with a rotation or without.
+    static func mayBeLate(_ error: VaultError) -> Bool { error.code == .rolledBack || error.code == .foreignOwner }
+
+    /// Opens the file at `path`, and what `open` opens of it. Where what is remembered is newer, and the file was replaced after it was opened and before it was
+    /// compared, this is done again.
     static func opening(
         _ path: String, writable: Bool, place: Place, _ open: (Header, [UInt8]) throws(VaultError) -> OpenedSlot
     ) throws(VaultError) -> Store {
@@ -105,7 +108,9 @@ extension Store {
                 _ = try recalled?.admit(store.watched)
                 return store
             } catch {
-                guard looks < mostLooks, error.code == .rolledBack, let watch = place.watch else { throw error }
+                guard looks < mostLooks, mayBeLate(error), let watch = place.watch,
+                    try place.fileSystem.identity(of: resolved)?.isSameFile(as: try file.identity()) != true
+                else { throw error }
                 recalled = (header.id, try watch.recall(header.id))
             }
         }
