@@ -162,6 +162,7 @@ package struct Cursor: Sendable {
     /// what is left must be zeros.
     package mutating func padding(_ bytes: Span<UInt8>, to stop: Int) throws(FormatError) {
         guard stop <= end else { throw error("padding reaches past the end") }
+        while stop - position >= 8, Words.load(bytes, position) == 0 { position += 8 }
         while position < stop {
             guard bytes[position] == 0 else {
                 throw error("padding or a reserved byte is not zero")

@@ -16,6 +16,7 @@ package struct ObjectRef: Hashable, Sendable {
     package var end: UInt64 { offset + UInt64(length) }
 
     /// Reads a narrow reference: varint offset, varint length, hash.
+    @inline(__always)
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         offset = try cursor.varint(bytes)
         length = Int(try cursor.varint(bytes))

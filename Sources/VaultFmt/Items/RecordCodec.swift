@@ -139,9 +139,11 @@ enum RecordCodec {
 
     // MARK: bodies
 
-    /// Where an item's secret is in its body, and the item with the attributes of its record; checks that the body is
-    /// this item's.
-    static func read(_ body: Span<UInt8>, _ item: Item) throws(VaultError) -> (secret: Range<Int>, item: Item) {
+    /// Where an item's secret is in its body, and all attributes of the item if its record has some; checks that the
+    /// body is this item's.
+    static func read(
+        _ body: Span<UInt8>, _ item: borrowing Item
+    ) throws(VaultError) -> (secret: Range<Int>, attributes: Attributes?) {
         let offset = item.entry.record.offset
         let (key, secret, found) = try itemParts(body, at: offset)
         guard item.hasKey(body, key) else {
@@ -149,9 +151,9 @@ enum RecordCodec {
         }
         guard item.hasAttributesInRecord else {
             guard found.isEmpty else { throw otherAttributes(offset) }
-            return (secret, item)
+            return (secret, nil)
         }
-        return (secret, Item(item, try whole(item.attributes, found, at: offset)))
+        return (secret, try whole(item.attributes, found, at: offset))
     }
 
     /// Where an earlier value's secret is in its body, the item's key at the time, and the attributes with those of the

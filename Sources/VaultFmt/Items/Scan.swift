@@ -162,9 +162,9 @@ final class ScanPart: Sendable {
             let end = start + item.paddedSize
             guard let key = state.keys.key(item.entry.compartment), end <= state.memory.count else { return }
             do throws(VaultError) {
-                let (secret, whole) = try open(item, try key.get(), &state.frame, &state.memory, start..<end)
+                let (secret, attributes) = try open(item, try key.get(), &state.frame, &state.memory, start..<end)
                 state.results.append(.success(secret))
-                if let whole { state.whole[state.next] = whole }
+                if let attributes { state.whole[state.next] = Item(item, attributes) }
             } catch { state.results.append(.failure(error)) }
             state.next += 1
             start = end
@@ -173,7 +173,7 @@ final class ScanPart: Sendable {
 
     private func open(
         _ item: Item, _ key: SecretBox, _ frame: inout [UInt8], _ memory: inout Secret, _ place: Range<Int>
-    ) throws(VaultError) -> (Range<Int>, Item?) {
+    ) throws(VaultError) -> (Range<Int>, Attributes?) {
         let record = item.entry.record
         try decoding { () throws(FormatError) in try record.check(.record, from: reader.bodyStart, before: item.referrer) }
         try FrameReader.read(record, .record, reader.file, into: &frame)
@@ -183,9 +183,8 @@ final class ScanPart: Sendable {
                 try RecordCodec.open(frame, item.entry.identity, key: key.secret, reader.sealing, at: record.offset, into: out)
             }
             let body = Span<UInt8>(_unsafeElements: UnsafeRawBufferPointer(out).assumingMemoryBound(to: UInt8.self))
-            let (secret, whole) = try RecordCodec.read(body, item)
-            let range = place.lowerBound + secret.lowerBound..<place.lowerBound + secret.upperBound
-            return (range, item.hasAttributesInRecord ? whole : nil)
+            let (secret, attributes) = try RecordCodec.read(body, item)
+            return (place.lowerBound + secret.lowerBound..<place.lowerBound + secret.upperBound, attributes)
         }
     }
 
@@ -200,7 +199,8 @@ final class ScanPart: Sendable {
             }
             for (index, result) in zip(next - results.count..<next, results) {
                 tally.add(items[index])
-                try Self.give(whole[index] ?? items[index], result, memory, to: body)
+                let item = whole.isEmpty ? items[index] : whole[index] ?? items[index]
+                try Self.give(item, result, memory, to: body)
             }
             guard next < items.count else { break }
             let number = items[next].entry.compartment

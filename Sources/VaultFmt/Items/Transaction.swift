@@ -98,9 +98,9 @@ public final class Transaction {
     func open(_ item: Item) throws(VaultError) -> OpenedItem {
         let entry = item.entry
         var body = try body(entry.record, entry.identity, before: item.referrer)
-        let (secret, whole) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
+        let (secret, attributes) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
         body.keep(secret)
-        return OpenedItem(item: whole, secret: body)
+        return OpenedItem(item: attributes.map { Item(item, $0) } ?? item, secret: body)
     }
 
     /// A record's body, of the state that the transaction began with or of its own.

@@ -215,9 +215,9 @@ private struct RebuiltTree: ~Copyable {
                 try appendTombstone(entry)
                 continue
             }
-            guard batch.moved.count - next >= item.places.count else { throw RebuildLayout.changed }
-            let moved = batch.moved[next..<next + item.places.count]
-            next += item.places.count
+            guard batch.moved.count - next >= item.recordCount else { throw RebuildLayout.changed }
+            let moved = batch.moved[next..<next + item.recordCount]
+            next += item.recordCount
             var named: ItemEntry.Versions?
             if let values = item.versions {
                 named = ItemEntry.Versions(

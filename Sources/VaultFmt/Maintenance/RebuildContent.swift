@@ -14,24 +14,30 @@ struct RecordPlace: Hashable, Sendable {
 /// An item that is being rewritten: all its records, each once, and the earlier values that stay.
 struct LiveItem: Sendable {
     let decoded: ItemCodec.Decoded
-    /// Its own record first, then those of its large attributes, then its earlier values'.
-    let places: [RecordPlace]
+    /// The records of its large attributes, then its earlier values'; most items have none.
+    let others: [RecordPlace]
     let versions: Versions?
 
     init(_ decoded: ItemCodec.Decoded, _ versions: Versions?) {
         self.decoded = decoded
         self.versions = versions
-        let entry = decoded.entry
-        let own = RecordPlace(ref: entry.record, revision: entry.recordRevision, compartment: entry.compartment)
         guard versions != nil || !decoded.largeRecords.isEmpty else {
-            places = [own]
+            others = []
             return
         }
-        var known: Set<RecordPlace> = []
+        var known: Set<RecordPlace> = [RecordPlace(decoded.entry)]
         let large = decoded.largeRecords.map(RecordPlace.init)
         let earlier = versions?.versions.flatMap { [RecordPlace($0)] + $0.largeRecords.map(RecordPlace.init) } ?? []
-        places = ([own] + large + earlier).filter { known.insert($0).inserted }
+        others = (large + earlier).filter { known.insert($0).inserted }
     }
+
+    var own: RecordPlace { RecordPlace(decoded.entry) }
+
+    /// How many records it has.
+    var recordCount: Int { 1 + others.count }
+
+    /// Its own record first.
+    var places: [RecordPlace] { [own] + others }
 
     /// What its earlier values refer to, in the order of their frame, as positions in `places`.
     var versionPlaces: [Int] {
@@ -44,6 +50,10 @@ struct LiveItem: Sendable {
 }
 
 extension RecordPlace {
+    init(_ entry: ItemEntry) {
+        self.init(ref: entry.record, revision: entry.recordRevision, compartment: entry.compartment)
+    }
+
     init(_ record: AttributeRecord) {
         self.init(ref: record.record, revision: record.revision, compartment: record.compartment)
     }
@@ -152,21 +162,44 @@ struct RebuildReader: Sendable {
     /// How many earlier values an item keeps: a compaction drops what exceeds it (section 6.4).
     let kept: Int
 
+    /// Calls `measure` with each item of a leaf, as `read` will find it; what needs no earlier values to be read is
+    /// checked by `read` only.
+    func measure(_ leaf: LeafRef, _ measure: (LiveItem) throws(VaultError) -> Void) throws(VaultError) {
+        let page = try source.load(leaf)
+        for index in 0..<page.count where !page.isTombstone(index) {
+            let decoded = try ItemCodec.decode(page, index)
+            if decoded.largeRecords.isEmpty, decoded.entry.versions == nil || kept == 0 {
+                try page.check(decoded.entry.record, .record)
+                try measure(LiveItem(decoded, nil))
+            } else {
+                var check = check
+                try measure(try item(page, index, page.key(index).span, &check))
+            }
+        }
+    }
+
     /// Adds a leaf's entries; pages do not go through the cache.
     func read(_ leaf: LeafRef, into entries: inout [LeafEntry]) throws(VaultError) {
         let page = try source.load(leaf)
+        var (check, key) = (check, page.prefix)
+        entries.reserveCapacity(entries.count + page.count)
         for index in 0..<page.count {
-            let item = page.isTombstone(index) ? nil : try item(page, index)
+            var item: LiveItem?
+            if !page.isTombstone(index) {
+                page.key(index, after: &key)
+                item = try self.item(page, index, key.span, &check)
+            }
             entries.append(LeafEntry(page: page, index: index, item: item))
         }
     }
 
-    private func item(_ page: Page, _ index: Int) throws(VaultError) -> LiveItem {
+    private func item(
+        _ page: Page, _ index: Int, _ key: Span<UInt8>, _ check: inout EntryCheck
+    ) throws(VaultError) -> LiveItem {
         let decoded = try ItemCodec.decode(page, index)
-        let key = page.key(index)
-        let group = try decoding { () throws(FormatError) in try ItemKey.check(key.span) }
-        var check = check
-        _ = try check.check(decoded, key.span, group, at: page.offset)
+        let group: Range<Int>
+        do throws(FormatError) { group = try ItemKey.check(key) } catch { throw VaultError(format: error) }
+        _ = try check.check(decoded, key, group, at: page.offset)
         try page.check(decoded.entry.record, .record)
         for record in decoded.largeRecords { try page.check(record.record, .record) }
         guard let ref = decoded.entry.versions?.frame, kept > 0 else { return LiveItem(decoded, nil) }

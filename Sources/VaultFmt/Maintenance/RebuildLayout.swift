@@ -20,7 +20,10 @@ struct RebuildLayout {
 
     /// One item's part of what is laid out.
     fileprivate struct Measured: Sendable {
-        let records: [(offset: UInt64, length: UInt32, isResealed: Bool)]
+        typealias Record = (offset: UInt64, length: UInt32, isResealed: Bool)
+
+        let own: Record
+        let others: [Record]
         let versions: (id: UInt64, size: Int, places: [Int])?
     }
 
@@ -45,9 +48,7 @@ struct RebuildLayout {
         all.lengths.reserveCapacity(expected)
         all.nonces.reserveCapacity(expected)
         var leaves = LeafBatches(tree, isCaching: false) { (leaf, _, found: inout [Measured]) throws(VaultError) in
-            var entries: [LeafEntry] = []
-            try reader.read(leaf, into: &entries)
-            for entry in entries { if let item = entry.item { found.append(Measured(item, resealed)) } }
+            try reader.measure(leaf) { (item) throws(VaultError) in found.append(Measured(item, resealed)) }
             return false
         }
         while let found = try leaves.nextOutputs() {
@@ -103,7 +104,11 @@ struct RebuildLayout {
 
 extension RebuildLayout.Measured {
     fileprivate init(_ item: LiveItem, _ resealed: Set<UInt64>) {
-        records = item.places.map { ($0.ref.offset, UInt32($0.ref.length), resealed.contains($0.compartment)) }
+        func measured(_ place: RecordPlace) -> Record {
+            (place.ref.offset, UInt32(place.ref.length), resealed.contains(place.compartment))
+        }
+        own = measured(item.own)
+        others = item.others.map(measured)
         // The halves of ids apart, since two items hardly ever share the first one.
         versions = item.versions.map { (UInt64(bigEndian: $0.item.words.0), $0.sizeWithoutPlaces, item.versionPlaces) }
     }
@@ -112,16 +117,21 @@ extension RebuildLayout.Measured {
 extension RebuildLayout.Measures {
     fileprivate mutating func add(_ item: RebuildLayout.Measured, _ random: Randomness) throws(VaultError) {
         let first = lengths.count
-        guard first + item.records.count < Int(UInt32.max) else { throw VaultError(.limitExceeded, "too many records") }
-        for record in item.records {
-            if !record.isResealed { copied.append((UInt32(lengths.count), record.offset)) }
-            lengths.append(record.length)
-            nonces.append(record.isResealed ? random.word() : 0)
+        guard first + 1 + item.others.count < Int(UInt32.max) else {
+            throw VaultError(.limitExceeded, "too many records")
         }
+        add(item.own, random)
+        for record in item.others { add(record, random) }
         guard let frame = item.versions else { return }
         let start = places.count
         places += frame.places.map { UInt32(first + $0) }
         frames.append((frame.id, frame.size, start..<places.count))
+    }
+
+    private mutating func add(_ record: RebuildLayout.Measured.Record, _ random: Randomness) {
+        if !record.isResealed { copied.append((UInt32(lengths.count), record.offset)) }
+        lengths.append(record.length)
+        nonces.append(record.isResealed ? random.word() : 0)
     }
 
     /// Reads the beginnings of nonces in the order in which the records are in the file, which makes it a walk over the

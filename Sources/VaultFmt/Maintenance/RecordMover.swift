@@ -35,10 +35,17 @@ struct RecordMover {
     ) throws(VaultError) -> [RecordPlace] {
         var moves: [RecordMove] = []
         moves.reserveCapacity(entries.count)
-        for case let item? in entries.lazy.map(\.item) {
-            for place in item.places {
-                moves.append(try plan(item.decoded.entry.id, place, try layout.record(from + moves.count)))
-            }
+        // Items that follow each other are mostly in one compartment.
+        var last: (compartment: UInt64, to: Rekeyed?)?
+        func add(_ item: Bytes16, _ place: RecordPlace) throws(VaultError) {
+            if last?.compartment != place.compartment { last = (place.compartment, try rekeyed(place)) }
+            moves.append(try plan(item, place, last?.to, try layout.record(from + moves.count)))
+        }
+        for entry in entries {
+            guard let item = entry.item else { continue }
+            let id = item.decoded.entry.id
+            try add(id, item.own)
+            for place in item.others { try add(id, place) }
         }
         guard moves.count >= Self.leastDivided else {
             try meanwhile()
@@ -54,22 +61,35 @@ struct RecordMover {
         return try one.get() + other.get()
     }
 
+    /// What becomes of the records in the compartment of one; nil if they stay as they are.
+    private func rekeyed(_ place: RecordPlace) throws(VaultError) -> Rekeyed? {
+        guard let target = targets[place.compartment] else { return nil }
+        guard let compartment = view.compartment(place.compartment) else {
+            throw VaultError(.structureInvalid, "an item's compartment does not exist", at: place.ref.offset)
+        }
+        return Rekeyed(
+            compartment: target.number, old: try core.compartments.key(compartment, core.context), new: target.key)
+    }
+
     private func plan(
-        _ item: Bytes16, _ place: RecordPlace, _ target: (offset: UInt64, nonceStart: UInt64)
+        _ item: Bytes16, _ place: RecordPlace, _ rekeyed: Rekeyed?, _ target: (offset: UInt64, nonceStart: UInt64)
     ) throws(VaultError) -> RecordMove {
         var new = place
         var reseal: Reseal?
-        if let to = targets[place.compartment] {
-            guard let compartment = view.compartment(place.compartment) else {
-                throw VaultError(.structureInvalid, "an item's compartment does not exist", at: place.ref.offset)
-            }
+        if let rekeyed {
             new.revision = try core.tick()
-            new.compartment = to.number
-            let key = try core.compartments.key(compartment, core.context)
-            reseal = Reseal(old: key, new: to.key, nonceStart: target.nonceStart)
+            new.compartment = rekeyed.compartment
+            reseal = Reseal(old: rekeyed.old, new: rekeyed.new, nonceStart: target.nonceStart)
         }
         return RecordMove(item: item, old: place, new: new, offset: target.offset, reseal: reseal)
     }
+}
+
+/// The compartment that records move to, and the keys of both.
+private struct Rekeyed {
+    let compartment: UInt64
+    let old: SecretBox
+    let new: SecretBox
 }
 
 /// The keys that a record was and will be sealed under, and the first bytes of its new nonce.

@@ -88,9 +88,9 @@ final class VaultCore {
     /// An item's secret, and its attributes but for large ones.
     func open(_ item: Item) throws(VaultError) -> OpenedItem {
         var body = try body(item.entry.record, item.entry.identity, before: item.referrer)
-        let (secret, whole) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
+        let (secret, attributes) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
         body.keep(secret)
-        return OpenedItem(item: whole, secret: body)
+        return OpenedItem(item: attributes.map { Item(item, $0) } ?? item, secret: body)
     }
 
     /// The value of an attribute that has a record of its own.

@@ -151,8 +151,14 @@ package struct StateFinder {
             guard count >= frame.count else { return false }
             guard let read = buffer.baseAddress.map({ UnsafeRawPointer($0) }) else { return false }
             let isSame = frame.withUnsafeBytes { memcmp($0.baseAddress ?? read, read, frame.count) == 0 }
-            return isSame && buffer[frame.count..<count].allSatisfy { $0 == 0 }
+            return isSame && Self.isZero(UnsafeRawBufferPointer(rebasing: buffer[frame.count..<count]))
         }
+    }
+
+    /// Whether all bytes are zero: the first is, and each is what the one before it is.
+    private static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = bytes.baseAddress else { return true }
+        return bytes[0] == 0 && memcmp(start, start + 1, bytes.count - 1) == 0
     }
 
     /// The commit at an offset, if one opens there.

@@ -51,9 +51,11 @@ enum Growth {
         var numbers = Numbers(seed: 1)
         let before = bytesWritten()
         let start = now()
+        var secret = Workload.secret()
         for number in 0..<changes {
+            Workload.vary(&secret, number)
             let begin = now()
-            try vault.set(try Workload.key(Int.random(in: 0..<items, using: &numbers)), secret: Workload.secret(number))
+            try vault.set(try Workload.key(Int.random(in: 0..<items, using: &numbers)), secret: secret)
             slowest = max(slowest, now() - begin)
             if number % 100 == 99 { largest = max(largest, fileSize(path)) }
         }

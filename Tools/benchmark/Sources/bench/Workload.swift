@@ -25,11 +25,9 @@ enum Variant: String {
 enum Workload {
     static func secret() -> Secret { Secret(text: String(repeating: "s", count: 64)) }
 
-    /// Another secret for each number.
-    static func secret(_ number: Int) -> Secret {
-        var secret = secret()
+    /// Makes it another secret for each number.
+    static func vary(_ secret: inout Secret, _ number: Int) {
         secret.withUnsafeMutableBytes { $0.storeBytes(of: UInt64(truncatingIfNeeded: number), as: UInt64.self) }
-        return secret
     }
 
     /// What every item of this process's vault is in; set once, at the start.
@@ -110,8 +108,10 @@ enum Workload {
     /// Changes of one item each.
     static func change(_ vault: Vault, _ items: Int, times: Int, numbers given: Numbers = Numbers()) throws(VaultError) {
         var numbers = given
+        var secret = secret()
         for number in 0..<times {
-            try vault.set(try key(Int.random(in: 0..<items, using: &numbers)), secret: secret(number))
+            vary(&secret, number)
+            try vault.set(try key(Int.random(in: 0..<items, using: &numbers)), secret: secret)
         }
     }
 
