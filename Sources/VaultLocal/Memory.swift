@@ -101,7 +101,11 @@ package struct Memory: Sendable {
             try watched.makeDurable()
             try files.locked(lock) { () throws(VaultError) in
                 let now = try state(of: VaultID(watched.vault), isOwner: watched.isOwner)
-                if let now, now.anchor.generation >= watched.generation { return }
+                if let now {
+                    guard now.anchor.generation < watched.generation else { return }
+                    // Another process may have remembered another branch since.
+                    guard try now.judge(watched) == .newer else { return }
+                }
                 try store(watched)
             }
         } catch { sayForgotten(error) }

@@ -43,8 +43,8 @@ struct SalvageProofTests {
         try write(bytes, path)
     }
 
-    /// What the slot's holder adds to the file: a newer record of an item, and a leaf that names it.
-    private func forge(_ path: String) throws {
+    /// What the slot's holder adds to the file: a newer record of an item, and a leaf that names it; if asked for, as longer than any file.
+    private func forge(_ path: String, length: Int? = nil) throws {
         let scoped = try Fast.openWritable(path, try Fast.rawKey(9))
         let end = UInt64(try contents(path).count)
         try scoped.withCore { (core) throws(VaultError) in
@@ -63,6 +63,7 @@ struct SalvageProofTests {
                 locatorKey: SecretBox(Secret(count: 32)),
                 sealing: store.sealing)
             entry.record = try RecordCodec.append(work, Secret(text: "forged"), [], seal, to: appender)
+            if let length { entry.record = ObjectRef(offset: entry.record.offset, length: length, hash: entry.record.hash) }
             let value = ItemCodec.encode(entry, item.attributes.listed)
             let bytes = page.bytes
             let body = page.layout.replacing(index, with: value, in: bytes.span).body
@@ -104,6 +105,120 @@ struct SalvageProofTests {
         #expect(Set(report.unproven) == [home, work] && !report.isComplete)
         #expect(try vault.text(home) == "new")
         #expect(try vault.text(work) == (takesUnproven ? "forged" : nil))
+    }
+
+    @Test("S3: follows no reference of a forged page to what is not possible (R-2.3)", arguments: [0, 1 << 45, Int.max])
+    func forgedLength(length: Int) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        _ = try sample(path)
+        try forge(path, length: length)
+        var bytes = try contents(path)
+        for frame in try frames(bytes).filter({ $0.type == .page }).dropLast() {
+            bytes[frame.range.lowerBound + 60] ^= 1
+        }
+        try write(bytes, path)
+        let (vault, report) = try salvage(path, folder, takesUnproven: true)
+        #expect(report.recovered == 2)
+        #expect(try vault.text(home) == "new" && vault.text(work) == "new")
+    }
+
+    /// What the slot's holder puts in the place of the newest keyring: a group that it opened once, with the key of that time, and a
+    /// compartment of its own in that; and behind everything a record in this compartment, of an item of that group.
+    private func forgeKeyring(_ path: String, _ former: Vault) throws {
+        let (old, oldKey) = try former.withCore { (core) throws(VaultError) in
+            guard let group = core.store.keyring.groups.first(where: { $0.name == "home" }) else {
+                throw VaultError(.noSuchItem, "there is no such group")
+            }
+            return (group, try core.compartments.groupKey(group, core.context))
+        }
+        let end = UInt64(try contents(path).count)
+        let number: UInt64 = 7
+        let key = SecretBox(Secret(bytes: [UInt8](repeating: 5, count: 32)))
+        try Fast.openWritable(path, try Fast.rawKey(9)).withCore { (core) throws(VaultError) in
+            let store = core.store
+            var ring = store.keyring
+            guard let now = ring.groups.first(where: { $0.name == "home" }), let known = try core.find(work) else {
+                throw VaultError(.noSuchItem, "there is nothing to be forged")
+            }
+            ring.compartments.removeAll { $0.group == now.number }
+            ring.groups.removeAll { $0.number == now.number }
+            var own = Keyring.Compartment(number: number, group: old.number, accessibility: 1, device: .zero, wrapped: [])
+            Wrapping.wrap(&own, key.secret, oldKey.secret, device: nil, store.vault, store.random)
+            ring.groups = (ring.groups + [old]).sorted { $0.number < $1.number }
+            ring.compartments = [own] + ring.compartments
+            let place = Appender(unnamed: store.file, sealing: store.sealing, start: store.state.commit.keyring.offset)
+            let forged = ring
+            let body = try decoding { () throws(FormatError) in try forged.encode() }
+            _ = try place.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
+            try place.flush()
+            // The mask of a locator follows from the nonce: that of a record which the holder can read is known.
+            let frame = try FrameReader.read(known.entry.record, .record, store.file)
+            let nonce = Array(frame[8..<32])
+            let sealing = Sealing(vault: store.vault, random: Randomness(fill: { $0.copyBytes(from: nonce) }))
+            let identity = Sealing.RecordIdentity(
+                item: Bytes16(high: 1, low: 2), revision: store.state.commit.clock, compartment: number)
+            let appender = Appender(unnamed: store.file, sealing: sealing, start: end)
+            let seal = RecordCodec.Seal(
+                identity: identity, key: key, locatorKey: SecretBox(Secret(count: 32)), sealing: sealing)
+            _ = try RecordCodec.append(home, Secret(text: "forged"), [], seal, to: appender)
+            try appender.flush()
+            let plain = zip(locator(known.entry.identity), locator(identity)).map { $0 ^ $1 }
+            try store.file.write(zip(frame[32..<64], plain).map { $0 ^ $1 }, at: end + 32)
+        }
+    }
+
+    private func locator(_ identity: Sealing.RecordIdentity) -> [UInt8] {
+        var out = identity.item.bytes
+        out.append(u64: identity.compartment)
+        out.append(u64: identity.revision)
+        return out
+    }
+
+    @Test(
+        "S3: a keyring that no commit names, with the key of a group that its maker opened once, proves nothing",
+        arguments: [false, true])
+    func forgedKeyring(takesUnproven: Bool) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let owner = try Fast.create(path)
+        try owner.keepVersions(0)
+        for key in [work, home] { try owner.put(key, "old") }
+        let slot = try owner.addSlot(try Fast.rawKey(9), grantedGroups: ["work", "home"]).id
+        let former = try Fast.openWritable(path, try Fast.rawKey(9))
+        try owner.setGrants(of: slot, to: ["work"])
+        for key in [work, home] { try owner.put(key, "new") }
+        try forgeKeyring(path, former)
+        var bytes = try contents(path)
+        for frame in try frames(bytes) where frame.type == .page { bytes[frame.range.lowerBound + 60] ^= 1 }
+        try write(bytes, path)
+        let (vault, report) = try salvage(path, folder, takesUnproven: takesUnproven)
+        #expect(report.unproven == [home, work] && !report.isComplete)
+        #expect(try vault.text(home) == (takesUnproven ? "forged" : nil))
+        #expect(try vault.text(work) == (takesUnproven ? "new" : nil))
+    }
+
+    @Test("S3: in the place of a damaged keyring, an older one that a commit names opens what it can; a forged one does not")
+    func olderKeyring() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let owner = try sample(path)
+        try owner.put(try .genericPassword(service: "s", group: "third"), "third")
+        let ref = try owner.withCore { (core) throws(VaultError) in core.store.state.commit.keyring }
+        try Fast.openWritable(path, try Fast.rawKey(9)).withCore { (core) throws(VaultError) in
+            let store = core.store
+            var ring = store.keyring
+            ring.compartments = []
+            let place = Appender(unnamed: store.file, sealing: store.sealing, start: ref.offset)
+            let forged = ring
+            var body = try decoding { () throws(FormatError) in try forged.encode() }
+            body = Array(body.prefix(ref.length - Format.sealOverhead))
+            _ = try place.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
+            try place.flush()
+        }
+        let (vault, report) = try salvage(path, folder)
+        #expect(try vault.text(home) == "new" && vault.text(work) == "new")
+        #expect(report.lost.count == 1 && report.unproven.isEmpty)
     }
 
     @Test("S3: without any index, takes records of groups that no scoped slot opens, and names the others")

@@ -47,6 +47,26 @@ struct MemoryTests {
         #expect(code { try vault.refresh() } != nil)
     }
 
+    @Test("M5: a commit to a copy, and its compaction, do not replace what another process has remembered of the vault meanwhile")
+    func otherBranch() throws {
+        let vault = try one.open()
+        try vault.keepVersions(0)
+        try vault.set(Keys.item, secret: Secret(count: 6 << 20))
+        try folder.write("copy.vault", try folder.read("a.vault"))
+        var options = OpenOptions()
+        options.writable = true
+        let copy = try one.machine.open(folder.file("copy.vault"), factors: Keys.raw(1), options: options)
+        try copy.transaction { (transaction) throws(VaultError) in
+            // Compared and found the same: then the vault itself goes on.
+            try vault.set(try .genericPassword(service: "other"), secret: Secret(text: "acknowledged"))
+            try transaction.set(try Keys.known, secret: Secret(text: "other"))
+        }
+        #expect(copy.anchor.generation > vault.anchor.generation, "it was compacted")
+        #expect(try one.machine.remembered(vault.id)?.anchor == vault.anchor)
+        #expect(try one.open().item(.genericPassword(service: "other")) != nil)
+        #expect(code { _ = try one.machine.open(folder.file("copy.vault"), factors: Keys.raw(1)) } == .forked)
+    }
+
     @Test("M1: one rotation after another is followed, also by a machine that saw none of them, and generations go on")
     func rotations() throws {
         _ = try two.open()

@@ -60,6 +60,8 @@ struct Owner {
 
 enum Keys {
     static var item: ItemKey { get throws { try .genericPassword(service: "svc") } }
+    /// The same, where only errors of vaults are thrown.
+    static var known: ItemKey { get throws(VaultError) { try .genericPassword(service: "svc") } }
     static func raw(_ number: UInt8) throws -> Factors { try Factors(rawKey: Secret(bytes: [UInt8](repeating: number, count: 32))) }
 }
 

@@ -280,3 +280,32 @@ struct ServedStateTests {
         #expect(try Lab.open(path, writable: false).state.commit.generation == 5)
     }
 }
+
+@Suite("The frames of a region")
+struct FrameWalkerTests {
+    private func types(_ bytes: [UInt8]) throws -> [FrameType] {
+        let folder = try Folder()
+        let path = folder.file("a")
+        try write(bytes, path)
+        var types: [FrameType] = []
+        let file = try RealFileSystem().open(path, writable: false)
+        try FrameWalker(file: file, 0..<UInt64(bytes.count)).walk { (_, head, _) throws(VaultError) in types.append(head.type) }
+        return types
+    }
+
+    private func frame(_ type: FrameType, _ length: Int) -> [UInt8] {
+        withUnsafeBytes(of: FrameHead(type, length: length).encoded.littleEndian, Array.init)
+            + [UInt8](repeating: 7, count: length - 8)
+    }
+
+    @Test("follow one another; zeros are nowhere but before a commit, and at most 511 (section 2, R-2.1)")
+    func padding() throws {
+        let zeros = [UInt8](repeating: 0, count: 256)
+        #expect(try types(frame(.page, 256) + zeros + frame(.commit, 512)) == [.page, .commit])
+        #expect(try types(frame(.page, 256) + zeros) == [.page])
+        #expect(try types(frame(.page, 256) + frame(.page, 256) + frame(.commit, 512)) == [.page, .page, .commit])
+        fails(.structureInvalid) { _ = try types(frame(.page, 256) + zeros + frame(.page, 256)) }
+        fails(.structureInvalid) { _ = try types(frame(.page, 512) + zeros + zeros + frame(.commit, 512)) }
+        fails(.structureInvalid) { _ = try types(frame(.page, 256) + zeros + zeros) }
+    }
+}

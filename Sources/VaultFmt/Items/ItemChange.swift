@@ -29,7 +29,7 @@ enum ItemFrames {
 
     static func bytes(_ entry: ItemEntry, _ large: [AttributeRecord], _ versions: Versions?) -> Int64 {
         // As most items are.
-        if large.isEmpty, entry.versions == nil { return Int64(entry.record.length) }
+        if large.isEmpty, entry.versions == nil { return possible(entry.record.length) }
         var lengths = [entry.record.offset: entry.record.length]
         func add(_ ref: ObjectRef) { lengths[ref.offset] = ref.length }
         for record in large { add(record.record) }
@@ -38,7 +38,12 @@ enum ItemFrames {
             add(version.record)
             for record in version.largeRecords { add(record.record) }
         }
-        return lengths.values.reduce(0) { $0 + Int64($1) }
+        return lengths.values.reduce(0) { $0 + possible($1) }
+    }
+
+    /// References are checked when they are followed: until then they can state any length.
+    private static func possible(_ length: Int) -> Int64 {
+        (0...Format.Limit.recordFrame).contains(length) ? Int64(length) : 0
     }
 }
 
@@ -94,7 +99,7 @@ extension Transaction {
         created: Int64?,
         modified: Int64?
     ) throws(VaultError) {
-        guard key.itemClass.isDefined else {
+        guard key.itemClass.isDefined || makesAnyClass else {
             throw VaultError(.invalidArgument, "this version makes no items of the class \(key.itemClass.name)")
         }
         try Self.check(secretBytes: secret.count, attributes, created: created, modified: modified)

@@ -146,8 +146,8 @@ final class ScanPart: Sendable {
         state.results.removeAll(keepingCapacity: true)
         state.whole.removeAll(keepingCapacity: true)
         guard state.next < state.items.count else { return }
-        let rest = state.items[state.next...].reduce(0) { $0 + $1.paddedSize }
-        let size = max(Self.memorySizes.first { $0 >= rest } ?? Self.memorySizes[2], state.items[state.next].paddedSize)
+        let rest = state.items[state.next...].reduce(0) { $0 + Self.size($1) }
+        let size = max(Self.memorySizes.first { $0 >= rest } ?? Self.memorySizes[2], Self.size(state.items[state.next]))
         // Bodies are opened over what the batch before left: it is wiped with the memory.
         if size > state.memory.count {
             do throws(VaultError) { state.memory = try Secret(allocating: size) } catch {
@@ -159,7 +159,7 @@ final class ScanPart: Sendable {
         var start = 0
         while state.next < state.items.count {
             let item = state.items[state.next]
-            let end = start + item.paddedSize
+            let end = start + Self.size(item)
             guard let key = state.keys.key(item.entry.compartment), end <= state.memory.count else { return }
             do throws(VaultError) {
                 let (secret, attributes) = try open(item, try key.get(), &state.frame, &state.memory, start..<end)
@@ -170,6 +170,9 @@ final class ScanPart: Sendable {
             start = end
         }
     }
+
+    /// What an item's record takes when it is open. Its reference is checked then: until then it can state any length.
+    private static func size(_ item: Item) -> Int { min(max(item.paddedSize, 0), Format.Limit.recordFrame) }
 
     private func open(
         _ item: Item, _ key: SecretBox, _ frame: inout [UInt8], _ memory: inout Secret, _ place: Range<Int>

@@ -21,6 +21,8 @@ public final class Transaction {
     /// What the scoped slots open, once it is needed.
     private var grants: SlotGrants?
     private var hasEnded = false
+    /// Whether it makes items of classes that this version does not define: only for what another vault has.
+    var makesAnyClass = false
     /// The branch that the commit merges, if it does.
     private var merging: MergedBranch?
 

@@ -148,6 +148,8 @@ extension Transaction {
             do throws(VaultError) { new.append(try withdrawn(version, &withdrawal)) } catch {
                 guard Self.cannotBeRead.contains(error.code) else { throw error }
             }
+            // A merge can leave an earlier value of the item's own revision, by another device.
+            new.sort(by: Versions.Version.precedes)
             new = new.suffix(ring.kept)
         }
         if let before, before.versions == new {

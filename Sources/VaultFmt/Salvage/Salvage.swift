@@ -107,13 +107,14 @@ struct SalvageSource: ~Copyable {
                 }
                 continue
             }
-            store.use(keyring)
+            store.use(keyring.keyring, isProven: keyring.isProven)
         } while try scan.openRecords()
         return scan
     }
 
     /// The damaged vault's setting.
     var keptVersions: Int { store.view.keyring.keeping.count }
+    private var isSettingProven: Bool { store.isKeyringProven }
 
     /// One item, as an owner is proven to have made it, and as somebody else may have.
     struct Candidate {
@@ -138,6 +139,8 @@ struct SalvageSource: ~Copyable {
         }
         if scan.newest == nil {
             report.notes.append("no commit of the vault is left: nothing that was found is proven")
+        } else if !store.isKeyringProven, store.forgeable.hasIndex {
+            report.notes.append("no keyring that a commit names is left: which secrets an owner made cannot be told")
         }
         let index = SalvageIndex(scan, store, withUnproven: false)
         if index.hasGaps {
@@ -183,11 +186,15 @@ struct SalvageSource: ~Copyable {
         throws(VaultError)
     {
         try vault.transaction { (transaction) throws(VaultError) in
+            // What is there is kept, also of classes that nobody here would make.
+            transaction.makesAnyClass = true
             for item in items {
                 if let unproven = item.unproven { report.unproven.append(unproven.key) }
                 guard let chosen = takesUnproven ? item.unproven ?? item.proven : item.proven else { continue }
                 try SalvageCopy(chosen, store, transaction).run(&report)
             }
+            // All values that were found are there; how many are kept from now on is as it was.
+            if isSettingProven { try transaction.keepVersions(keptVersions) }
         }
     }
 }

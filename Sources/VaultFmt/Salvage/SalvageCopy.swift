@@ -81,7 +81,7 @@ struct SalvageCopy {
     private func value(of item: Item) throws(VaultError) -> Value {
         let place = RecordPlace(
             ref: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
-        let body = try store.open(place, of: item.entry.id)
+        let body = try store.open(place, of: item.entry.id, before: item.referrer)
         return try value(of: body, listed: item.attributes, at: item.entry.record.offset)
     }
 
@@ -110,12 +110,14 @@ struct SalvageCopy {
         }
         body.keep(secret)
         var value = Value(secret: body, attributes: Attributes(attributes))
-        try addListed(listed, of: found.item?.entry.id, to: &value)
+        try addListed(listed, of: found.item?.entry.id, before: found.item?.referrer ?? 0, to: &value)
         return value
     }
 
-    /// Adds the attributes that are in a page, or in records of their own.
-    private func addListed(_ listed: Attributes, of item: Bytes16?, to value: inout Value) throws(VaultError) {
+    /// Adds the attributes that are in a page, or in records of their own, which a frame at `referrer` refers to.
+    private func addListed(
+        _ listed: Attributes, of item: Bytes16?, before referrer: UInt64, to value: inout Value
+    ) throws(VaultError) {
         for attribute in listed.all {
             switch attribute.content {
             case .bytes, .secret: value.attributes.put(attribute)
@@ -123,7 +125,7 @@ struct SalvageCopy {
             case .inOwnRecord(let own):
                 guard let item else { continue }
                 do throws(VaultError) {
-                    let body = try store.open(RecordPlace(own), of: item)
+                    let body = try store.open(RecordPlace(own), of: item, before: referrer)
                     let range = try body.withSpan { (bytes) throws(VaultError) in
                         try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
                     }
@@ -159,11 +161,13 @@ struct SalvageCopy {
         var isPartial = false
         var out: [NewEarlierValue] = []
         do throws(VaultError) {
-            let read = try FrameReader.read(frame, .versions, store.pages.file)
+            let read = try store.frame(frame, .versions, before: item.referrer)
             let check = EntryCheck(store.view, clock: Format.Limit.number)
             let versions = try VersionsReader.read(read, frame, item, store.pages, check)
             for version in versions.versions {
-                do throws(VaultError) { out.append(try earlier(version, of: item.entry.id, &isPartial)) } catch {
+                do throws(VaultError) {
+                    out.append(try earlier(version, of: item.entry.id, before: frame.offset, &isPartial))
+                } catch {
                     _ = try Self.tolerated(error)
                     isPartial = true
                 }
@@ -177,9 +181,9 @@ struct SalvageCopy {
     }
 
     private func earlier(
-        _ version: Versions.Version, of item: Bytes16, _ isPartial: inout Bool
+        _ version: Versions.Version, of item: Bytes16, before referrer: UInt64, _ isPartial: inout Bool
     ) throws(VaultError) -> NewEarlierValue {
-        var body = try store.open(RecordPlace(version), of: item)
+        var body = try store.open(RecordPlace(version), of: item, before: referrer)
         let record = try body.withSpan { (bytes) throws(VaultError) in
             try RecordCodec.found(bytes, at: version.record.offset)
         }
@@ -189,7 +193,7 @@ struct SalvageCopy {
         }
         body.keep(secret)
         var value = Value(secret: body, attributes: Attributes(attributes))
-        try addListed(Attributes(inPage: version.attributes), of: item, to: &value)
+        try addListed(Attributes(inPage: version.attributes), of: item, before: referrer, to: &value)
         if value.isPartial { isPartial = true }
         let all = value.attributes
         return NewEarlierValue(

@@ -28,7 +28,7 @@ struct SalvageScan {
     private(set) var records: [Bytes16: Records] = [:]
     /// Those that only an owner can have made.
     private(set) var provenRecords: [Bytes16: Records] = [:]
-    private(set) var keyrings: [(offset: UInt64, keyring: Keyring)] = []
+    private(set) var keyrings: [(ref: ObjectRef, keyring: Keyring)] = []
     /// Records that no key at hand opens: of other devices, as a rule.
     private(set) var unopenedRecords = 0
     /// Frames and records in forms that this version does not know.
@@ -36,7 +36,8 @@ struct SalvageScan {
     private var pending: [Range<UInt64>] = []
     private var failed: [Range<UInt64>] = []
     private var soundBytes: UInt64 = 0
-    /// Where objects were found, or what looked like records.
+    /// Where objects were found, or what looked like records, or the zeros before a commit: each is counted once, however often
+    /// its region is gone through.
     private var known: Set<UInt64> = []
     /// Where a region was looked through that had seemed to be a record.
     private var searched: Set<UInt64> = []
@@ -51,8 +52,9 @@ struct SalvageScan {
         try search(start..<size)
     }
 
-    /// The bytes after the header's copy that are not part of an object which authenticates.
-    var damagedBytes: UInt64 { size - start - soundBytes }
+    /// The bytes after the header's copy that are not part of an object which authenticates. Objects that somebody forged can lie
+    /// one within another.
+    var damagedBytes: UInt64 { size - start - min(soundBytes, size - start) }
 
     /// The bytes of what was being written, or was damaged, after the newest state.
     var bytesAfterNewest: UInt64 { newest.map { size - min(size, $0.commit.end) } ?? 0 }
@@ -92,7 +94,7 @@ struct SalvageScan {
                 position += UInt64(head.length)
             } else {
                 let next = try nextHead(after: position)
-                if head == nil, try isPadding(position, next) { soundBytes += next - position }
+                if head == nil, try isPadding(position, next), known.insert(position).inserted { soundBytes += next - position }
                 position = next
             }
         }
@@ -175,7 +177,8 @@ struct SalvageScan {
         case .versions: _ = try store.pages.open(frame, .versions, at: offset)
         case .keyring:
             let body = try store.pages.open(frame, .keyring, at: offset)
-            keyrings.append((offset, try decoding { () throws(FormatError) in try Keyring(body.span, at: offset) }))
+            let keyring = try decoding { () throws(FormatError) in try Keyring(body.span, at: offset) }
+            keyrings.append((ObjectRef(offset: offset, length: head.length, hash: Bytes32(hashing: frame)), keyring))
         case .history: _ = try store.pages.open(frame, .history, at: offset)
         case .commit:
             guard let (_, opened) = try store.finder.read(at: offset) else { return false }
@@ -190,12 +193,14 @@ struct SalvageScan {
 
     // MARK: records
 
-    /// The keyring of the newest state; if that is damaged, the last one in the file.
-    var keyring: Keyring? {
-        if let named = newest?.commit.keyring.offset, let found = keyrings.first(where: { $0.offset == named }) {
-            return found.keyring
+    /// The keyring of the newest state whose keyring is left, byte for byte the one that an owner's commit names; if none is, the
+    /// last one in the file, which whoever has the index key can have made.
+    var keyring: (keyring: Keyring, isProven: Bool)? {
+        let states = commits.sorted { $0.commit.generation > $1.commit.generation }
+        for state in states {
+            if let found = keyrings.first(where: { $0.ref == state.commit.keyring }) { return (found.keyring, true) }
         }
-        return keyrings.max { $0.offset < $1.offset }?.keyring
+        return keyrings.max { $0.ref.offset < $1.ref.offset }.map { ($0.keyring, false) }
     }
 
     /// Opens the records that were found, with the keyring that is used. What looked like a record and is none may hide

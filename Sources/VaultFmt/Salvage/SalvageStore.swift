@@ -10,6 +10,10 @@ final class SalvageStore {
     private let slot: OpenedSlot
     private(set) var view = KeyringView(Keyring())
     private(set) var forgeable: Forgeable
+    /// As far as the header tells.
+    private var forgeableByHeader: Forgeable
+    /// Whether an owner's commit names the keyring that is used.
+    private(set) var isKeyringProven = false
     private let device: SecretBox?
     private let deviceID: Bytes16
     private var keys: [UInt64: SecretBox] = [:]
@@ -31,7 +35,8 @@ final class SalvageStore {
             // No commit states it then, and the header counts as unproven.
         }
         finder = StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash)
-        forgeable = Forgeable(header, slot.keys)
+        forgeableByHeader = Forgeable(header, slot.keys)
+        forgeable = forgeableByHeader
         self.device = device
         self.deviceID = deviceID
         self.slot = slot
@@ -77,14 +82,21 @@ final class SalvageStore {
         return (device.id.bytes, SecretBox(device.secret.copy()))
     }
 
-    func use(_ keyring: Keyring) {
+    /// Opens records with this keyring from now on. One that no owner's commit names says nothing about who could have made what, if
+    /// others have the index key.
+    func use(_ keyring: Keyring, isProven: Bool) {
+        isKeyringProven = isProven
+        forgeable = isProven || !forgeableByHeader.hasIndex ? forgeableByHeader : .everything
         guard view.keyring != keyring else { return }
         view = KeyringView(keyring)
         keys = [:]
     }
 
     /// A header that no commit states proves nothing about its slots.
-    private func distrust() { forgeable = .everything }
+    private func distrust() {
+        forgeableByHeader = .everything
+        forgeable = .everything
+    }
 
     /// The slots that this version does not know, with their names as far as those can be read: nothing in a new vault
     /// can take their place.
@@ -133,9 +145,15 @@ final class SalvageStore {
         try open(try file.bytes(record.length, at: record.offset), record.identity, at: record.offset)
     }
 
-    /// The body of a record that an index refers to.
-    func open(_ place: RecordPlace, of item: Bytes16) throws(VaultError) -> Secret {
-        try open(try FrameReader.read(place.ref, .record, file), place.identity(of: item), at: place.ref.offset)
+    /// The body of a record that a frame at `referrer` refers to.
+    func open(_ place: RecordPlace, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
+        try open(try frame(place.ref, .record, before: referrer), place.identity(of: item), at: place.ref.offset)
+    }
+
+    /// A frame that another one, at `referrer`, refers to; the reference, its hash and its head are checked.
+    func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
+        try decoding { () throws(FormatError) in try ref.check(type, from: header.bodyStart, before: referrer) }
+        return try FrameReader.read(ref, type, file)
     }
 
     /// The key that a record, which authenticated, has in its body.

@@ -12,10 +12,17 @@ struct NewEpoch: ~Copyable {
     init(_ core: VaultCore) throws(VaultError) {
         let store = core.store
         guard let vaultKey = store.slot.keys.vaultKey() else { throw SlotEditing.ownersOnly }
+        let epoch = store.random.bytes32()
+        let keys = VaultKeys(vaultKey: vaultKey, epoch: epoch)
+        var rekeying = Rekeying(core, store.keyring)
+        // Slots of unknown kinds that depend on the epoch go with the old one: they could hold the keys of all groups.
+        if store.header.slots.contains(where: { !$0.kind.isKnown && $0.kind.dependsOnEpoch }) {
+            try rekeying.replace(groups: Set(store.keyring.groups.map(\.number)), keys)
+        }
         self.core = core
-        epoch = store.random.bytes32()
-        keys = VaultKeys(vaultKey: vaultKey, epoch: epoch)
-        rekeying = Rekeying(core, store.keyring)
+        self.epoch = epoch
+        self.keys = keys
+        self.rekeying = rekeying
     }
 
     /// Groups by their names, which get new keys. A group that the vault does not have is made if that is asked for.

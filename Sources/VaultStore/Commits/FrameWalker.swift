@@ -18,10 +18,14 @@ package struct FrameWalker {
         var position = region.lowerBound
         while position < region.upperBound {
             try fill(&buffer, &base, position, Format.frameHeadSize)
+            let end = position
             position = try passPadding(buffer, base, position)
             guard position < region.upperBound else { break }
             try fill(&buffer, &base, position, Format.frameHeadSize)
             let head = try head(buffer, Int(position - base), position)
+            guard position == end || head.type == .commit else {
+                throw VaultError(.structureInvalid, "zeros between two objects", at: end)
+            }
             guard UInt64(head.length) <= region.upperBound - position else {
                 throw VaultError(.structureInvalid, "a \(head.type.name) reaches past the end", at: position)
             }

@@ -12,7 +12,7 @@ from vaultfmt_reference.dump import check
 from vaultfmt_reference.exchange import History, Maker, unlocked
 from vaultfmt_reference.factors import Factors
 from vaultfmt_reference.frames import RECORD
-from vaultfmt_reference.items import SEALED, ItemKey
+from vaultfmt_reference.items import SEALED, Entry, ItemKey
 from vaultfmt_reference.reader import Item, Reader
 from vaultfmt_reference.rewrite import compact
 from vaultfmt_reference.salvage import salvage
@@ -25,6 +25,20 @@ def item(data: bytes, name: bytes) -> Item:
 
 def earlier(data: bytes, name: bytes) -> list[bytes]:
     return [value.record.secret for _, value in item(data, name).versions if value.record]
+
+
+class OfOneRevision(unittest.TestCase):
+    def test_a_value_becomes_a_version_before_that_of_a_later_device_R_5_13(self) -> None:
+        vault = Vault(Content(key("a"), b"one"), keep=5)
+        forge = vault.put(Content(key("a"), b"two")).compact().forge()
+        forge.keyring = replace(forge.keyring, devices=[b"x" * 16, b"y" * 16])
+        revision = next(each.revision for each in forge.entries.values() if isinstance(each, Entry))
+        vault.data = forge.build(
+            entry=lambda each: replace(each, device=1), version=lambda each: replace(each, revision=revision, device=2)
+        )
+        vault.put(Content(key("a"), b"three"))
+        self.assertEqual(verdict(vault.data), "success")
+        self.assertEqual(earlier(vault.data, key("a")), [b"two", b"one"])
 
 
 class Numbers(unittest.TestCase):

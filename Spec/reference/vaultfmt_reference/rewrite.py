@@ -233,6 +233,9 @@ class Replacement:
         self.keyring = self.old.ring.keyring
         header, keys = reader.header, reader.keys
         self.has_new_epoch = change.rotation is not None or bool(change.regroup or change.remove)
+        if self.has_new_epoch and any(slot.kind & EPOCH and slot.kind != SCOPED for slot in header.slots):
+            # Such slots go with the old epoch, and could hold the keys of all groups.
+            self.change = replace(change, regroup=set(self.keyring.groups))
         self.epoch = random(32) if self.has_new_epoch else header.epoch
         if self.has_new_epoch:
             keys = Keys.owners(header.vault, self.epoch, random(32) if change.rotation is not None else keys.vault_key)

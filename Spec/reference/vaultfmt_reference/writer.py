@@ -110,7 +110,8 @@ class Transaction:
         is_replaced = any(content.attributes.get(name) != each for name, each in before.sealed.items())
         if keep and (is_replaced or before.secret != content.secret):
             versions.append(Version(old.revision, old.device, now, old.modified, old.place, old.attributes))
-            versions = versions[-keep:]
+            # A merge can leave a version of the item's own revision, by another device.
+            versions = sorted(versions, key=lambda each: (each.revision, each.device))[-keep:]
         draft = replace(old, key=content.key, place=place, attributes=attributes, modified=now)
         draft.versions = self.withdrawn(draft, versions, content.device if content.device != before.device else NO_DEVICE)
         draft.written = old.written if draft.versions == old.versions else None

@@ -136,6 +136,31 @@ struct EntryCheckTests {
         #expect(try Fast.open(path).earlierValues(of: key).count == 1)
     }
 
+    @Test("may have the revision of an earlier value by a later device: what it is becomes one before that (R-5.13)")
+    func sameRevisionOfLaterDevice() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try vault(path)
+        let known = try #require(try vault.earlierValues(of: key).first).version
+        try vault.forge { (state, frames) throws(VaultError) in
+            let item = try state.entry(key)
+            var versions = Versions(item: item.id, versions: [known])
+            (versions.versions[0].revision, versions.versions[0].device) = (item.revision, 1)
+            let frame = try frames.versions(versions)
+            try state.alter(key) { (entry, _) throws(VaultError) in
+                entry.device = 0
+                entry.versions = frame
+            }
+        }
+        let writer = try Fast.open(path)
+        for text in ["three", "four"] { try writer.put(key, text) }
+        #expect(try writer.earlierValues(of: key).map(\.version.device) == [0, 1, 0])
+        let secrets = try writer.earlierValues(of: key).map { String(decoding: try writer.secret(of: $0).array, as: UTF8.self) }
+        #expect(secrets == ["two", "one", "three"])
+        try writer.compact()
+        #expect(try Fast.open(path).verify().problems.isEmpty)
+    }
+
     enum Tomb: CaseIterable, Sendable {
         case longKey, shortKey, trailing, device, lastDevice, notLater, future, ofAnItem
     }
@@ -208,7 +233,7 @@ struct EntryCheckTests {
         #expect(try !reader.verify().isSound)
     }
 
-    @Test("that refers to what is not possible costs that item, and no other (R-2.3)", arguments: 0..<3)
+    @Test("that refers to what is not possible costs that item, and no other (R-2.3)", arguments: 0..<5)
     func references(which: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -219,7 +244,9 @@ struct EntryCheckTests {
                 // The header's copy; beyond the page; a length that no record has.
                 case 0: entry.record = ObjectRef(offset: 4096, length: entry.record.length, hash: entry.record.hash)
                 case 1: entry.record = ObjectRef(offset: 1 << 40, length: entry.record.length, hash: entry.record.hash)
-                default: entry.record = ObjectRef(offset: entry.record.offset, length: 207, hash: entry.record.hash)
+                case 2: entry.record = ObjectRef(offset: entry.record.offset, length: 207, hash: entry.record.hash)
+                case 3: entry.record = ObjectRef(offset: entry.record.offset, length: 0, hash: entry.record.hash)
+                default: entry.record = ObjectRef(offset: entry.record.offset, length: .max, hash: entry.record.hash)
                 }
             }
         }
@@ -231,6 +258,31 @@ struct EntryCheckTests {
         // It can be given another secret.
         try reader.set(key, secret: Secret(text: "repaired"))
         #expect(try Fast.open(path).text(key) == "repaired")
+    }
+
+    @Test("can claim any length, also twice, and is removed (R-2.3)")
+    func lengths() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try vault(path)
+        try vault.forge { (state, _) throws(VaultError) in
+            for each in [key, other] {
+                try state.alter(each) { (entry, attributes) throws(VaultError) in
+                    entry.record = ObjectRef(offset: entry.record.offset, length: .max, hash: entry.record.hash)
+                    for index in attributes.indices {
+                        guard var own = attributes[index].record else { continue }
+                        own.record = ObjectRef(offset: own.record.offset, length: .max, hash: own.record.hash)
+                        let flags = attributes[index].flags
+                        attributes[index] = PageAttribute(name: attributes[index].name, flags: flags, value: .inOwnRecord(own))
+                    }
+                }
+            }
+        }
+        fails(.structureInvalid) { try vault.forEachSecret { _, _ in } }
+        try vault.transaction { (transaction) throws(VaultError) in
+            for each in [key, other] { _ = try transaction.remove(each) }
+        }
+        #expect(try Fast.open(path).allItems().isEmpty)
     }
 
     enum Form: CaseIterable, Sendable { case unknown, attribute, otherKey, badKey, otherAttributes }

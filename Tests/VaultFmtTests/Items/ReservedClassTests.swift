@@ -65,6 +65,20 @@ struct ReservedClassTests {
         _ = vault
     }
 
+    @Test("has items that salvage keeps, with all others (R-6.2)")
+    func salvage() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let key = try reserved(6, ["relying.example", "user"])
+        _ = try vault(path, key)
+        let report = try Vault.salvage(
+            path, factors: try Fast.rawKey(), to: folder.file("b.vault"), newFactors: try Fast.rawKey())
+        #expect(report.isComplete && report.recovered == 2)
+        let new = try Fast.open(folder.file("b.vault"))
+        #expect(try new.text(key) == "passkey" && new.text(ordinary) == "x")
+        try expectSound(new)
+    }
+
     @Test("has no items that this version makes (R-6.2)")
     func making() throws {
         let folder = try Folder()

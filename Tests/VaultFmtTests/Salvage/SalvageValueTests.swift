@@ -56,6 +56,33 @@ struct SalvageValueTests {
         #expect(new.keptVersions == 20)
     }
 
+    @Test("keeps the setting of a vault that keeps no earlier values", arguments: [0, 3])
+    func keptNumber(kept: Int) throws {
+        let vault = try memory.create(kept: kept)
+        for number in 0..<5 { try vault.set(key, secret: Secret(text: "\(number)")) }
+        let (new, report) = try salvage()
+        #expect(new.keptVersions == kept && report.recoveredEarlierValues == kept)
+        try new.put(key, "other")
+        #expect(try new.earlier(key).count == kept)
+    }
+
+    @Test("counts what is damaged once, where a damaged record claims to hold what follows it, and finds all of that")
+    func claimingRecord() throws {
+        let vault = try memory.create()
+        for number in 0..<12 { try vault.put(try password("s", "\(number)"), "\(number)") }
+        var bytes = try memory.bytes()
+        let record = try #require(try frames(bytes).first { $0.type == .record }).range
+        // Without any key: eight bytes of somebody who can write to the file.
+        let place = record.lowerBound + 64
+        let head = FrameHead(.record, length: bytes.count - place).encoded
+        bytes.replaceSubrange(place..<place + 8, with: withUnsafeBytes(of: head.littleEndian, Array.init))
+        memory.files.put("a.vault", bytes)
+        let (new, report) = try salvage()
+        #expect(try report.recovered == 11 && report.lost.map(\.key) == [password("s", "0")])
+        #expect(report.notes.contains { $0.hasPrefix("208 bytes of the file are not part of an object") }, "\(report.notes)")
+        #expect(try new.allItems().count == 11)
+    }
+
     @Test("names an item whose earlier values or large attributes are damaged, and keeps the rest")
     func partial() throws {
         let vault = try filled()
