@@ -157,7 +157,7 @@ package struct StateFinder {
 
     /// Whether all bytes are zero: the first is, and each is what the one before it is.
     private static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let start = bytes.baseAddress else { return true }
+        guard !bytes.isEmpty, let start = bytes.baseAddress else { return true }
         return bytes[0] == 0 && memcmp(start, start + 1, bytes.count - 1) == 0
     }
 
