@@ -9,7 +9,7 @@ struct Salvage: ParsableCommand {
         discussion: """
             The damaged file is only read. What cannot be recovered is named on standard error, and the exit code is then 3. What an owner's \
             commit names comes first. What no such commit names, and the holder of a scoped slot could have forged, is named as not proven and \
-            left out, unless --include-unproven is given. The new vault opens with the same factors, unless --new-… options give others.
+            left out, unless --include-unproven is given. The new vault opens with the same factors, unless --new-… options give others; it has no other slots.
 
             Examples:
               vaultfmt salvage broken.vault --output recovered.vault
@@ -48,12 +48,17 @@ struct Salvage: ParsableCommand {
             Terminal.warning("not proven to be an owner's, \(fate): \(ItemText.summary(key))")
         }
         for key in report.partial { Terminal.warning("recovered in part: \(ItemText.summary(key))") }
+        for slot in report.otherSlots {
+            Terminal.note("not in the new vault: slot \(SlotText.short(slot)); 'vaultfmt slot add' makes it again")
+        }
         for slot in report.unknownSlots {
             Terminal.warning("not in the new vault: slot \(SlotText.short(slot)), which this version cannot make")
         }
         for loss in report.lost { Terminal.warning("lost: \(ItemText.summary(loss.key)): \(loss.reason)") }
-        let earlier = report.recoveredEarlierValues == 0 ? "" : " and \(report.recoveredEarlierValues) earlier values"
-        Terminal.note("recovered \(report.recovered) items\(earlier) into \(TerminalText.quoted(output)), lost \(report.lost.count)")
+        let values = report.recoveredEarlierValues
+        let items = "\(report.recovered) \(report.recovered == 1 ? "item" : "items")"
+        let earlier = values == 0 ? "" : " and \(values) earlier \(values == 1 ? "value" : "values")"
+        Terminal.note("recovered \(items)\(earlier) into \(TerminalText.quoted(output)), lost \(report.lost.count)")
         if report.recovered == 0 && !report.lost.isEmpty {
             throw CommandFailure(.damaged, "nothing of \(TerminalText.quoted(file)) could be recovered; try another copy")
         }

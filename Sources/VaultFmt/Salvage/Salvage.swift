@@ -21,6 +21,8 @@ public struct SalvageReport: Sendable {
     public internal(set) var unproven: [ItemKey] = []
     /// Slots of kinds or factors that this version does not know: nothing in the new vault takes their place.
     public internal(set) var unknownSlots: [SlotInfo] = []
+    /// The other slots that the factors did not open: the new vault has one slot only.
+    public internal(set) var otherSlots: [SlotInfo] = []
     /// What else was found.
     public internal(set) var notes: [String] = []
 
@@ -91,7 +93,8 @@ struct SalvageSource: ~Copyable {
         _ owners: OwnersPublicKey?, _ report: inout SalvageReport
     ) throws(VaultError) {
         let (store, found) = try SalvageStore.open(file, factors, limits, device, owners, &report)
-        report.unknownSlots = store.opaqueSlots
+        report.unknownSlots = store.otherSlots(known: false)
+        report.otherSlots = store.otherSlots(known: true)
         scan = try Self.opened(found, store)
         self.store = store
         self.file = file

@@ -98,10 +98,10 @@ final class SalvageStore {
         forgeable = .everything
     }
 
-    /// The slots that this version does not know, with their names as far as those can be read: nothing in a new vault
-    /// can take their place.
-    var opaqueSlots: [SlotInfo] {
-        header.slots.filter(\.isOpaque).map { slot in
+    /// The slots other than the one that opened, with their names as far as those can be read: those that this version
+    /// knows, which can be made again with their factors, or those that it does not know.
+    func otherSlots(known: Bool) -> [SlotInfo] {
+        header.slots.filter { $0.isOpaque != known && $0.id != slot.id }.map { slot in
             do throws(VaultError) { return SlotInfo(slot, part: try ownerPart(slot)) } catch { return SlotInfo(slot) }
         }
     }

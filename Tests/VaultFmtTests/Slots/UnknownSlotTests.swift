@@ -156,14 +156,16 @@ struct UnknownSlotTests {
         try expectSound(vault)
     }
 
-    @Test("is named by salvage, which cannot carry it over")
+    @Test("is named by salvage, which cannot carry it over, as are other slots that it did not open")
     func salvage() throws {
-        let (_, slots, _) = try filled()
+        let (vault, slots, _) = try filled()
+        _ = try vault.addSlot(try Fast.rawKey(9), name: "second")
         let report = try Vault.salvage(
             "a.vault", factors: try Fast.rawKey(), to: "b.vault", newFactors: try Fast.rawKey(),
             options: CreateOptions(), place: memory.place)
         #expect(report.unknownSlots.map(\.id.bytes) == slots.map(\.id))
         #expect(report.unknownSlots.map(\.name) == ["kind 1", "kind 130", "kind 5", "kind 133"])
+        #expect(report.otherSlots.map(\.name) == ["second"])
         #expect(report.recovered == 2 && report.isComplete)
         #expect(try memory.open("b.vault").slots().count == 1)
     }
