@@ -28,7 +28,7 @@ def reference(arguments: list[str]) -> list[Found]:
 
 
 def explained() -> set[tuple[str, str, str]]:
-    """Rows of the tables of equivalent.md: file, check, and what is made of it (or nothing for all that is)."""
+    """Rows of the tables of equivalent.md: file, check, and what is made of it; each of the last two may be "any"."""
     found = set()
     for line in EQUIVALENT.read_text().splitlines():
         cells = [each.strip().replace("\\|", "|") for each in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
@@ -38,7 +38,7 @@ def explained() -> set[tuple[str, str, str]]:
 
 
 def is_explained(one: Found, known: set[tuple[str, str, str]]) -> bool:
-    return any((one.file, one.text, what) in known for what in (one.what, "any"))
+    return not known.isdisjoint({(one.file, one.text, one.what), (one.file, one.text, "any"), (one.file, "any", "any")})
 
 
 def report(name: str, found: list[Found], seconds: float) -> list[Found]:
