@@ -9,6 +9,11 @@ package struct Ancestor: Hashable, Sendable {
         self.clock = clock
         self.chain = chain
     }
+
+    /// Whether the history of a commit of this generation may have it: a walk over commits checks less.
+    package func isPossible(before generation: UInt64) -> Bool {
+        self.generation >= 1 && self.generation < generation && clock >= 1 && clock <= Format.Limit.number
+    }
 }
 
 /// The states before the first commit in the file, and those of other branches that were merged (section 5.5).

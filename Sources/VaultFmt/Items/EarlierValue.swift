@@ -28,7 +28,7 @@ public struct EarlierValue: Sendable {
     /// The item's attributes at the time; only those of at most 256 bytes that are not sealed have a value.
     public var attributes: Attributes { Attributes(inPage: version.attributes) }
     /// A rough size of its secret in bytes: what the padded record tells.
-    public var paddedSize: Int { version.record.length - Format.recordOverhead }
+    public var paddedSize: Int { max(0, version.record.length - Format.recordOverhead) }
 
     /// Whether it is the same value of the same item, at whatever place.
     func isSame(as other: Versions.Version) -> Bool {

@@ -59,7 +59,7 @@ public struct Item: Sendable {
     /// A hybrid logical clock: which of two states of the item is newer.
     public var revision: UInt64 { entry.revision }
     /// A rough size of its secret in bytes: what the padded record tells.
-    public var paddedSize: Int { entry.record.length - Format.recordOverhead }
+    public var paddedSize: Int { max(0, entry.record.length - Format.recordOverhead) }
 
     /// Whether its key is a part of some bytes.
     func hasKey(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool { content.hasKey(bytes, range) }

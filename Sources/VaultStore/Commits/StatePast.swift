@@ -144,7 +144,12 @@ package struct StatePast {
         var floor = newest?.floor ?? 1
         var walk = PastWalk(finder, from: state)
         do throws(VaultError) {
-            while let one = try walk.nextLink() { walked.append(one) }
+            while let one = try walk.nextLink() {
+                guard one.ancestor.isPossible(before: walked.last?.ancestor.generation ?? state.commit.generation) else {
+                    throw PastWalk.broken(state.commit.offset)
+                }
+                walked.append(one)
+            }
         } catch {
             guard error.code == .authenticationFailed else { throw error }
             floor = max(floor, walked.last?.ancestor.generation ?? state.commit.generation)
@@ -237,7 +242,7 @@ private struct PastWalk {
         return (Ancestor(generation: link.generation, clock: link.clock, chain: opened.chain), link.history)
     }
 
-    private static func broken(_ offset: UInt64) -> VaultError {
+    static func broken(_ offset: UInt64) -> VaultError {
         VaultError(.authenticationFailed, "an earlier commit is damaged, so that older states cannot be compared", at: offset)
     }
 }

@@ -285,6 +285,30 @@ struct EntryCheckTests {
         #expect(try Fast.open(path).allItems().isEmpty)
     }
 
+    @Test(
+        "of which two refer to records of any length are listed and removed, and a scan ends at the first (R-2.2)",
+        arguments: [0, 1, 79, 80, 1 << 32, 1 << 62, .max])
+    func anyLength(length: Int) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try vault(path)
+        try vault.forge { (state, _) throws(VaultError) in
+            for key in [key, other] {
+                try state.alter(key) { (entry, _) throws(VaultError) in
+                    entry.record = ObjectRef(offset: entry.record.offset, length: length, hash: entry.record.hash)
+                }
+            }
+        }
+        let reader = try Fast.open(path)
+        #expect(try reader.allItems().allSatisfy { $0.paddedSize >= 0 })
+        fails(.structureInvalid, "a reference to a record of \(length) bytes") { try reader.forEachSecret { _, _ in } }
+        fails(.structureInvalid, "a reference to a record of \(length) bytes") { try reader.compact() }
+        try reader.transaction { (transaction) throws(VaultError) in
+            for key in [key, other] { _ = try transaction.remove(key) }
+        }
+        #expect(try Fast.open(path).allItems().isEmpty)
+    }
+
     enum Form: CaseIterable, Sendable { case unknown, attribute, otherKey, badKey, otherAttributes }
 
     @Test(

@@ -141,17 +141,22 @@ struct MergeCommitTests {
         #expect(try ours.vault.verdict(on: theirs.states[10]) == .unprovable)
     }
 
-    /// How many random histories: `VAULTFMT_MERGE_HISTORIES=10000` for all of them.
-    private static let histories =
-        ProcessInfo.processInfo.environment["VAULTFMT_MERGE_HISTORIES"].flatMap { Int($0) } ?? 60
+    /// The seeds of the random histories: 60 from 0 on; before a release `VAULTFMT_MERGE_HISTORIES=10000`, in several
+    /// processes from different `VAULTFMT_SEED`.
+    private static var seeds: Range<UInt64> {
+        func number(_ name: String) -> UInt64? { ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } }
+        let first = number("VAULTFMT_SEED") ?? 0
+        return first..<first + (number("VAULTFMT_MERGE_HISTORIES") ?? 60)
+    }
 
     @Test(
         "of random branches: whoever remembered any of the last 126 states of either gets descends, and nobody else does (R-8.3)"
     )
     func random() throws {
-        for seed in 0..<Self.histories {
-            var numbers = Numbers(UInt64(seed))
+        for seed in Self.seeds {
+            var numbers = Numbers(seed)
             try Self.history(&numbers, "seed \(seed)")
+            if (seed + 1) % 100 == 0 { print("random branches: seed \(seed) is through") }
         }
     }
 

@@ -91,8 +91,9 @@ struct RandomVault {
             var (chance, keys) = (chance, keys)
             do {
                 for _ in 0..<count {
-                    // What another device's item refuses is left as it was.
-                    do { try Self.step(transaction, &chance, &keys, groups) } catch let error as VaultError where error.code == .deviceBound
+                    // What another device's item refuses, or has no room for, is left as it was.
+                    do { try Self.step(transaction, &chance, &keys, groups) } catch let error as VaultError
+                        where [.deviceBound, .limitExceeded].contains(error.code)
                     {}
                 }
             } catch let error as VaultError { throw error } catch { throw VaultError(.invalidArgument, "\(error)") }

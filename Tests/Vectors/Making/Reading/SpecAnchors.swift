@@ -14,25 +14,25 @@ struct SpecAncestry {
     init(_ reader: SpecReader, _ history: History?) {
         self.reader = reader
         self.history = history
-        var place = reader.state.commit.predecessorOffset(from: reader.bodyStart)
-        var before = reader.state.commit.predecessor
-        while let offset = place, let state = before {
-            // Nothing of it is checked but that it opens and is the state that its successor names.
-            guard let body = SpecState.open(reader, offset), case let core = Array(body[..<368]),
-                Bindings.chain(reader.vault, core) == state.chain, let link = Self.link(core, offset), link.generation == state.generation
+        let newest = reader.state.commit
+        var before = newest.predecessor.map { (generation: $0.generation, chain: $0.chain) }
+        var (start, place) = (newest.start, newest.offset)
+        while start != reader.bodyStart, let expected = before {
+            guard start > reader.bodyStart, start <= place, let body = SpecState.open(reader, start - 512),
+                case let core = Array(body[..<368]), Bindings.chain(reader.vault, core) == expected.chain,
+                Self.number(core, 0) == expected.generation
             else {
                 isBroken = true
                 return
             }
-            walked.append((link.generation, state.chain))
-            place = link.start > reader.bodyStart ? link.start - UInt64(Format.commitSize) : nil
-            before = link.predecessor.generation == 0 ? nil : link.predecessor
-            isBroken = link.start < reader.bodyStart
+            walked.append(expected)
+            before = (Self.number(core, 8), Bytes32(Array(core[16..<48])) ?? .zero)
+            (start, place) = (Self.number(core, 56), start - 512)
         }
     }
 
-    private static func link(_ core: [UInt8], _ offset: UInt64) -> CommitLink? {
-        do throws(FormatError) { return try CommitLink(core.span, at: offset) } catch { return nil }
+    private static func number(_ core: [UInt8], _ at: Int) -> UInt64 {
+        core[at..<at + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     func verdict(_ anchor: ReadRequest.Anchor) throws(Refusal) -> String {

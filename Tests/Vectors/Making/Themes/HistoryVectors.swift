@@ -369,6 +369,14 @@ extension Collection {
         try anchor("past-padding", "R-7.6", grown, "The padding before generation 3 is not zero, and 2 is remembered.", states[1]) {
             $0.onPadding($0.all(.commit)[2]) { $0[$0.count - 1] = 1 }
         }
+        for (name, what, place) in [("reserved", "a reserved byte of its history", 196), ("clock", "the last byte of its clock", 71)] {
+            try anchor(
+                "past-\(name)", "R-7.6", grown,
+                "In generation 3 \(what) is not 0, which the walk does not check, and 2 is remembered.", states[1]
+            ) {
+                $0.onBody($0.all(.commit)[2]) { body, _ in body[place] = 0xFF }
+            }
+        }
         try anchor(
             "past-not-predecessor", "R-7.6", grown, "Generation 4 states another chain value than 3 has, and 2 is remembered.", states[1],
             expect: .authenticationFailed
