@@ -44,6 +44,10 @@ extension Collection {
             ("unterminated", "R-6.1", "A field without an end.", [1] + Array("service".utf8)),
             ("unterminated-zero", "R-6.1", "A field that ends with one zero byte.", [1] + Array("service".utf8) + [0]),
             ("escape-01", "R-6.1", "A zero byte before a byte 01.", [1] + [0x61, 0, 1, 0x62] + [0, 0] + DraftKey.text("a") + end),
+            (
+                "escape-in-bytes", "R-6.1", "A zero byte before a byte 01 in a certificate's issuer, which is not text.",
+                [3] + DraftKey.number(3) + [0x30, 0, 1, 0x31, 0, 0] + DraftKey.field([1]) + end
+            ),
             ("escape-fe", "R-6.1", "A zero byte before a byte FE.", [1] + [0x61, 0, 0xFE, 0x62] + [0, 0] + DraftKey.text("a") + end),
             ("invalid-utf8", "R-1.4", "A service that is not UTF-8.", [1] + DraftKey.field([0x61, 0xFF]) + DraftKey.text("a") + end),
             (
