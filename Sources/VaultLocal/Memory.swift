@@ -119,12 +119,23 @@ package struct Memory: Sendable {
         if !watched.isOwner, let owner = try state(of: vault, isOwner: true) { _ = try owner.judge(watched) }
         try watched.makeDurable()
         try files.locked(lock) { () throws(VaultError) in
-            try store(watched)
+            if try !isContinued(watched) { try store(watched) }
             guard watched.isOwner else { return }
             do throws(VaultError) { _ = try state(of: vault, isOwner: false)?.judge(watched) } catch {
                 try files.remove(path(vault, isOwner: false))
             }
         }
+    }
+
+    /// Whether another process has remembered meanwhile what the file has gone on to from this state.
+    private func isContinued(_ watched: WatchedState) throws(VaultError) -> Bool {
+        let now: RememberedState?
+        do throws(VaultError) { now = try state(of: VaultID(watched.vault), isOwner: watched.isOwner) } catch {
+            guard error.code == .memoryDamaged else { throw error }
+            return false
+        }
+        guard let now, now.anchor.generation > watched.generation else { return false }
+        return try watched.isContinued(by: now.anchor.generation, now.anchor.value)
     }
 
     /// Writes an entry, under the lock.

@@ -35,12 +35,11 @@ extension Store {
     }
 
     /// Takes the writer's lock, waiting for at most `seconds`, and moves to the newest state.
-    package func beginWriting(wait seconds: Double) throws(VaultError) {
-        try beginWriting(wait: seconds) { () throws(VaultError) in }
-    }
-
-    /// - Parameter mend: Run under the lock, at the newest state, before a tail is judged.
-    private func beginWriting(wait seconds: Double, _ mend: () throws(VaultError) -> Void) throws(VaultError) {
+    ///
+    /// - Parameter check: Run under the lock, at the newest state, before anything of the file changes.
+    package func beginWriting(
+        wait seconds: Double, _ check: () throws(VaultError) -> Void = { () throws(VaultError) in }
+    ) throws(VaultError) {
         guard isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         guard !isPoisoned else {
             throw VaultError(.outcomeUnknown, "an earlier sync failed: open the vault again to see what is there")
@@ -50,7 +49,7 @@ extension Store {
             if try file.lock() {
                 do throws(VaultError) {
                     if try !isReplaced() {
-                        try prepare(mend)
+                        try prepare(check)
                         return
                     }
                     file.unlock()
@@ -74,7 +73,7 @@ extension Store {
     package func endWriting() { file.unlock() }
 
     /// Under the lock: newest state, and no tail.
-    private func prepare(_ mend: () throws(VaultError) -> Void) throws(VaultError) {
+    private func prepare(_ check: () throws(VaultError) -> Void) throws(VaultError) {
         sweep()
         _ = try refresh()
         if tail == .writeInProgress {
@@ -83,7 +82,7 @@ extension Store {
             tail = found.tail
             incomplete = found.incomplete
         }
-        try mend()
+        try check()
         switch tail {
         case .clean, .writeInProgress: return
         case .torn: break
@@ -99,10 +98,14 @@ extension Store {
 
     /// Keeps a damaged tail in `FILE.damaged-G`, and cuts it off. Other tails are treated as before any change.
     ///
+    /// - Parameter check: As of `beginWriting`.
     /// - Returns: The kept file's path; nil if there was nothing to keep.
-    package func repair(wait seconds: Double) throws(VaultError) -> String? {
+    package func repair(
+        wait seconds: Double, _ check: () throws(VaultError) -> Void = { () throws(VaultError) in }
+    ) throws(VaultError) -> String? {
         var kept: String?
         try beginWriting(wait: seconds) { () throws(VaultError) in
+            try check()
             guard case .damaged = tail else { return }
             kept = try keepAside("damaged-\(state.commit.generation + 1)", to: nil)
             try cutTail()

@@ -25,6 +25,9 @@ package final class MemoryFileSystem: FileSystem {
     /// A file's bytes as they are now; nil if there is none.
     package func bytes(of path: String) -> [UInt8]? { state.withLock { $0.files[path] }?.contents }
 
+    /// How many bytes of a file were read since it was put there or made.
+    package func bytesRead(of path: String) -> Int { state.withLock { $0.files[path] }?.bytesRead ?? 0 }
+
     /// Puts a file there, in place of one that may be.
     package func put(_ path: String, _ bytes: [UInt8]) {
         state.withLock { state in
@@ -73,6 +76,7 @@ package final class MemoryFileSystem: FileSystem {
 private final class MemoryFile: Sendable {
     private struct State {
         var bytes: [UInt8]
+        var bytesRead = 0
         var holder: ObjectIdentifier?
     }
 
@@ -87,12 +91,16 @@ private final class MemoryFile: Sendable {
     var contents: [UInt8] { state.withLock { $0.bytes } }
     var count: Int { state.withLock { $0.bytes.count } }
 
+    /// How many bytes were read in all.
+    var bytesRead: Int { state.withLock { $0.bytesRead } }
+
     /// False if the file ends before.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Bool {
         let address = UInt(bitPattern: buffer.baseAddress)
         let count = buffer.count
         return state.withLock { state in
             guard offset <= UInt64(state.bytes.count), UInt64(state.bytes.count) - offset >= UInt64(count) else { return false }
+            state.bytesRead += count
             guard let start = UnsafeMutableRawPointer(bitPattern: address) else { return true }
             let out = UnsafeMutableRawBufferPointer(start: start, count: count)
             state.bytes.withUnsafeBytes { bytes in

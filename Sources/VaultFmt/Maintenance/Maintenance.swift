@@ -84,7 +84,9 @@ extension Vault {
         try withCore { (core) throws(VaultError) in
             try core.requireOwner()
             defer { core.stateChanged() }
-            return try core.store.repair(wait: core.lockWait)
+            return try core.store.repair(wait: core.lockWait) { () throws(VaultError) in
+                try core.refuseReadOnlyExtensions()
+            }
         }
     }
 

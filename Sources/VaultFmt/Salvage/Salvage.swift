@@ -131,6 +131,9 @@ struct SalvageSource: ~Copyable {
         if scan.damagedBytes > 0 {
             report.notes.append("\(scan.damagedBytes) bytes of the file are not part of an object that authenticates")
         }
+        if scan.hasGivenUp {
+            report.notes.append("the file is full of what claims to be objects and is none: not all of it was tried")
+        }
         let damaged = try scan.damagedCommits()
         if damaged > 0 { report.notes.append("what \(damaged) commits appended is damaged") }
         if scan.bytesAfterNewest > 0 {

@@ -32,8 +32,11 @@ struct SalvageScan {
     /// Records that no key at hand opens: of other devices, as a rule.
     private(set) var unopenedRecords = 0
     /// Frames and records in forms that this version does not know.
-    private(set) var unknownForms = 0
+    var unknownForms: Int { unknownFrames + unknownRecords }
+    private var unknownFrames = 0
+    private var unknownRecords = 0
     private var pending: [Range<UInt64>] = []
+    private var opened: [Range<UInt64>] = []
     private var failed: [Range<UInt64>] = []
     private var soundBytes: UInt64 = 0
     /// Where objects were found, or what looked like records, or the zeros before a commit: each is counted once, however often
@@ -41,6 +44,12 @@ struct SalvageScan {
     private var known: Set<UInt64> = []
     /// Where a region was looked through that had seemed to be a record.
     private var searched: Set<UInt64> = []
+    /// The bytes of all that was read and did not authenticate.
+    private var wasted: UInt64 = 0
+    /// Whether something was left unread that claimed to be an object, since there was too much of its kind.
+    private(set) var hasGivenUp = false
+    /// What the records that were gone through were opened with.
+    private var usedKeyring: (keyring: Keyring, isProven: Bool)?
     private let start: UInt64
     private let size: UInt64
 
@@ -114,10 +123,13 @@ struct SalvageScan {
     /// The next place at which a frame could start.
     private func nextHead(after position: UInt64) throws(VaultError) -> UInt64 {
         var base = position + 1
+        // Where there are many heads, the next one is near.
+        var piece: UInt64 = 512
         while base < size, size - base >= 4 {
-            let bytes = try file.bytes(Int(min(size - base, 1 << 20)), at: base)
+            let bytes = try file.bytes(Int(min(size - base, piece)), at: base)
             if let index = Self.firstHead(bytes) { return base + UInt64(index) }
             base += UInt64(bytes.count - 3)
+            piece = min(4 * piece, 1 << 20)
         }
         return size
     }
@@ -149,15 +161,29 @@ struct SalvageScan {
             pending.append(offset..<offset + UInt64(head.length))
             return true
         }
+        guard mayRead(head.length, at: offset) else { return false }
         do throws(VaultError) {
-            guard try open(head, offset) else { return false }
+            guard try open(head, offset) else {
+                wasted += UInt64(head.length)
+                return false
+            }
         } catch {
             guard error.code != .io else { throw error }
+            wasted += UInt64(head.length)
             return false
         }
         known.insert(offset)
         soundBytes += UInt64(head.length)
         return true
+    }
+
+    /// Whoever can write to the file can fill it with heads of eight bytes that each claim megabytes. Larger frames are read as
+    /// long as those that were none do not exceed 64 times what was gone through; most pages are smaller.
+    private mutating func mayRead(_ length: Int, at offset: UInt64) -> Bool {
+        let free: UInt64 = 256 << 20
+        guard length > 4096, wasted + UInt64(length) > free + 64 * (offset - start) else { return true }
+        hasGivenUp = true
+        return false
     }
 
     private mutating func open(_ head: FrameHead, _ offset: UInt64) throws(VaultError) -> Bool {
@@ -166,7 +192,7 @@ struct SalvageScan {
         case .record: return false
         case .chunk:
             // It does not authenticate by anything that is known here.
-            unknownForms += 1
+            unknownFrames += 1
             return false
         case .page:
             let body = try store.pages.open(frame, .page, at: offset)
@@ -206,31 +232,47 @@ struct SalvageScan {
     /// Opens the records that were found, with the keyring that is used. What looked like a record and is none may hide
     /// other objects: true if it did, and all is to be done again.
     mutating func openRecords() throws(VaultError) -> Bool {
-        let all = failed + pending
-        failed = []
-        pending = []
-        unopenedRecords = 0
         let before = (commits.count, keyrings.count, leaves.count)
-        for region in all {
-            do throws(VaultError) { try open(region) } catch {
-                guard error.code != .io else { throw error }
-                failed.append(region)
-                if [.deviceBound, .notPermitted].contains(error.code) {
-                    unopenedRecords += 1
-                } else if searched.insert(region.lowerBound).inserted {
-                    try search(region.lowerBound + 1..<region.upperBound)
-                }
+        if usedKeyring?.keyring != store.view.keyring || usedKeyring?.isProven != store.isKeyringProven { startOver() }
+        // What is found within something that is no record is opened here, too.
+        while !pending.isEmpty {
+            let all = pending
+            pending = []
+            for region in all { try openOrSearch(region) }
+        }
+        return before != (commits.count, keyrings.count, leaves.count)
+    }
+
+    /// Another keyring opens others, and tells otherwise what only an owner can have made.
+    private mutating func startOver() {
+        usedKeyring = (store.view.keyring, store.isKeyringProven)
+        soundBytes -= opened.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+        pending = opened + failed + pending
+        (opened, failed, records, provenRecords) = ([], [], [:], [:])
+        (unopenedRecords, unknownRecords) = (0, 0)
+    }
+
+    private mutating func openOrSearch(_ region: Range<UInt64>) throws(VaultError) {
+        do throws(VaultError) { try open(region) } catch {
+            guard error.code != .io else { throw error }
+            failed.append(region)
+            if [.deviceBound, .notPermitted].contains(error.code) {
+                unopenedRecords += 1
+            } else if searched.insert(region.lowerBound).inserted {
+                try search(region.lowerBound + 1..<region.upperBound)
             }
         }
-        return !pending.isEmpty || before != (commits.count, keyrings.count, leaves.count)
     }
 
     private mutating func open(_ region: Range<UInt64>) throws(VaultError) {
         let length = Int(region.upperBound - region.lowerBound)
+        // Only an owner can have made a locator that names a compartment of this vault.
+        let identity = store.claimedIdentity(try file.bytes(Sealing.recordBodyStart, at: region.lowerBound))
+        try store.requireKey(of: identity, at: region.lowerBound)
         let frame = try file.bytes(length, at: region.lowerBound)
-        let identity = store.claimedIdentity(frame)
         let body = try store.open(frame, identity, at: region.lowerBound)
         soundBytes += UInt64(length)
+        opened.append(region)
         let record = Record(identity: identity, offset: region.lowerBound, length: length)
         let found: FoundRecord
         do throws(VaultError) {
@@ -238,7 +280,7 @@ struct SalvageScan {
                 try RecordCodec.found(bytes, at: region.lowerBound)
             }
         } catch {
-            if error.code == .unsupportedForm { unknownForms += 1 }
+            if error.code == .unsupportedForm { unknownRecords += 1 }
             return
         }
         let isEarlier = store.isOwners(identity.compartment)

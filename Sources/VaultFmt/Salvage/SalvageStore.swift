@@ -133,6 +133,11 @@ final class SalvageStore {
         }
     }
 
+    /// Throws if the key that a record claims to be sealed under is not known, or cannot be opened.
+    func requireKey(of identity: Sealing.RecordIdentity, at offset: UInt64) throws(VaultError) {
+        _ = try key(identity.compartment, at: offset)
+    }
+
     func open(_ frame: [UInt8], _ identity: Sealing.RecordIdentity, at offset: UInt64) throws(VaultError) -> Secret {
         let key = try key(identity.compartment, at: offset)
         return try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in

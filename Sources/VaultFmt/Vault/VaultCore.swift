@@ -207,20 +207,13 @@ final class VaultCore {
     private func beginWriting() throws(VaultError) {
         guard store.isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         try requireOwner()
-        do throws(VaultError) { try store.beginWriting(wait: lockWait) } catch {
-            // It may have moved to another state before it failed.
-            stateChanged()
-            throw error
-        }
-        stateChanged()
-        do throws(VaultError) { try refuseReadOnlyExtensions() } catch {
-            store.endWriting()
-            throw error
-        }
+        // It may have moved to another state before it fails.
+        defer { stateChanged() }
+        try store.beginWriting(wait: lockWait) { () throws(VaultError) in try refuseReadOnlyExtensions() }
     }
 
     /// This version knows no extension.
-    private func refuseReadOnlyExtensions() throws(VaultError) {
+    func refuseReadOnlyExtensions() throws(VaultError) {
         guard let unknown = (store.header.extensions + store.keyring.extensions).first(where: \.isReadOnly) else {
             return
         }

@@ -421,6 +421,16 @@ struct EntryCheckTests {
         fails(.readOnlyExtension, "example.org/strict") { try reader.compact() }
         fails(.readOnlyExtension, "example.org/strict") { _ = try reader.transaction { _ in } }
         #expect(try contents(path) == before)
+        // Nor is what follows the newest commit, whatever it is.
+        let junk = [UInt8](repeating: 7, count: 512)
+        let head = withUnsafeBytes(of: FrameHead(.commit, length: Format.commitSize).encoded.littleEndian, Array.init)
+        for tail in [junk, head + junk.dropFirst(head.count)] {
+            try write(before + tail, path)
+            fails(.readOnlyExtension, "example.org/strict") { try reader.put(key, "three") }
+            fails(.readOnlyExtension, "example.org/strict") { _ = try reader.repair() }
+            #expect(try contents(path) == before + tail)
+        }
+        try write(before, path)
         // It was no hindrance before it was there, and is none once it is gone.
         try vault.forge { (state, _) throws(VaultError) in state.keyring.extensions.removeLast() }
         try reader.put(key, "three")

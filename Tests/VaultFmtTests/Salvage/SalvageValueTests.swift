@@ -83,6 +83,21 @@ struct SalvageValueTests {
         #expect(try new.allItems().count == 11)
     }
 
+    @Test("reads a file that is full of heads of frames a few times, whatever they claim", arguments: [FrameType.keyring, .record, .page])
+    func heads(type: FrameType) throws {
+        let vault = try memory.create()
+        for number in 0..<12 { try vault.put(try password("s", "\(number)"), "\(number)") }
+        let claim = FrameHead(type, length: type == .page ? 65_536 : 1 << 18).encoded
+        let head = withUnsafeBytes(of: claim.littleEndian, Array.init)
+        let junk = Array(repeating: head, count: 65_536).joined()
+        memory.files.put("a.vault", try memory.bytes() + junk)
+        let (new, report) = try salvage()
+        #expect(report.recovered == 12)
+        #expect(try new.allItems().count == 12)
+        // 256 MiB and 64 times the file for what is no frame, and as much again for what its heads are looked for in.
+        #expect(memory.files.bytesRead(of: "a.vault") < (256 << 20) + 256 * junk.count)
+    }
+
     @Test("names an item whose earlier values or large attributes are damaged, and keeps the rest")
     func partial() throws {
         let vault = try filled()
