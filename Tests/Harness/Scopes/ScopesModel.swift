@@ -119,7 +119,9 @@ struct ScopesModel {
         let old = items[index]
         // A sealed attribute that the item did not have replaces nothing.
         let losesSealed = old.sealed != nil && old.sealed != item.sealed || old.large != nil && old.large != item.large
-        if old.secret != item.secret || losesSealed {
+        // A lower setting drops what exceeds it with the next value that is kept, or with the next rewriting.
+        let keeps = kept > 0 && (old.secret != item.secret || losesSealed)
+        if keeps {
             let canOpen = old.placement.device.map(devices.contains) ?? true
             // What this owner cannot open stays under its compartment.
             let placement = canOpen ? Self.owners(of: old.placement.device) : old.placement
@@ -130,7 +132,7 @@ struct ScopesModel {
                 item.earlier[place].placement = Self.owners(of: device)
             }
         }
-        item.earlier = item.earlier.suffix(kept)
+        if keeps { item.earlier = item.earlier.suffix(kept) }
         end(old.marks, old.placement, version, isEarlier: false)
         begin(item.marks, item.placement, version, isEarlier: false)
         replaceEarlier(of: old, with: item.earlier, version)
