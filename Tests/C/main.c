@@ -7,8 +7,9 @@ int failures;
 static const char *folder;
 
 const char *file_in_folder(const char *name) {
-    static char paths[8][1024];
-    static int next;
+    /* For each thread: tests of threads open files, too. */
+    static _Thread_local char paths[8][1024];
+    static _Thread_local int next;
     char *path = paths[next++ % 8];
     snprintf(path, sizeof paths[0], "%s/%s", folder, name);
     return path;
