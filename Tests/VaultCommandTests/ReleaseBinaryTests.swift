@@ -6,23 +6,26 @@ private let releaseBinary = ProcessInfo.processInfo.environment["VAULTFMT_RELEAS
 
 @Suite("The statically linked binary", .enabled(if: releaseBinary != nil, "Tools/test builds it and sets VAULTFMT_RELEASE_BINARY"))
 struct ReleaseBinaryTests {
-    /// A header with one slot (unless said otherwise), whose figures may be anything; nothing in it opens.
+    /// A header with one slot (unless said otherwise), whose figures may be anything; nothing in it opens. Its hash is right, as
+    /// anybody can make it.
     private static func header(
-        memory: UInt32 = 65_536, lanes: UInt32 = 4, slots: UInt8 = 1, slotLength: UInt16 = 292, headerLength: UInt32 = 4096,
-        payload: UInt32 = 48
+        memory: UInt32 = 65_536, lanes: UInt32 = 1, slots: UInt8 = 1, slotLength: UInt32 = 348, headerLength: UInt32 = 4096,
+        parameters: UInt32 = 44
     ) -> [UInt8] {
         func bytes(_ value: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: value.littleEndian, Array.init) }
         var out: [UInt8] = [0x89, 0x56, 0x41, 0x55, 0x4C, 0x54, 0x0D, 0x0A]
         out += bytes(UInt16(1)) + bytes(UInt16(0)) + bytes(headerLength)
         out += [UInt8](repeating: 7, count: 48) + [slots, 0, 0, 0]
-        out += bytes(slotLength) + [UInt8](repeating: 9, count: 16) + [1, 1]
+        out += bytes(slotLength) + [UInt8](repeating: 9, count: 16) + [1, 1, 0, 0] + bytes(parameters) + bytes(UInt32(168))
         out += bytes(memory) + bytes(UInt32(3)) + bytes(lanes)
-        out += [UInt8](repeating: 5, count: 72) + bytes(payload) + [UInt8](repeating: 3, count: 184)
-        return out + [UInt8](repeating: 0, count: 4096 - out.count) + [UInt8](repeating: 1, count: 1000)
+        // Salt, commitment, nonce, payload and owner part.
+        out += [UInt8](repeating: 5, count: 32 + 32 + 24 + 48 + 168)
+        out += [UInt8](repeating: 0, count: 4096 - out.count)
+        return Headers.sealed(out + out + [UInt8](repeating: 1, count: 1024))
     }
 
     enum Hostile: String, CaseIterable {
-        case memory, lanes, slots, slotLength, headerLength, payload
+        case memory, lanes, slots, slotLength, headerLength, parameters
 
         var header: [UInt8] {
             switch self {
@@ -31,7 +34,7 @@ struct ReleaseBinaryTests {
             case .slots: ReleaseBinaryTests.header(slots: 255)
             case .slotLength: ReleaseBinaryTests.header(slotLength: .max)
             case .headerLength: ReleaseBinaryTests.header(headerLength: 1 << 31)
-            case .payload: ReleaseBinaryTests.header(payload: .max)
+            case .parameters: ReleaseBinaryTests.header(parameters: .max)
             }
         }
     }

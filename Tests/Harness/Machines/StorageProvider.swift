@@ -298,22 +298,12 @@ extension MachinesSequence {
     }
 
     private func meetSplice(_ machine: KnownMachine, _ bytes: [UInt8]) throws {
-        let asOwner = machine.isOwner
         let before = try machine.remembered(id)
         var options = OpenOptions()
-        options.writable = asOwner && numbers.chance(2)
+        options.writable = machine.isOwner && numbers.chance(2)
         do {
             let vault = try machine.machine.open(Self.path, factors: try Keys.factors(machine.rawKey), options: options)
-            guard let state = model.state(chain: vault.anchor.chain) else {
-                throw Wrong("\(machine.name) is served what nobody made")
-            }
-            guard isRight(state, machine, bytes) else {
-                throw Wrong("\(machine.name) accepts state \(state) from parts")
-            }
-            machine.memory[asOwner: asOwner] = state
-            try checkServed(vault, state, machine)
-            try checkRemembered(machine, asOwner: asOwner)
-            countAcceptance()
+            try checkSplice(vault, machine, bytes)
         } catch let error as VaultError {
             try checkUnchanged(machine, before)
             countRefusal(error)
@@ -321,6 +311,25 @@ extension MachinesSequence {
         guard files.bytes(of: Self.path) == bytes else {
             throw Wrong("\(machine.name) changed a file by looking at it")
         }
+    }
+
+    /// A state that is served was made by the owners, and is remembered as it opens. Of its items, those that were where the
+    /// other part is now are damaged.
+    private func checkSplice(_ vault: Vault, _ machine: KnownMachine, _ bytes: [UInt8]) throws {
+        guard let state = model.state(chain: vault.anchor.chain) else {
+            throw Wrong("\(machine.name) is served what nobody made")
+        }
+        guard isRight(state, machine, bytes) else {
+            throw Wrong("\(machine.name) accepts state \(state) from parts")
+        }
+        machine.memory[asOwner: machine.isOwner] = state
+        do {
+            try checkServed(vault, state, machine)
+            countAcceptance()
+        } catch let error as VaultError {
+            countRefusal(error)
+        }
+        try checkRemembered(machine, asOwner: machine.isOwner)
     }
 
     /// Whether a machine may accept a state that a file begins with: as part of any version under the same header.
