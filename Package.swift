@@ -16,7 +16,8 @@ let settings: [SwiftSetting] =
 // What Tools/fuzz links, and nobody else sees.
 let fuzzing: [Product] =
     Context.environment["VAULTFMT_FUZZING"] != nil
-    ? [.library(name: "Fuzzing", targets: ["Fuzzing"]), .library(name: "ImportFuzzing", targets: ["ImportFuzzing"])] : []
+    ? [.library(name: "Fuzzing", targets: ["Fuzzing"]), .library(name: "ImportFuzzing", targets: ["ImportFuzzing"])]
+    : []
 // Code that is compiled as it was found.
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
@@ -49,16 +50,21 @@ let package = Package(
 
         .target(name: "VaultBytes", swiftSettings: settings),
         .target(
-            name: "VaultCrypto", dependencies: ["VaultBytes", "CSodium", "CArgon2", "CUtf8proc", "CVaultShim"], swiftSettings: settings),
-        .target(name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim"], swiftSettings: settings),
+            name: "VaultCrypto", dependencies: ["VaultBytes", "CSodium", "CArgon2", "CUtf8proc", "CVaultShim"],
+            swiftSettings: settings),
+        .target(
+            name: "VaultStore", dependencies: ["VaultBytes", "VaultCrypto", "CVaultShim"], swiftSettings: settings),
         .target(name: "VaultFmt", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore"], swiftSettings: settings),
         // What a machine does about vaults: its places, factors, device, memory of states, unlocked vaults.
         .target(
-            name: "VaultLocal", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CVaultShim"], swiftSettings: settings
+            name: "VaultLocal", dependencies: ["VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CVaultShim"],
+            swiftSettings: settings
         ),
         // The C interface: the header is the contract, in CVaultFmt; VaultC implements it.
         .target(name: "CVaultFmt", cSettings: strictC),
-        .target(name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt", "VaultLocal"], swiftSettings: settings),
+        .target(
+            name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt", "VaultLocal"], swiftSettings: settings
+        ),
 
         // The Keychain's APIs. KeychainCore is beneath all three, and no product.
         .target(name: "KeychainCore", dependencies: ["VaultFmt", "VaultLocal"], swiftSettings: settings),
@@ -66,7 +72,9 @@ let package = Package(
         .target(name: "SecItem", dependencies: ["KeychainCore", "VaultFmt"], swiftSettings: settings),
         .target(
             name: "KeychainStores",
-            dependencies: ["KeychainAccess", "SecItem", "KeychainCore", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "KeychainAccess", "SecItem", "KeychainCore", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings),
 
         // A library, so that its parsers can be fuzzed; the program beside it only calls it.
@@ -80,74 +88,97 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
-        .executableTarget(name: "VaultCommandMain", dependencies: ["VaultCommand", "CVaultStart"], swiftSettings: settings),
+        .executableTarget(
+            name: "VaultCommandMain", dependencies: ["VaultCommand", "CVaultStart"], swiftSettings: settings),
         // What the program checks before the Swift runtime is initialised.
         .target(name: "CVaultStart", cSettings: strictC),
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
         .testTarget(
-            name: "VaultStoreTests", dependencies: ["VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"], swiftSettings: strict),
+            name: "VaultStoreTests", dependencies: ["VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "VaultLocalTests",
-            dependencies: ["VaultLocal", "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"],
+            dependencies: [
+                "VaultLocal", "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
+            ],
             swiftSettings: strict),
-        .testTarget(name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "MemoryFiles", "CTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "MemoryFiles", "CTestSupport"],
+            swiftSettings: strict),
 
         // The rest of the C interface is tested from C: Tests/C.
         .testTarget(name: "VaultCTests", dependencies: ["VaultC", "CVaultFmt", "VaultFmt"], swiftSettings: strict),
 
         // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
         .target(
-            name: "Fuzzing", dependencies: ["VaultForge", "MemoryFiles", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"],
+            name: "Fuzzing",
+            dependencies: ["VaultForge", "MemoryFiles", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"],
             path: "Tests/Fuzzing",
             swiftSettings: settings),
         .target(
             name: "ImportFuzzing",
             dependencies: [
-                "Fuzzing", "VaultForge", "MemoryFiles", "CTestSupport", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto",
+                "Fuzzing", "VaultForge", "MemoryFiles", "CTestSupport", "VaultCommand", "VaultFmt", "VaultStore",
+                "VaultCrypto",
             ],
             path: "Tests/ImportFuzzing", swiftSettings: settings),
         .executableTarget(
-            name: "round-trip", dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            name: "round-trip",
+            dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tests/RoundTrip", swiftSettings: settings),
 
         .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing", "ImportFuzzing"], swiftSettings: strict),
-        // The snippets of programs written for Apple's Keychain (Tests/Seeds), in the Swift that they are in, and a program that runs them.
+        // The snippets of programs written for Apple's Keychain (Tests/Seeds), in the Swift that they are in, and a
+        // program that runs them.
         .target(name: "SeedUser", dependencies: ["KeychainAccess"], path: "Tests/Seeds/User", swiftSettings: swift5),
         .target(
-            name: "SeedStore", dependencies: ["KeychainStores", "SecItem", .product(name: "Logging", package: "swift-log")],
+            name: "SeedStore",
+            dependencies: ["KeychainStores", "SecItem", .product(name: "Logging", package: "swift-log")],
             path: "Tests/Seeds/Store", swiftSettings: swift5),
-        .target(name: "SeedFirstRun", dependencies: ["KeychainAccess"], path: "Tests/Seeds/FirstRun", swiftSettings: swift5),
+        .target(
+            name: "SeedFirstRun", dependencies: ["KeychainAccess"], path: "Tests/Seeds/FirstRun", swiftSettings: swift5),
         .target(name: "SeedToken", dependencies: ["KeychainAccess"], path: "Tests/Seeds/Token", swiftSettings: swift5),
-        .target(name: "SeedHelperSave", dependencies: ["SecItem"], path: "Tests/Seeds/HelperSave", swiftSettings: swift5),
+        .target(
+            name: "SeedHelperSave", dependencies: ["SecItem"], path: "Tests/Seeds/HelperSave", swiftSettings: swift5),
         .target(name: "SeedHelper", dependencies: ["SecItem"], path: "Tests/Seeds/Helper", swiftSettings: swift5),
         .executableTarget(
             name: "SeedProgram",
-            dependencies: ["SeedUser", "SeedStore", "SeedFirstRun", "SeedToken", "SeedHelperSave", "SeedHelper", "KeychainAccess"],
+            dependencies: [
+                "SeedUser", "SeedStore", "SeedFirstRun", "SeedToken", "SeedHelperSave", "SeedHelper", "KeychainAccess",
+            ],
             path: "Tests/SeedProgram", swiftSettings: swift5),
         .testTarget(name: "SeedTests", dependencies: ["SeedProgram"], swiftSettings: strict),
 
-        // They share one vault in use a process, so they are one suite; what needs a process of its own is in the program.
+        // They share one vault in use a process, so they are one suite; what needs a process of its own is in the
+        // program.
         .executableTarget(
-            name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem", "VaultFmt", "VaultLocal"], path: "Tests/KeychainProgram",
+            name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem", "VaultFmt", "VaultLocal"],
+            path: "Tests/KeychainProgram",
             swiftSettings: settings),
         // Wrappers in the style of well-known ones, in the Swift that such code is in; KeychainTests uses them.
-        .target(name: "Wrappers", dependencies: ["SecItem"], path: "Tests/Wrappers", exclude: ["README.md"], swiftSettings: swift5),
+        .target(
+            name: "Wrappers", dependencies: ["SecItem"], path: "Tests/Wrappers", exclude: ["README.md"],
+            swiftSettings: swift5),
         .testTarget(
             name: "KeychainTests",
             dependencies: [
-                "Wrappers", "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultLocal", "VaultFmt", "VaultStore",
+                "Wrappers", "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultLocal", "VaultFmt",
+                "VaultStore",
                 "VaultCrypto", "VaultBytes",
                 "CSodium", "KeychainProgram",
-                .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: strict),
 
         .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
             name: "VaultCommandTests",
-            dependencies: ["VaultCommand", "VaultCommandMain", "VaultFmt", "VaultCrypto", "VaultBytes", "CTestSupport"],
+            dependencies: [
+                "VaultCommand", "VaultCommandMain", "VaultFmt", "VaultCrypto", "VaultBytes", "CTestSupport",
+            ],
             exclude: ["Programs/git_server.py"],
             swiftSettings: settings),
 
@@ -155,35 +186,43 @@ let package = Package(
         .executableTarget(
             name: "harness",
             dependencies: [
-                "VaultForge", "MemoryFiles", "VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
+                "VaultForge", "MemoryFiles", "VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes",
+                "CTestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Harness",
             exclude: [
-                "Clients/run", "Clients/smtp_server.py", "Hosts/run", "Hosts/host.c", "Hosts/host.py", "Scopes/attacker.py",
+                "Clients/run", "Clients/smtp_server.py", "Hosts/run", "Hosts/host.c", "Hosts/host.py",
+                "Scopes/attacker.py",
                 "Scopes/forging.py",
                 "Terminal/recording_server.py",
             ],
             swiftSettings: settings),
 
         // The README's example, which a test builds and runs.
-        .executableTarget(name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/ReadmeExample", swiftSettings: strict),
+        .executableTarget(
+            name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/ReadmeExample", swiftSettings: strict),
         .testTarget(name: "ReadmeTests", dependencies: ["ReadmeExample"], swiftSettings: strict),
 
         // Makes, takes apart and alters vaults, for vectors, harness and fuzzing.
         .target(
-            name: "VaultForge", dependencies: ["VaultBytes", "VaultCrypto"], path: "Tests/VaultForge", swiftSettings: settings),
+            name: "VaultForge", dependencies: ["VaultBytes", "VaultCrypto"], path: "Tests/VaultForge",
+            swiftSettings: settings),
         // A file system of bytes in memory, with a clock that is set.
-        .target(name: "MemoryFiles", dependencies: ["VaultStore", "VaultBytes"], path: "Tests/MemoryFiles", swiftSettings: settings),
+        .target(
+            name: "MemoryFiles", dependencies: ["VaultStore", "VaultBytes"], path: "Tests/MemoryFiles",
+            swiftSettings: settings),
 
         // Makes the conformance vectors, and answers the runner for this implementation (Spec/vectors/README.md).
         .target(
-            name: "VectorMaking", dependencies: ["VaultForge", "VaultBytes", "VaultCrypto", "CSodium"], path: "Tests/Vectors/Making",
+            name: "VectorMaking", dependencies: ["VaultForge", "VaultBytes", "VaultCrypto", "CSodium"],
+            path: "Tests/Vectors/Making",
             swiftSettings: settings),
         .executableTarget(
             name: "vectors",
             dependencies: [
-                "VectorMaking", "MemoryFiles", "Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore", "CSodium",
+                "VectorMaking", "MemoryFiles", "Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto",
+                "VaultStore", "CSodium",
             ],
             path: "Tests/Vectors", exclude: ["Making"],
             swiftSettings: settings),
@@ -196,7 +235,8 @@ let package = Package(
 // What `Tools/harness sanitizers` builds: the library and its tests, without the command and all that only it needs.
 if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
-        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt", "VaultLocal", "VaultForge",
+        "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt",
+        "VaultLocal", "VaultForge",
         "MemoryFiles",
         "VectorMaking", "vectors", "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultStoreTests",
         "VaultFmtTests", "VaultLocalTests",

@@ -23,7 +23,8 @@ public struct Attributes {
     public var data: Data? { attributes[SecKey.valueData] as? Data }
     /// A reference: here the same as the persistent one.
     public var ref: Data? { attributes[SecKey.valueReference] as? Data }
-    /// What finds the item again by `kSecValuePersistentRef`, also after the vault was closed, and after the item was renamed; not after it was removed.
+    /// What finds the item again by `kSecValuePersistentRef`, also after the vault was closed, and after the item was
+    /// renamed; not after it was removed.
     public var persistentRef: Data? { attributes[SecKey.valuePersistentReference] as? Data }
 
     /// The value of a `kSecAttrAccessible…` constant.

@@ -14,7 +14,9 @@ public struct AuthenticationRequest {
     public let context: AnyObject?
 
     /// Makes one, for a program that asks in its own name.
-    public init(place: String, key: String, policy: AuthenticationPolicy, prompt: String? = nil, context: AnyObject? = nil) {
+    public init(
+        place: String, key: String, policy: AuthenticationPolicy, prompt: String? = nil, context: AnyObject? = nil
+    ) {
         self.place = place
         self.key = key
         self.policy = policy
@@ -24,11 +26,13 @@ public struct AuthenticationRequest {
 }
 
 extension Keychain {
-    /// Asks whether the secret of an item with an authentication policy may be read; false refuses it with `Status.authFailed`.
+    /// Asks whether the secret of an item with an authentication policy may be read; false refuses it with
+    /// `Status.authFailed`.
     ///
-    /// A file cannot ask for a finger, so the program must: every reading of such an item's secret calls this, on the thread that reads. Nil, as at the start,
-    /// means that nobody can be asked: items with a policy cannot be stored (`Status.unimplemented`), nor read (`interactionNotAllowed`). The policy is a
-    /// promise of programs that use these APIs; it encrypts nothing.
+    /// A file cannot ask for a finger, so the program must: every reading of such an item's secret calls this, on the
+    /// thread that reads. Nil, as at the start, means that nobody can be asked: items with a policy cannot be stored
+    /// (`Status.unimplemented`), nor read (`interactionNotAllowed`). The policy is a promise of programs that use these
+    /// APIs; it encrypts nothing.
     public static var authenticate: (@Sendable (AuthenticationRequest) -> Bool)? {
         get {
             guard let handler = Authentication.handler else { return nil }
@@ -39,7 +43,9 @@ extension Keychain {
                 Authentication.handler = nil
                 return
             }
-            Authentication.handler = { (question: Authentication.Question) -> Bool in newValue(AuthenticationRequest(question)) }
+            Authentication.handler = { (question: Authentication.Question) -> Bool in
+                newValue(AuthenticationRequest(question))
+            }
         }
     }
 }
@@ -57,6 +63,7 @@ extension AuthenticationRequest {
 extension Authentication.Question {
     fileprivate init(_ request: AuthenticationRequest) {
         self.init(
-            place: request.place, account: request.key, policy: request.policy.rawValue, prompt: request.prompt, context: request.context)
+            place: request.place, account: request.key, policy: request.policy.rawValue, prompt: request.prompt,
+            context: request.context)
     }
 }

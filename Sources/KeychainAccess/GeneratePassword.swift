@@ -1,7 +1,8 @@
 internal import VaultFmt
 
 extension Keychain {
-    /// A random password in the form `xxx-xxx-xxx-xxx`, of letters and digits that are not easily confused, at least one of each kind.
+    /// A random password in the form `xxx-xxx-xxx-xxx`, of letters and digits that are not easily confused, at least
+    /// one of each kind.
     ///
     /// 12 characters of 54; every password of the form is as likely as the others.
     public static func generatePassword() -> String {
@@ -14,13 +15,16 @@ extension Keychain {
         }
     }
 
-    /// Characters that are each as likely as the others: bytes beyond the last multiple of their number are drawn again.
+    /// Characters that are each as likely as the others: bytes beyond the last multiple of their number are drawn
+    /// again.
     private static func draw(_ count: Int, from characters: [Character]) -> [Character] {
         let usable = 256 / characters.count * characters.count
         var drawn: [Character] = []
         while drawn.count < count {
             Secret.random(count: 64).withUnsafeBytes { bytes in
-                for byte in bytes where Int(byte) < usable && drawn.count < count { drawn.append(characters[Int(byte) % characters.count]) }
+                for byte in bytes where Int(byte) < usable && drawn.count < count {
+                    drawn.append(characters[Int(byte) % characters.count])
+                }
             }
         }
         return drawn

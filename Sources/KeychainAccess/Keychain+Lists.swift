@@ -5,9 +5,11 @@ extension Keychain {
     /// The keys of its items, in the order of the vault. Empty if they cannot be read; `lastFailure` says why.
     public func allKeys() -> [String] { items().compactMap { Self.text($0[SecKey.account]) } }
 
-    /// Its items: `class`, `service` or `server`, `key`, `accessGroup`, `protocol`, `authenticationType`, `accessibility`, `synchronizable`.
+    /// Its items: `class`, `service` or `server`, `key`, `accessGroup`, `protocol`, `authenticationType`,
+    /// `accessibility`, `synchronizable`.
     ///
-    /// No secrets, as with the original on macOS; on iOS it has them under `value`. Empty if they cannot be read; `lastFailure` says why.
+    /// No secrets, as with the original on macOS; on iOS it has them under `value`. Empty if they cannot be read;
+    /// `lastFailure` says why.
     public func allItems() -> [[String: Any]] { items().map { Self.readable($0, itemClass) } }
 
     /// Service or server, and key, of all items of a class.
@@ -17,7 +19,9 @@ extension Keychain {
     }
 
     /// All items of a class, of every service and server, synchronizable or not: as `allItems()`.
-    public static func allItems(_ itemClass: ItemClass) -> [[String: Any]] { items(itemClass).map { readable($0, itemClass) } }
+    public static func allItems(_ itemClass: ItemClass) -> [[String: Any]] {
+        items(itemClass).map { readable($0, itemClass) }
+    }
 
     private func items() -> [[String: Any]] { Self.items(query(true, nil)) }
 
@@ -29,7 +33,10 @@ extension Keychain {
         var query = query
         query[SecKey.matchLimit] = SecKey.matchLimitAll
         query[SecKey.returnAttributes] = true
-        do { return try call { () throws(KeychainFailure) in try ItemStore.find(try ItemRequest(query)).map(\.attributes) } } catch {
+        do {
+            return try call { () throws(KeychainFailure) in try ItemStore.find(try ItemRequest(query)).map(\.attributes)
+            }
+        } catch {
             return []
         }
     }
@@ -52,7 +59,8 @@ extension Keychain {
         case .internetPassword:
             item["server"] = text(SecKey.server)
             item["protocol"] = text(SecKey.protocolType).flatMap { ProtocolType(rawValue: $0) }?.description
-            item["authenticationType"] = text(SecKey.authenticationType).flatMap { AuthenticationType(rawValue: $0) }?.description
+            item["authenticationType"] =
+                text(SecKey.authenticationType).flatMap { AuthenticationType(rawValue: $0) }?.description
         }
         return item
     }

@@ -10,11 +10,13 @@ public let KeychainAccessErrorDomain = "com.kishikawakatsumi.KeychainAccess.erro
 
 /// Passwords of one service or server, kept in a vault.
 ///
-/// Source-compatible with the library of this name for Apple's Keychain; where a file cannot do as the Keychain does, the guide *Bringing Keychain code to
-/// Linux* says what happens instead. A value of this type holds only what it looks for: every call works on the vault that the process uses
-/// (see `configure(vault:)`), on its newest state, and is one commit of it. Any number of threads may use one `Keychain`, and any number of processes one vault.
+/// Source-compatible with the library of this name for Apple's Keychain; where a file cannot do as the Keychain does,
+/// the guide *Bringing Keychain code to Linux* says what happens instead. A value of this type holds only what it looks
+/// for: every call works on the vault that the process uses (see `configure(vault:)`), on its newest state, and is one
+/// commit of it. Any number of threads may use one `Keychain`, and any number of processes one vault.
 ///
-/// Secrets come and go as `Data` and `String`, as the API has them: ordinary memory, which nobody wipes. Where that matters, use `Vault` and its `Secret`.
+/// Secrets come and go as `Data` and `String`, as the API has them: ordinary memory, which nobody wipes. Where that
+/// matters, use `Vault` and its `Secret`.
 public final class Keychain: Sendable {
     let options: Options
     // Handed to the program's own authentication and to nobody else, by the thread that reads.
@@ -22,7 +24,8 @@ public final class Keychain: Sendable {
 
     // MARK: making
 
-    /// Generic passwords of this program: the bundle's identifier is the service, or where there is none, as on Linux, the name of the program.
+    /// Generic passwords of this program: the bundle's identifier is the service, or where there is none, as on Linux,
+    /// the name of the program.
     public convenience init() { self.init(service: Options.defaultService) }
 
     /// Generic passwords of a service.
@@ -33,7 +36,9 @@ public final class Keychain: Sendable {
     }
 
     /// Generic passwords of this program in an access group.
-    public convenience init(accessGroup: String) { self.init(service: Options.defaultService, accessGroup: accessGroup) }
+    public convenience init(accessGroup: String) {
+        self.init(service: Options.defaultService, accessGroup: accessGroup)
+    }
 
     /// Generic passwords of a service in an access group.
     public convenience init(service: String, accessGroup: String) {
@@ -45,15 +50,18 @@ public final class Keychain: Sendable {
 
     /// Internet passwords of a server, given as the text of a URL. The program ends if it is none.
     public convenience init(
-        server: String, protocolType: ProtocolType, accessGroup: String? = nil, authenticationType: AuthenticationType = .default
+        server: String, protocolType: ProtocolType, accessGroup: String? = nil,
+        authenticationType: AuthenticationType = .default
     ) {
         guard let url = URL(string: server) else { preconditionFailure("a Keychain's server is a URL") }
-        self.init(server: url, protocolType: protocolType, accessGroup: accessGroup, authenticationType: authenticationType)
+        self.init(
+            server: url, protocolType: protocolType, accessGroup: accessGroup, authenticationType: authenticationType)
     }
 
     /// Internet passwords of a server: the URL's host and, if it has one, port.
     public convenience init(
-        server: URL, protocolType: ProtocolType, accessGroup: String? = nil, authenticationType: AuthenticationType = .default
+        server: URL, protocolType: ProtocolType, accessGroup: String? = nil,
+        authenticationType: AuthenticationType = .default
     ) {
         var options = Options()
         options.itemClass = .internetPassword
@@ -88,7 +96,9 @@ public final class Keychain: Sendable {
 
     /// The protocol of internet passwords. The program ends if it is asked of generic ones, which have none.
     public var protocolType: ProtocolType {
-        guard let type = options.protocolType else { preconditionFailure("a Keychain of generic passwords has no protocol") }
+        guard let type = options.protocolType else {
+            preconditionFailure("a Keychain of generic passwords has no protocol")
+        }
         return type
     }
 
@@ -147,17 +157,24 @@ public final class Keychain: Sendable {
     /// The same that stores items with a comment.
     public func comment(_ comment: String) -> Keychain { with { $0.comment = comment } }
 
-    /// The same that stores items with further attributes, by the `kSecAttr…` constants of the module `SecItem`. They win over all others.
+    /// The same that stores items with further attributes, by the `kSecAttr…` constants of the module `SecItem`. They
+    /// win over all others.
     ///
     /// What cannot be stored, an unknown attribute or a value of the wrong type, is thrown by `set`.
     public func attributes(_ attributes: [String: Any]) -> Keychain { with { $0.add(attributes) } }
 
     /// The same that tells the user something else when asking.
-    public func authenticationPrompt(_ authenticationPrompt: String) -> Keychain { with { $0.authenticationPrompt = authenticationPrompt } }
+    public func authenticationPrompt(_ authenticationPrompt: String) -> Keychain {
+        with { $0.authenticationPrompt = authenticationPrompt }
+    }
 
     /// The same that may ask the user, or may not.
-    public func authenticationUI(_ authenticationUI: AuthenticationUI) -> Keychain { with { $0.authenticationUI = authenticationUI } }
+    public func authenticationUI(_ authenticationUI: AuthenticationUI) -> Keychain {
+        with { $0.authenticationUI = authenticationUI }
+    }
 
     /// The same that hands another object to `Keychain.authenticate`.
-    public func authenticationContext(_ authenticationContext: AnyObject) -> Keychain { Keychain(options, context: authenticationContext) }
+    public func authenticationContext(_ authenticationContext: AnyObject) -> Keychain {
+        Keychain(options, context: authenticationContext)
+    }
 }

@@ -30,7 +30,8 @@ struct Options: Sendable {
     /// The dictionary that finds its items, as Apple's API has it.
     func query(ignoringAttributeSynchronizable: Bool = true, key: String? = nil, context: AnyObject?) -> [String: Any] {
         var query = place(key)
-        query[SecKey.synchronizable] = ignoringAttributeSynchronizable ? SecKey.synchronizableAny : synchronizable as Any
+        query[SecKey.synchronizable] =
+            ignoringAttributeSynchronizable ? SecKey.synchronizableAny : synchronizable as Any
         query[SecKey.useOperationPrompt] = authenticationPrompt
         query[SecKey.useAuthenticationContext] = context
         query[SecKey.useAuthenticationUI] = authenticationUI?.rawValue
@@ -50,7 +51,8 @@ struct Options: Sendable {
         attributes[SecKey.label] = label
         attributes[SecKey.comment] = comment
         if let authenticationPolicy {
-            attributes[SecKey.accessControl] = SecAccessControl(checking: accessibility.rawValue, flags: authenticationPolicy.rawValue)
+            attributes[SecKey.accessControl] = SecAccessControl(
+                checking: accessibility.rawValue, flags: authenticationPolicy.rawValue)
         } else {
             attributes[SecKey.accessible] = accessibility.rawValue
         }

@@ -28,7 +28,8 @@ public enum AuthenticationUI: Sendable, CaseIterable {
     }
 }
 
-/// Who must agree to each reading of an item's secret, with Apple's values. What it means is for `Keychain.authenticate` to say.
+/// Who must agree to each reading of an item's secret, with Apple's values. What it means is for
+/// `Keychain.authenticate` to say.
 public struct AuthenticationPolicy: OptionSet, Sendable, Hashable {
     /// As Apple's access control flags.
     public let rawValue: UInt

@@ -3,8 +3,8 @@ internal import KeychainCore
 
 /// What a call of the Keychain ended with: Apple's `OSStatus` values, each case named as its `errSec…` constant.
 ///
-/// Which of them a vault can give, and when, is in the guide *Bringing Keychain code to Linux*; the rest are here so that code which names them
-/// compiles. The numbers are Apple's, the sentences this library's.
+/// Which of them a vault can give, and when, is in the guide *Bringing Keychain code to Linux*; the rest are here so
+/// that code which names them compiles. The numbers are Apple's, the sentences this library's.
 public enum Status: OSStatus, Error, Sendable, CaseIterable {
     case success = 0
     case unimplemented = -4

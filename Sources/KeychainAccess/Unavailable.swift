@@ -1,9 +1,12 @@
 // Passwords that Safari and iCloud share with apps: there is nobody to ask for them here.
 extension Keychain {
     /// A password that Safari saved for the server.
-    @available(*, unavailable, message: "shared web credentials are a service of iOS; store the password with set(_:key:)")
+    @available(
+        *, unavailable, message: "shared web credentials are a service of iOS; store the password with set(_:key:)"
+    )
     public func getSharedPassword(
-        _ completion: @escaping (_ account: String?, _ password: String?, _ error: (any Error)?) -> Void = { _, _, _ in }
+        _ completion: @escaping (_ account: String?, _ password: String?, _ error: (any Error)?) -> Void = { _, _, _ in
+        }
     ) {}
 
     /// An account's password that Safari saved for the server.
@@ -13,23 +16,36 @@ extension Keychain {
     ) {}
 
     /// Gives Safari a password for the server.
-    @available(*, unavailable, message: "shared web credentials are a service of iOS; store the password with set(_:key:)")
-    public func setSharedPassword(_ password: String, account: String, completion: @escaping (_ error: (any Error)?) -> Void = { _ in }) {}
+    @available(
+        *, unavailable, message: "shared web credentials are a service of iOS; store the password with set(_:key:)"
+    )
+    public func setSharedPassword(
+        _ password: String, account: String, completion: @escaping (_ error: (any Error)?) -> Void = { _ in }
+    ) {}
 
     /// Takes a password for the server from Safari.
-    @available(*, unavailable, message: "shared web credentials are a service of iOS; remove the password with remove(_:)")
-    public func removeSharedPassword(_ account: String, completion: @escaping (_ error: (any Error)?) -> Void = { _ in }) {}
+    @available(
+        *, unavailable, message: "shared web credentials are a service of iOS; remove the password with remove(_:)"
+    )
+    public func removeSharedPassword(
+        _ account: String, completion: @escaping (_ error: (any Error)?) -> Void = { _ in }
+    ) {}
 
     /// All passwords that Safari saved for the app's domains.
-    @available(*, unavailable, message: "shared web credentials are a service of iOS; list the passwords with allItems()")
+    @available(
+        *, unavailable, message: "shared web credentials are a service of iOS; list the passwords with allItems()"
+    )
     public static func requestSharedWebCredential(
         _ completion: @escaping (_ credentials: [[String: String]], _ error: (any Error)?) -> Void = { _, _ in }
     ) {}
 
     /// Passwords that Safari saved for a domain.
-    @available(*, unavailable, message: "shared web credentials are a service of iOS; list the passwords with allItems()")
+    @available(
+        *, unavailable, message: "shared web credentials are a service of iOS; list the passwords with allItems()"
+    )
     public static func requestSharedWebCredential(
-        domain: String, completion: @escaping (_ credentials: [[String: String]], _ error: (any Error)?) -> Void = { _, _ in }
+        domain: String,
+        completion: @escaping (_ credentials: [[String: String]], _ error: (any Error)?) -> Void = { _, _ in }
     ) {}
 
     /// An account's password that Safari saved for a domain.

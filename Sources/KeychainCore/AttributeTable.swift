@@ -85,10 +85,13 @@ struct AttributeTable {
 
     private static let keyFlags = [
         (SecKey.isPermanent, "permanent"), (SecKey.isPrivate, "private"), (SecKey.isModifiable, "modifiable"),
-        (SecKey.isSensitive, "sensitive"), (SecKey.wasAlwaysSensitive, "always-sensitive"), (SecKey.isExtractable, "extractable"),
-        (SecKey.wasNeverExtractable, "never-extractable"), (SecKey.canEncrypt, "can-encrypt"), (SecKey.canDecrypt, "can-decrypt"),
+        (SecKey.isSensitive, "sensitive"), (SecKey.wasAlwaysSensitive, "always-sensitive"),
+        (SecKey.isExtractable, "extractable"),
+        (SecKey.wasNeverExtractable, "never-extractable"), (SecKey.canEncrypt, "can-encrypt"),
+        (SecKey.canDecrypt, "can-decrypt"),
         (SecKey.canDerive, "can-derive"), (SecKey.canSign, "can-sign"), (SecKey.canVerify, "can-verify"),
-        (SecKey.canSignRecover, "can-sign-recover"), (SecKey.canVerifyRecover, "can-verify-recover"), (SecKey.canWrap, "can-wrap"),
+        (SecKey.canSignRecover, "can-sign-recover"), (SecKey.canVerifyRecover, "can-verify-recover"),
+        (SecKey.canWrap, "can-wrap"),
         (SecKey.canUnwrap, "can-unwrap"),
     ]
 

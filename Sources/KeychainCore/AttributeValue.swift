@@ -78,7 +78,9 @@ package enum AttributeValue: Sendable, Equatable {
                 self = .flag(number == 1)
             }
         case .date:
-            guard let date = value as? Date, let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) else {
+            guard let date = value as? Date,
+                let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded())
+            else {
                 return nil
             }
             self = .date(milliseconds)
@@ -131,8 +133,8 @@ package enum AttributeValue: Sendable, Equatable {
 
     /// Reads what `stored` wrote; nil for anything else, which another program may have put there.
     ///
-    /// - Parameter isOtherType: Whether it was given as bytes where texts are usual, or as a text where bytes are. Bytes
-    ///   that are not UTF-8 stay bytes.
+    /// - Parameter isOtherType: Whether it was given as bytes where texts are usual, or as a text where bytes are.
+    ///   Bytes that are not UTF-8 stay bytes.
     init?(stored bytes: [UInt8], _ kind: Kind, isOtherType: Bool = false) {
         let text = String(validating: bytes, as: UTF8.self)
         switch kind {

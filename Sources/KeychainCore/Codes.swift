@@ -7,7 +7,8 @@ extension ItemClass {
         self = found
     }
 
-    /// The value of this class's `kSecClass…` constant; for a class that Apple does not have, which no request names, its name.
+    /// The value of this class's `kSecClass…` constant; for a class that Apple does not have, which no request names,
+    /// its name.
     package var code: String {
         switch self {
         case .genericPassword: "genp"
@@ -59,16 +60,21 @@ struct CodedText {
 
     /// Schemes of addresses where there is one.
     static let protocols = CodedText([
-        "ftp ": "ftp", "ftpa": "ftp-account", "http": "http", "irc ": "irc", "nntp": "nntp", "pop3": "pop3", "smtp": "smtp",
-        "sox ": "socks", "imap": "imap", "ldap": "ldap", "atlk": "appletalk", "afp ": "afp", "teln": "telnet", "ssh ": "ssh",
-        "ftps": "ftps", "htps": "https", "htpx": "http-proxy", "htsx": "https-proxy", "ftpx": "ftp-proxy", "smb ": "smb",
-        "rtsp": "rtsp", "rtsx": "rtsp-proxy", "daap": "daap", "eppc": "eppc", "ipp ": "ipp", "ntps": "nntps", "ldps": "ldaps",
+        "ftp ": "ftp", "ftpa": "ftp-account", "http": "http", "irc ": "irc", "nntp": "nntp", "pop3": "pop3",
+        "smtp": "smtp",
+        "sox ": "socks", "imap": "imap", "ldap": "ldap", "atlk": "appletalk", "afp ": "afp", "teln": "telnet",
+        "ssh ": "ssh",
+        "ftps": "ftps", "htps": "https", "htpx": "http-proxy", "htsx": "https-proxy", "ftpx": "ftp-proxy",
+        "smb ": "smb",
+        "rtsp": "rtsp", "rtsx": "rtsp-proxy", "daap": "daap", "eppc": "eppc", "ipp ": "ipp", "ntps": "nntps",
+        "ldps": "ldaps",
         "tels": "telnets", "imps": "imaps", "ircs": "ircs", "pops": "pop3s",
     ])
 
     /// The default is no word.
     static let authenticationTypes = CodedText([
-        "ntlm": "ntlm", "msna": "msn", "dpaa": "dpa", "rpaa": "rpa", "http": "http-basic", "httd": "http-digest", "form": "html-form",
+        "ntlm": "ntlm", "msna": "msn", "dpaa": "dpa", "rpaa": "rpa", "http": "http-basic", "httd": "http-digest",
+        "form": "html-form",
         "dflt": "",
     ])
 }

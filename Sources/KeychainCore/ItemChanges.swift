@@ -2,7 +2,8 @@ package import Foundation
 package import VaultFmt
 internal import VaultLocal
 
-/// Attributes and secret that an item is to have, taken out of a dictionary: all of a new one, or what changes of an old one.
+/// Attributes and secret that an item is to have, taken out of a dictionary: all of a new one, or what changes of an
+/// old one.
 package struct ItemChanges: Sendable {
     /// By code.
     private(set) var values: [String: AttributeValue] = [:]
@@ -12,7 +13,8 @@ package struct ItemChanges: Sendable {
     /// Changes nothing.
     package init() {}
 
-    /// Takes attributes and secret out of a dictionary that holds nothing else. Throws `noSuchAttribute`, and `param` for a value of the wrong type.
+    /// Takes attributes and secret out of a dictionary that holds nothing else. Throws `noSuchAttribute`, and `param`
+    /// for a value of the wrong type.
     package init(_ dictionary: [String: Any], of itemClass: ItemClass) throws(KeychainFailure) {
         for (name, value) in dictionary { try add(name, value, of: itemClass) }
         try checkProtection()
@@ -33,7 +35,8 @@ package struct ItemChanges: Sendable {
     mutating func add(_ name: String, _ value: Any, of itemClass: ItemClass) throws(KeychainFailure) {
         if name == SecKey.valueData { return secret = try Self.secret(value) }
         guard let row = AttributeTable.of(itemClass)[name] else {
-            throw KeychainFailure(.noSuchAttribute, "items of the class \(itemClass.name) have no attribute \(TerminalText.quoted(name))")
+            throw KeychainFailure(
+                .noSuchAttribute, "items of the class \(itemClass.name) have no attribute \(TerminalText.quoted(name))")
         }
         if row.place == .accessControl { return try add(accessControl: value) }
         guard let taken = AttributeValue(value, row.kind) else {
@@ -53,7 +56,8 @@ package struct ItemChanges: Sendable {
 
     private mutating func add(accessControl value: Any) throws(KeychainFailure) {
         guard let control = value as? SecAccessControl else {
-            throw KeychainFailure(.param, "the value of \(TerminalText.quoted(SecKey.accessControl)) is no access control")
+            throw KeychainFailure(
+                .param, "the value of \(TerminalText.quoted(SecKey.accessControl)) is no access control")
         }
         try Self.check(accessible: .text(control.protection))
         self.control = control
@@ -103,7 +107,11 @@ package struct ItemChanges: Sendable {
         var types = old
         types.note(values, table)
         if types != old {
-            if let stored = types.stored { changes.set[OtherTypes.name] = stored } else { changes.remove.append(OtherTypes.name) }
+            if let stored = types.stored {
+                changes.set[OtherTypes.name] = stored
+            } else {
+                changes.remove.append(OtherTypes.name)
+            }
         }
         if let policy, policy != 0 {
             changes.set[Self.policyName] = Array(String(policy).utf8)

@@ -7,7 +7,8 @@ extension ItemChanges {
         let fields = try fields(of: itemClass, old)
         let group = text(SecKey.accessGroup) ?? old?.group ?? ""
         return try vaultCall { () throws(VaultError) in
-            try ItemKey(fields, group: group, synchronizable: flag(SecKey.synchronizable) ?? old?.synchronizable ?? false)
+            try ItemKey(
+                fields, group: group, synchronizable: flag(SecKey.synchronizable) ?? old?.synchronizable ?? false)
         }
     }
 
@@ -15,20 +16,25 @@ extension ItemChanges {
         let old = old.map { KeyValues($0) }
         func text(_ code: String) -> String { self.keyText(code) ?? old?.keyText(code) ?? "" }
         func bytes(_ code: String) -> [UInt8] { self.bytes(code) ?? old?.bytes(code) ?? [] }
-        func number(_ code: String) throws(KeychainFailure) -> UInt32 { try self.number(code) ?? old?.number(code) ?? 0 }
+        func number(_ code: String) throws(KeychainFailure) -> UInt32 {
+            try self.number(code) ?? old?.number(code) ?? 0
+        }
         switch itemClass {
         case .genericPassword: return .genericPassword(service: text(SecKey.service), account: text(SecKey.account))
         case .internetPassword:
             return .internetPassword(
-                server: text(SecKey.server), protocol: CodedText.protocols.word(text(SecKey.protocolType)), port: try number(SecKey.port),
+                server: text(SecKey.server), protocol: CodedText.protocols.word(text(SecKey.protocolType)),
+                port: try number(SecKey.port),
                 path: text(SecKey.path), account: text(SecKey.account), securityDomain: text(SecKey.securityDomain),
                 authenticationType: CodedText.authenticationTypes.word(text(SecKey.authenticationType)))
         case .certificate:
             return .certificate(
-                type: try number(SecKey.certificateType), issuer: bytes(SecKey.issuer), serialNumber: bytes(SecKey.serialNumber))
+                type: try number(SecKey.certificateType), issuer: bytes(SecKey.issuer),
+                serialNumber: bytes(SecKey.serialNumber))
         case .identity:
             return .identity(
-                type: try number(SecKey.certificateType), issuer: bytes(SecKey.issuer), serialNumber: bytes(SecKey.serialNumber))
+                type: try number(SecKey.certificateType), issuer: bytes(SecKey.issuer),
+                serialNumber: bytes(SecKey.serialNumber))
         case .key:
             return .key(
                 keyClass: try number(SecKey.keyClass), keyType: try number(SecKey.keyType),
@@ -79,7 +85,8 @@ struct KeyValues {
         switch key.fields {
         case .genericPassword(let service, let account):
             [SecKey.service: KeyText.decode(service), SecKey.account: KeyText.decode(account)]
-        case .internetPassword(let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
+        case .internetPassword(
+            let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
             [
                 SecKey.server: KeyText.decode(server), SecKey.protocolType: .text(CodedText.protocols.code(`protocol`)),
                 SecKey.port: .number(Int64(port)),
@@ -89,11 +96,13 @@ struct KeyValues {
             ]
         case .certificate(let type, let issuer, let serialNumber), .identity(let type, let issuer, let serialNumber):
             [
-                SecKey.certificateType: .number(Int64(type)), SecKey.issuer: .bytes(issuer), SecKey.serialNumber: .bytes(serialNumber),
+                SecKey.certificateType: .number(Int64(type)), SecKey.issuer: .bytes(issuer),
+                SecKey.serialNumber: .bytes(serialNumber),
             ]
         case .key(let keyClass, let keyType, let label, let tag, let size, let effectiveSize):
             [
-                SecKey.keyClass: .number(Int64(keyClass)), SecKey.keyType: .number(Int64(keyType)), SecKey.applicationLabel: .bytes(label),
+                SecKey.keyClass: .number(Int64(keyClass)), SecKey.keyType: .number(Int64(keyType)),
+                SecKey.applicationLabel: .bytes(label),
                 SecKey.applicationTag: .bytes(tag), SecKey.keySizeInBits: .number(Int64(size)),
                 SecKey.effectiveKeySize: .number(Int64(effectiveSize)),
             ]
@@ -107,5 +116,7 @@ struct KeyValues {
 
     func bytes(_ code: String) -> [UInt8]? { values[code]?.rawBytes }
 
-    func number(_ code: String) -> UInt32? { if case .number(let number) = values[code] { UInt32(exactly: number) } else { nil } }
+    func number(_ code: String) -> UInt32? {
+        if case .number(let number) = values[code] { UInt32(exactly: number) } else { nil }
+    }
 }

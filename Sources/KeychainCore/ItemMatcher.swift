@@ -9,7 +9,8 @@ struct ItemMatcher {
     private let items: Set<ItemID>?
     private let folding: ItemRequest.Folding
 
-    /// Throws `param` if a condition is no attribute that can be searched for, and `invalidItemReference` for references to another vault.
+    /// Throws `param` if a condition is no attribute that can be searched for, and `invalidItemReference` for
+    /// references to another vault.
     init(_ request: ItemRequest, in vault: Vault) throws(KeychainFailure) {
         let table = AttributeTable.of(request.itemClass)
         conditions = request.attributes.values.compactMap { code, value in table[code].map { ($0, value) } }
@@ -40,7 +41,8 @@ struct ItemMatcher {
         return query
     }
 
-    /// Whether an item matches. One that the vault's own query gave; `whole` fetches the attributes that only an opened item has.
+    /// Whether an item matches. One that the vault's own query gave; `whole` fetches the attributes that only an opened
+    /// item has.
     func accepts(_ item: Item, whole: (Item) throws(KeychainFailure) -> Item) throws(KeychainFailure) -> Bool {
         if let items, !items.contains(item.id) { return false }
         let types = OtherTypes(item)
@@ -51,7 +53,8 @@ struct ItemMatcher {
                 guard isSame(known, value) else { return false }
                 continue
             }
-            guard item.unreadAttributes > 0, let hidden = ItemAttributes.value(row, try whole(item), key, types), isSame(hidden, value)
+            guard item.unreadAttributes > 0, let hidden = ItemAttributes.value(row, try whole(item), key, types),
+                isSame(hidden, value)
             else {
                 return false
             }
@@ -60,7 +63,9 @@ struct ItemMatcher {
     }
 
     private func isSame(_ left: AttributeValue, _ right: AttributeValue) -> Bool {
-        guard !folding.isEmpty, case .text(let left) = left, case .text(let right) = right else { return left.hasSameBytes(as: right) }
+        guard !folding.isEmpty, case .text(let left) = left, case .text(let right) = right else {
+            return left.hasSameBytes(as: right)
+        }
         return folded(left).utf8.elementsEqual(folded(right).utf8)
     }
 
@@ -77,7 +82,8 @@ struct ItemMatcher {
 /// The attributes of an item as these APIs name them.
 enum ItemAttributes {
     /// The value of an attribute; nil if the item has none.
-    static func value(_ row: AttributeTable.Row, _ item: Item, _ key: KeyValues, _ types: OtherTypes) -> AttributeValue? {
+    static func value(_ row: AttributeTable.Row, _ item: Item, _ key: KeyValues, _ types: OtherTypes) -> AttributeValue?
+    {
         switch row.place {
         case .key: key[row.code]
         case .group: .text(item.key.group)
@@ -86,7 +92,9 @@ enum ItemAttributes {
         case .created: .date(item.created)
         case .modified: .date(item.modified)
         case .attribute(let name):
-            item.attributes[name].flatMap { AttributeValue(stored: $0, row.kind, isOtherType: types.contains(row.code)) }
+            item.attributes[name].flatMap {
+                AttributeValue(stored: $0, row.kind, isOtherType: types.contains(row.code))
+            }
         case .accessControl: nil
         }
     }
@@ -104,5 +112,7 @@ enum ItemAttributes {
     }
 
     /// The flags of the access control that the item was stored with; 0 for none.
-    static func policy(_ item: Item) -> UInt { item.attributes.string(ItemChanges.policyName).flatMap { UInt($0) } ?? 0 }
+    static func policy(_ item: Item) -> UInt {
+        item.attributes.string(ItemChanges.policyName).flatMap { UInt($0) } ?? 0
+    }
 }

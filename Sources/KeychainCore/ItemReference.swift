@@ -1,7 +1,8 @@
 internal import Foundation
 internal import VaultFmt
 
-/// What a program keeps to find an item again: its class, the vault's id and the item's id, which an item keeps as long as it exists.
+/// What a program keeps to find an item again: its class, the vault's id and the item's id, which an item keeps as long
+/// as it exists.
 struct ItemReference: Hashable {
     private static let prefix = "vaultfmt"
 

@@ -46,7 +46,8 @@ package struct ItemRequest {
 
     /// Understands a dictionary.
     ///
-    /// Throws `param` where no class is named, a key is not known or a value has the wrong type; `noSuchClass`, `noSuchAttribute`, `invalidItemReference`.
+    /// Throws `param` where no class is named, a key is not known or a value has the wrong type; `noSuchClass`,
+    /// `noSuchAttribute`, `invalidItemReference`.
     package init(_ dictionary: [String: Any]) throws(KeychainFailure) {
         itemClass = try Self.itemClass(dictionary)
         for (name, value) in dictionary where name != SecKey.itemClass { try add(name, value) }
@@ -91,7 +92,9 @@ package struct ItemRequest {
         case SecKey.matchDiacriticInsensitive: if try Self.flag(name, value) { folding.insert(.diacritics) }
         case SecKey.matchWidthInsensitive: if try Self.flag(name, value) { folding.insert(.width) }
         case SecKey.matchItemList:
-            guard let list = value as? [Any] else { throw KeychainFailure(.param, "a list of items is an array of references") }
+            guard let list = value as? [Any] else {
+                throw KeychainFailure(.param, "a list of items is an array of references")
+            }
             for entry in list { references = (references ?? []).union([try Self.reference(entry)]) }
             references = references ?? []
         case SecKey.valueReference, SecKey.valuePersistentReference:
@@ -121,7 +124,9 @@ package struct ItemRequest {
             case SecKey.useAuthenticationUIAllow: interaction.ui = .allow
             case SecKey.useAuthenticationUIFail: interaction.ui = .fail
             case SecKey.useAuthenticationUISkip: interaction.ui = .skip
-            default: throw KeychainFailure(.param, "the value of \(TerminalText.quoted(name)) is none of the constants for it")
+            default:
+                throw KeychainFailure(
+                    .param, "the value of \(TerminalText.quoted(name)) is none of the constants for it")
             }
         case SecKey.useNoAuthenticationUI: if try Self.flag(name, value) { interaction.ui = .fail }
         case SecKey.useOperationPrompt:
@@ -143,7 +148,8 @@ package struct ItemRequest {
         case SecKey.matchLimitAll: return .max
         default: break
         }
-        guard case .number(let number) = AttributeValue(value, .number), let limit = Int(exactly: number), limit > 0 else {
+        guard case .number(let number) = AttributeValue(value, .number), let limit = Int(exactly: number), limit > 0
+        else {
             throw KeychainFailure(.param, "the match limit is neither one of its constants nor a number above 0")
         }
         return limit

@@ -15,8 +15,8 @@ package enum ItemStore {
 
     /// The items that match, at most as many as the request says, or one; `itemNotFound` if none does.
     ///
-    /// Throws `interactionNotAllowed` for a locked vault, `authFailed` for the secret of a group that the vault's slot does not grant, `dataNotAvailable`
-    /// for one of another device, `decode` for a damaged one.
+    /// Throws `interactionNotAllowed` for a locked vault, `authFailed` for the secret of a group that the vault's slot
+    /// does not grant, `dataNotAvailable` for one of another device, `decode` for a damaged one.
     package static func find(_ request: ItemRequest) throws(KeychainFailure) -> [FoundItem] {
         let vault = try VaultInUse.refreshed()
         let matcher = try ItemMatcher(request, in: vault)
@@ -37,7 +37,8 @@ package enum ItemStore {
         let isMatch = try matcher.accepts(item) { (item) throws(KeychainFailure) in try whole(item, vault) }
         guard isMatch, try mayRead(item, request) else { return nil }
         guard request.returns.contains(.data) else {
-            return FoundItem(request.returns.contains(.attributes) ? try whole(item, vault) : item, in: vault, secret: nil)
+            return FoundItem(
+                request.returns.contains(.attributes) ? try whole(item, vault) : item, in: vault, secret: nil)
         }
         return try vaultCall { () throws(VaultError) in
             let wantsAll = request.returns.contains(.attributes)
@@ -70,7 +71,9 @@ package enum ItemStore {
         let question = Authentication.Question(
             place: item.key.service ?? item.key.server ?? "", account: item.key.account ?? "", policy: policy,
             prompt: request.interaction.prompt, context: request.interaction.context)
-        guard handler(question) else { throw KeychainFailure(.authFailed, "the program refused to give this item's secret") }
+        guard handler(question) else {
+            throw KeychainFailure(.authFailed, "the program refused to give this item's secret")
+        }
         return true
     }
 
@@ -94,7 +97,8 @@ package enum ItemStore {
         return FoundItem(item, in: vault, secret: request.returns.contains(.data) ? new.secret ?? Data() : nil)
     }
 
-    /// Changes all items that match. Throws `itemNotFound`, `duplicateItem` if they would become one, `readOnlyAttribute` for dates.
+    /// Changes all items that match. Throws `itemNotFound`, `duplicateItem` if they would become one,
+    /// `readOnlyAttribute` for dates.
     package static func update(_ request: ItemRequest, _ changes: ItemChanges) throws(KeychainFailure) {
         guard request.returns.isEmpty else { throw KeychainFailure(.param, "an update returns nothing") }
         try requirePolicy(changes)
@@ -116,7 +120,9 @@ package enum ItemStore {
     /// Changes the items that match, or adds one that `new` describes: one step, whoever else does the same.
     ///
     /// Where both a synchronizable and another item match, the one changes that is as `changes` says.
-    package static func set(_ request: ItemRequest, _ changes: ItemChanges, orAdd new: ItemChanges) throws(KeychainFailure) {
+    package static func set(_ request: ItemRequest, _ changes: ItemChanges, orAdd new: ItemChanges)
+        throws(KeychainFailure)
+    {
         try requirePolicy(changes)
         let key = try new.key(of: request.itemClass)
         try transaction { (vault, transaction) throws(KeychainFailure) in
@@ -132,14 +138,17 @@ package enum ItemStore {
         guard let policy = changes.policy, policy != 0, Authentication.handler == nil else { return }
         throw KeychainFailure(
             .unimplemented,
-            "a vault cannot ask for a finger or a passcode: set an authentication handler before storing items that want one")
+            "a vault cannot ask for a finger or a passcode: set an authentication handler before storing items that want one"
+        )
     }
 
     private static func preferred(_ keys: [ItemKey], _ synchronizable: Bool?) -> [ItemKey] {
         guard let synchronizable else { return keys }
         return keys.filter { key in
             key.synchronizable == synchronizable
-                || !keys.contains { $0 != key && $0.synchronizable != key.synchronizable && isSameButSynchronizable($0, key) }
+                || !keys.contains {
+                    $0 != key && $0.synchronizable != key.synchronizable && isSameButSynchronizable($0, key)
+                }
         }
     }
 
@@ -156,7 +165,9 @@ package enum ItemStore {
         }
     }
 
-    private static func change(_ key: ItemKey, _ changes: ItemChanges, in transaction: Transaction) throws(KeychainFailure) {
+    private static func change(_ key: ItemKey, _ changes: ItemChanges, in transaction: Transaction)
+        throws(KeychainFailure)
+    {
         let newKey = try changes.key(of: key.itemClass, changing: key)
         let item = try vaultCall { () throws(VaultError) in try transaction.item(key) }
         let attributes = changes.attributes(of: key.itemClass, changing: item)
@@ -166,12 +177,14 @@ package enum ItemStore {
                 return try transaction.update(newKey, attributes: attributes, accessibility: changes.accessibility)
             }
             try changes.withSecret { (secret) throws(VaultError) in
-                try transaction.set(newKey, secret: secret, attributes: attributes, accessibility: changes.accessibility)
+                try transaction.set(
+                    newKey, secret: secret, attributes: attributes, accessibility: changes.accessibility)
             }
         }
     }
 
-    /// Runs a change on the keys of the items that match; `itemNotFound` if none does, which takes no writer's lock to find out.
+    /// Runs a change on the keys of the items that match; `itemNotFound` if none does, which takes no writer's lock to
+    /// find out.
     private static func changeMatching(
         _ request: ItemRequest, _ body: ([ItemKey], Transaction) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
@@ -199,7 +212,9 @@ package enum ItemStore {
         let matcher = try ItemMatcher(request, in: vault)
         var cursor = try vaultCall { () throws(VaultError) in try transaction.items(matching: matcher.query) }
         var keys: [ItemKey] = []
-        while keys.count < request.limit ?? .max, let item = try vaultCall({ () throws(VaultError) in try cursor.next() }) {
+        while keys.count < request.limit ?? .max,
+            let item = try vaultCall({ () throws(VaultError) in try cursor.next() })
+        {
             let isMatch = try matcher.accepts(item) { (item) throws(KeychainFailure) in
                 try vaultCall { () throws(VaultError) in try transaction.whole(item.key)?.item ?? item }
             }
@@ -209,7 +224,9 @@ package enum ItemStore {
     }
 
     /// One commit, on the newest state.
-    private static func transaction(_ body: (Vault, Transaction) throws(KeychainFailure) -> Void) throws(KeychainFailure) {
+    private static func transaction(_ body: (Vault, Transaction) throws(KeychainFailure) -> Void)
+        throws(KeychainFailure)
+    {
         var failure: KeychainFailure?
         do throws(KeychainFailure) {
             try writing { (vault) throws(VaultError) in
@@ -228,10 +245,13 @@ package enum ItemStore {
         let vault = try VaultInUse.refreshed()
         if case .scoped(let groups) = vault.access {
             let names = groups.map { $0.isEmpty ? "the default one" : TerminalText.quoted($0) }.joined(separator: ", ")
-            throw KeychainFailure(.authFailed, "the slot that opened it reads secrets of the access groups \(names), and changes nothing")
+            throw KeychainFailure(
+                .authFailed, "the slot that opened it reads secrets of the access groups \(names), and changes nothing")
         }
         do throws(VaultError) { return try body(vault) } catch {
-            guard error.code == .deviceBound, let renewed = try VaultInUse.withNewDevice(vault) else { throw KeychainFailure(error) }
+            guard error.code == .deviceBound, let renewed = try VaultInUse.withNewDevice(vault) else {
+                throw KeychainFailure(error)
+            }
             return try vaultCall { () throws(VaultError) in try body(renewed) }
         }
     }

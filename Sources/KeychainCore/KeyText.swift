@@ -39,8 +39,8 @@ enum KeyText {
     }
 }
 
-/// The attributes of an item that were given in the less usual of two types: as bytes where texts are usual, or as texts
-/// where bytes are.
+/// The attributes of an item that were given in the less usual of two types: as bytes where texts are usual, or as
+/// texts where bytes are.
 struct OtherTypes: Equatable {
     /// The attribute of a vault's item that lists them, by their codes.
     static let name = "keychain-types"

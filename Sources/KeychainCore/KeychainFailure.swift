@@ -52,7 +52,8 @@ extension KeychainFailure.Code {
     package init(_ code: VaultError.Code) {
         self =
             switch code {
-            case .notAVault, .headerInvalid, .structureInvalid, .tampered, .rolledBack, .forked, .ancestryUnprovable, .foreignOwner,
+            case .notAVault, .headerInvalid, .structureInvalid, .tampered, .rolledBack, .forked, .ancestryUnprovable,
+                .foreignOwner,
                 .memoryDamaged, .damagedTail,
                 .unsupportedCritical:
                 .invalidKeychain

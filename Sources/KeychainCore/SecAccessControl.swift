@@ -2,8 +2,9 @@ internal import VaultFmt
 
 /// When an item's secret can be read, and who must agree to each reading.
 ///
-/// A file cannot ask for a finger or a passcode: who must agree is for the program to ask, through `Keychain.authenticate` or
-/// `SecItemVault.setAuthentication`. It is a promise of programs that use these APIs, and no encryption.
+/// A file cannot ask for a finger or a passcode: who must agree is for the program to ask, through
+/// `Keychain.authenticate` or `SecItemVault.setAuthentication`. It is a promise of programs that use these APIs, and no
+/// encryption.
 public final class SecAccessControl: Sendable, Hashable {
     /// One of the `kSecAttrAccessible…` constants.
     public let protection: String

@@ -2,7 +2,8 @@ internal import Synchronization
 package import VaultFmt
 internal import VaultLocal
 
-/// The vault that the process's Keychain calls work on: one that the program gave, or the one that the environment says, opened when first needed.
+/// The vault that the process's Keychain calls work on: one that the program gave, or the one that the environment
+/// says, opened when first needed.
 package enum VaultInUse {
     private struct State {
         var vault: Vault?
@@ -15,7 +16,9 @@ package enum VaultInUse {
     private static let state = Mutex(State())
 
     /// Makes every call from now on use this vault.
-    package static func use(_ vault: Vault) { state.withLock { $0 = State(vault: vault, isGiven: true, path: vault.path) } }
+    package static func use(_ vault: Vault) {
+        state.withLock { $0 = State(vault: vault, isGiven: true, path: vault.path) }
+    }
 
     /// Makes the next call open the vault that the environment says.
     package static func useEnvironment() { state.withLock { $0 = State() } }
@@ -36,8 +39,8 @@ package enum VaultInUse {
         }
     }
 
-    /// The vault, at its newest state. One whose keys were replaced by a rotation is opened again, if this module opened it; where it was rotated on another
-    /// machine, that is refused until it was accepted here.
+    /// The vault, at its newest state. One whose keys were replaced by a rotation is opened again, if this module
+    /// opened it; where it was rotated on another machine, that is refused until it was accepted here.
     package static func refreshed() throws(KeychainFailure) -> Vault {
         let vault = try current()
         defer { Notices.sayWaiting() }
@@ -45,13 +48,16 @@ package enum VaultInUse {
             try vault.refresh()
             return vault
         } catch {
-            guard [.noSlotOpens, .noSuchFile, .ancestryUnprovable].contains(error.code) else { throw KeychainFailure(error) }
+            guard [.noSlotOpens, .noSuchFile, .ancestryUnprovable].contains(error.code) else {
+                throw KeychainFailure(error)
+            }
             guard let reopened = try reopen(vault) else { throw KeychainFailure(error) }
             return reopened
         }
     }
 
-    /// Makes this machine's device, and opens the vault with it. Nil if the program gave the vault, or if it has a device already.
+    /// Makes this machine's device, and opens the vault with it. Nil if the program gave the vault, or if it has a
+    /// device already.
     package static func withNewDevice(_ vault: Vault) throws(KeychainFailure) -> Vault? {
         guard vault.device == nil, !state.withLock({ $0.isGiven }) else { return nil }
         try VaultOpener().makeDevice()
@@ -63,7 +69,9 @@ package enum VaultInUse {
     package static func unlock() throws(KeychainFailure) {
         let (vault, isGiven) = state.withLock { ($0.vault, $0.isGiven) }
         guard let vault else { return _ = try current() }
-        guard !isGiven else { throw KeychainFailure(.param, "the program gave this vault, and has the factors to unlock it") }
+        guard !isGiven else {
+            throw KeychainFailure(.param, "the program gave this vault, and has the factors to unlock it")
+        }
         var opener = try VaultOpener()
         try opener.unlock(vault)
     }

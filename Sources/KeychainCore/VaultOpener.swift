@@ -1,9 +1,11 @@
 internal import VaultFmt
 internal import VaultLocal
 
-/// Opens the vault that the environment names, or the default one, which it makes on first use, as this machine: compared with what it remembers.
+/// Opens the vault that the environment names, or the default one, which it makes on first use, as this machine:
+/// compared with what it remembers.
 ///
-/// Any number of processes may do so at once: key file and vault get their names complete and only once, and whoever comes second uses what is there.
+/// Any number of processes may do so at once: key file and vault get their names complete and only once, and whoever
+/// comes second uses what is there.
 struct VaultOpener {
     let machine: Machine
     /// What was made, one line each, to be said once no lock is held.
@@ -56,14 +58,19 @@ struct VaultOpener {
     private mutating func factors() throws(KeychainFailure) -> GivenFactors {
         let isThere = machine.exists(places.vault)
         if FactorSources.environment.isAnyGiven {
-            guard isThere else { throw KeychainFailure(.noSuchKeychain, "there is no such file; make one with 'vaultfmt create'") }
+            guard isThere else {
+                throw KeychainFailure(.noSuchKeychain, "there is no such file; make one with 'vaultfmt create'")
+            }
             do throws(VaultError) { return try FactorSources.environment.read() } catch {
                 guard error.code == .noSuchFile else { throw KeychainFailure(error) }
-                throw KeychainFailure(.authFailed, "\(error.description): the file that the environment names does not exist")
+                throw KeychainFailure(
+                    .authFailed, "\(error.description): the file that the environment names does not exist")
             }
         }
         guard places.isDefault else {
-            guard isThere else { throw KeychainFailure(.noSuchKeychain, "there is no such file; make one with 'vaultfmt create'") }
+            guard isThere else {
+                throw KeychainFailure(.noSuchKeychain, "there is no such file; make one with 'vaultfmt create'")
+            }
             throw KeychainFailure(
                 .authFailed,
                 "no factor is given; set VAULTFMT_KEY_FILE, VAULTFMT_PASSPHRASE_FILE or VAULTFMT_PASSPHRASE, or unlock it with 'vaultfmt unlock'"

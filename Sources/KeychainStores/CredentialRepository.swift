@@ -16,7 +16,9 @@ where Credential: CaseIterable & RawRepresentable & Sendable, Credential.RawValu
     private let logger: Logger?
 
     /// Keeps them as generic passwords of a service.
-    public init(service: String, logger: Logger? = nil) { self.init(keychain: Keychain(service: service), logger: logger) }
+    public init(service: String, logger: Logger? = nil) {
+        self.init(keychain: Keychain(service: service), logger: logger)
+    }
 
     /// Keeps them in a `Keychain`, with its access group, accessibility and so on.
     public init(keychain: Keychain, logger: Logger? = nil) {
@@ -31,11 +33,15 @@ where Credential: CaseIterable & RawRepresentable & Sendable, Credential.RawValu
     }
 
     /// The credential of a type; nil if there is none, or it cannot be read.
-    public func getCredential(_ type: Credential) -> String? { logging("get", type) { try keychain.get(type.rawValue) } ?? nil }
+    public func getCredential(_ type: Credential) -> String? {
+        logging("get", type) { try keychain.get(type.rawValue) } ?? nil
+    }
 
     /// Removes the credential of a type; true also if there was none. False if it cannot be removed.
     @discardableResult
-    public func delete(_ type: Credential) -> Bool { logging("delete", type) { try keychain.remove(type.rawValue) } != nil }
+    public func delete(_ type: Credential) -> Bool {
+        logging("delete", type) { try keychain.remove(type.rawValue) } != nil
+    }
 
     /// Removes the credentials of all types, and nothing else of the service. False if one of them cannot be removed.
     @discardableResult
@@ -49,7 +55,9 @@ where Credential: CaseIterable & RawRepresentable & Sendable, Credential.RawValu
             return result
         } catch {
             let reason = Keychain.lastFailure ?? "\(error)"
-            logger?.error("credential failed", metadata: ["action": "\(action)", "type": "\(type.rawValue)", "reason": "\(reason)"])
+            logger?.error(
+                "credential failed",
+                metadata: ["action": "\(action)", "type": "\(type.rawValue)", "reason": "\(reason)"])
             return nil
         }
     }

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Whether a program runs for the first time, as noted in `UserDefaults`: credentials that an installation before it left can be wiped then.
+/// Whether a program runs for the first time, as noted in `UserDefaults`: credentials that an installation before it
+/// left can be wiped then.
 public struct FirstRun {
     private let defaults: UserDefaults
     private let key: String

@@ -102,7 +102,8 @@ public struct KeychainStore: KeyValueStore, Sendable {
             let request = try ItemRequest(Self.strings(item))
             let changes = try ItemChanges(Self.strings(changes(data)), of: request.itemClass)
             let attributes = Self.strings(item).filter { $0.key != kSecClass as String }
-            try ItemStore.set(request, changes, orAdd: try ItemChanges(attributes, of: request.itemClass).merged(with: changes))
+            try ItemStore.set(
+                request, changes, orAdd: try ItemChanges(attributes, of: request.itemClass).merged(with: changes))
         }
         return succeeds("save", key, status)
     }
@@ -127,11 +128,14 @@ public struct KeychainStore: KeyValueStore, Sendable {
     private func item(_ key: String) -> [CFString: Any] {
         let names = securityClass.names
         return [
-            kSecClass: securityClass.constant, names.service: service, names.key: key, kSecAttrAccessGroup: groupId ?? "",
+            kSecClass: securityClass.constant, names.service: service, names.key: key,
+            kSecAttrAccessGroup: groupId ?? "",
         ]
     }
 
-    private func changes(_ data: Data) -> [CFString: Any] { [kSecValueData: data, kSecAttrAccessible: accesibility.constant] }
+    private func changes(_ data: Data) -> [CFString: Any] {
+        [kSecValueData: data, kSecAttrAccessible: accesibility.constant]
+    }
 
     private static func strings(_ dictionary: [CFString: Any]) -> [String: Any] {
         Dictionary(uniqueKeysWithValues: dictionary.map { ($0 as String, $1) })
@@ -153,7 +157,8 @@ public struct KeychainStore: KeyValueStore, Sendable {
         default:
             let reason = SecItemVault.lastFailure ?? ""
             logger.error(
-                "keychain item failed", metadata: facts.merging(["status": "\(status)", "reason": "\(reason)"]) { first, _ in first })
+                "keychain item failed",
+                metadata: facts.merging(["status": "\(status)", "reason": "\(reason)"]) { first, _ in first })
         }
         return status == errSecSuccess
     }

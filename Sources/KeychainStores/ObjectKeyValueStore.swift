@@ -19,8 +19,8 @@ extension PropertyListDecoder: ObjectDecoder {}
 
 /// A store of Codable values by key.
 public protocol CodableKeyValueStore {
-    /// Stores the value of a key, new or in place of the one that is there. False if it cannot be stored. Throws what the
-    /// encoder throws.
+    /// Stores the value of a key, new or in place of the one that is there. False if it cannot be stored. Throws what
+    /// the encoder throws.
     func save<Element: Encodable>(element: Element, key: String) throws -> Bool
 
     /// Replaces the value of a key. False if there is none, or it cannot be replaced. Throws what the encoder throws.

@@ -4,7 +4,8 @@ public import KeychainCore
 /// When an item's secret can be read, and who must agree.
 public typealias SecAccessControl = KeychainCore.SecAccessControl
 
-/// Who must agree to each reading of an item's secret, by Apple's names and values. A vault cannot ask: the program does, in `SecItemVault.setAuthentication`.
+/// Who must agree to each reading of an item's secret, by Apple's names and values. A vault cannot ask: the program
+/// does, in `SecItemVault.setAuthentication`.
 public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     /// As at Apple.
     public let rawValue: UInt
@@ -73,8 +74,9 @@ public struct SecItemAuthenticationRequest {
 extension SecItemVault {
     /// Asks whether the secret of an item with an access control may be read; false refuses it with `errSecAuthFailed`.
     ///
-    /// Called by every reading of such an item, on the thread that reads. Nil, as at the start, means that nobody can be asked: such items cannot be
-    /// stored (`errSecUnimplemented`), nor their secrets read (`errSecInteractionNotAllowed`). Shared with `Keychain.authenticate`: the last one set counts.
+    /// Called by every reading of such an item, on the thread that reads. Nil, as at the start, means that nobody can
+    /// be asked: such items cannot be stored (`errSecUnimplemented`), nor their secrets read
+    /// (`errSecInteractionNotAllowed`). Shared with `Keychain.authenticate`: the last one set counts.
     public static func setAuthentication(_ handler: (@Sendable (SecItemAuthenticationRequest) -> Bool)?) {
         guard let handler else {
             Authentication.handler = nil
@@ -83,7 +85,8 @@ extension SecItemVault {
         Authentication.handler = { (question: Authentication.Question) -> Bool in
             handler(
                 SecItemAuthenticationRequest(
-                    place: question.place, account: question.account, flags: SecAccessControlCreateFlags(rawValue: question.policy),
+                    place: question.place, account: question.account,
+                    flags: SecAccessControlCreateFlags(rawValue: question.policy),
                     prompt: question.prompt, context: question.context))
         }
     }

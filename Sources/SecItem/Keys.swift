@@ -1,7 +1,8 @@
 public import Foundation
 internal import KeychainCore
 
-// The keys of dictionaries, by Apple's names and with Apple's values. Of the search keys, those that a vault can answer.
+// The keys of dictionaries, by Apple's names and with Apple's values. Of the search keys, those that a vault can
+// answer.
 
 /// The class of an item: one of the `kSecClass…` constants.
 public nonisolated(unsafe) let kSecClass = SecKey.itemClass as CFString

@@ -6,7 +6,8 @@ public import Foundation
 
 /// A text.
 public typealias CFString = NSString
-/// A dictionary of attributes, or a query: any `[String: Any]`, `[CFString: Any]` or `NSDictionary`, by `as CFDictionary`.
+/// A dictionary of attributes, or a query: any `[String: Any]`, `[CFString: Any]` or `NSDictionary`, by `as
+/// CFDictionary`.
 public typealias CFDictionary = NSDictionary
 /// A dictionary that can be changed.
 public typealias CFMutableDictionary = NSMutableDictionary

@@ -14,8 +14,11 @@ final class Block {
         self.secret = secret
     }
 
-    /// Makes a structure. `fill` is called twice, first to find out how much it puts into the arena; a secret that it points to lives as long.
-    static func make<T>(holding secret: consuming Secret? = nil, _ fill: (inout Arena) -> T) throws(VaultError) -> UnsafePointer<T> {
+    /// Makes a structure. `fill` is called twice, first to find out how much it puts into the arena; a secret that it
+    /// points to lives as long.
+    static func make<T>(holding secret: consuming Secret? = nil, _ fill: (inout Arena) -> T) throws(VaultError)
+        -> UnsafePointer<T>
+    {
         var measuring = Arena(memory: nil)
         _ = fill(&measuring)
         let start = headSize + (MemoryLayout<T>.stride + 15) / 16 * 16
@@ -54,8 +57,13 @@ struct Arena {
 
     mutating func put(_ bytes: [UInt8]) -> vaultfmt_bytes {
         let place = take(bytes.count)
-        if let place { bytes.withUnsafeBytes { if let start = $0.baseAddress { place.copyMemory(from: start, byteCount: $0.count) } } }
-        return vaultfmt_bytes(data: place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, size: bytes.count)
+        if let place {
+            bytes.withUnsafeBytes {
+                if let start = $0.baseAddress { place.copyMemory(from: start, byteCount: $0.count) }
+            }
+        }
+        return vaultfmt_bytes(
+            data: place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, size: bytes.count)
     }
 
     /// Without a copy in ordinary memory.

@@ -1,7 +1,8 @@
 internal import Synchronization
 internal import VaultFmt
 
-/// What a `vaultfmt_vault` is: an open vault, which other handles may share, and the transaction that was begun on this handle.
+/// What a `vaultfmt_vault` is: an open vault, which other handles may share, and the transaction that was begun on this
+/// handle.
 final class VaultHandle: Sendable {
     let vault: Vault
     private let open = Mutex<OpenTransaction?>(nil)
@@ -64,7 +65,9 @@ final class CursorHandle: Sendable {
 
 /// Objects as C sees them: pointers that own.
 enum Handle {
-    static func owning(_ object: some AnyObject) -> OpaquePointer { OpaquePointer(Unmanaged.passRetained(object).toOpaque()) }
+    static func owning(_ object: some AnyObject) -> OpaquePointer {
+        OpaquePointer(Unmanaged.passRetained(object).toOpaque())
+    }
 
     static func vault(_ pointer: OpaquePointer?) throws(VaultError) -> VaultHandle { try object(pointer, "vault") }
 
@@ -83,7 +86,9 @@ enum Handle {
 
     static func cursor(_ pointer: OpaquePointer?) throws(VaultError) -> CursorHandle { try object(pointer, "cursor") }
 
-    private static func object<Object: AnyObject>(_ pointer: OpaquePointer?, _ name: StaticString) throws(VaultError) -> Object {
+    private static func object<Object: AnyObject>(_ pointer: OpaquePointer?, _ name: StaticString) throws(VaultError)
+        -> Object
+    {
         Unmanaged<Object>.fromOpaque(UnsafeRawPointer(try given(pointer, name))).takeUnretainedValue()
     }
 

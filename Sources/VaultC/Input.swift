@@ -44,7 +44,9 @@ enum Input {
         return text
     }
 
-    static func elements<T>(_ start: UnsafePointer<T>?, _ count: Int, _ name: StaticString) throws(VaultError) -> UnsafeBufferPointer<T> {
+    static func elements<T>(_ start: UnsafePointer<T>?, _ count: Int, _ name: StaticString) throws(VaultError)
+        -> UnsafeBufferPointer<T>
+    {
         guard (0...65_536).contains(count) else { throw VaultError(.limitExceeded, "\(name) are more than 65536") }
         return UnsafeBufferPointer(start: count == 0 ? nil : try given(start, name), count: count)
     }

@@ -21,19 +21,24 @@ extension Input {
     private static func fields(_ key: vaultfmt_key, _ itemClass: ItemClass) throws(VaultError) -> ItemKey.Fields {
         switch itemClass {
         case .genericPassword:
-            .genericPassword(service: try text(key.service, "service") ?? "", account: try text(key.account, "account") ?? "")
+            .genericPassword(
+                service: try text(key.service, "service") ?? "", account: try text(key.account, "account") ?? "")
         case .internetPassword:
             .internetPassword(
-                server: try text(key.server, "server") ?? "", protocol: try text(key.protocol, "protocol") ?? "", port: key.port,
+                server: try text(key.server, "server") ?? "", protocol: try text(key.protocol, "protocol") ?? "",
+                port: key.port,
                 path: try text(key.path, "path") ?? "", account: try text(key.account, "account") ?? "",
                 securityDomain: try text(key.security_domain, "security_domain") ?? "",
                 authenticationType: try text(key.authentication_type, "authentication_type") ?? "")
-        case .certificate: .certificate(type: key.type, issuer: try array(key.issuer), serialNumber: try array(key.serial_number))
-        case .identity: .identity(type: key.type, issuer: try array(key.issuer), serialNumber: try array(key.serial_number))
+        case .certificate:
+            .certificate(type: key.type, issuer: try array(key.issuer), serialNumber: try array(key.serial_number))
+        case .identity:
+            .identity(type: key.type, issuer: try array(key.issuer), serialNumber: try array(key.serial_number))
         case .key:
             .key(
                 keyClass: key.key_class, keyType: key.key_type, applicationLabel: try array(key.application_label),
-                applicationTag: try array(key.application_tag), sizeInBits: key.size_in_bits, effectiveSize: key.effective_size)
+                applicationTag: try array(key.application_tag), sizeInBits: key.size_in_bits,
+                effectiveSize: key.effective_size)
         case .reserved(let number): .reserved(itemClass: number, texts: try texts(key.texts, key.text_count, "texts"))
         }
     }

@@ -97,7 +97,9 @@ extension Input {
         var names: Set<[UInt8]> = []
         for given in try elements(start, count, "attributes") {
             let name = try attributeName(given.name)
-            guard names.insert(Array(name.utf8)).inserted else { throw VaultError(.invalidArgument, "an attribute is named twice") }
+            guard names.insert(Array(name.utf8)).inserted else {
+                throw VaultError(.invalidArgument, "an attribute is named twice")
+            }
             let flags = try flags(given)
             if let attribute = try attribute(name, given.value, flags) {
                 changes.set.put(attribute)
@@ -176,7 +178,9 @@ extension Input {
         query.pattern = try text(given.pattern, "pattern")
         query.accessibility = try accessibility(given.accessibility)
         if given.port != -1 {
-            guard let port = UInt32(exactly: given.port) else { throw VaultError(.invalidArgument, "there is no port \(given.port)") }
+            guard let port = UInt32(exactly: given.port) else {
+                throw VaultError(.invalidArgument, "there is no port \(given.port)")
+            }
             query.port = port
         }
         if given.synchronizable != -1 {

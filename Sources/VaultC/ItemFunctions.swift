@@ -11,7 +11,8 @@ public func vaultfmt_item_free(_ item: UnsafePointer<vaultfmt_item>?) { Block.fr
 
 @c @implementation
 public func vaultfmt_find(
-    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?,
+    _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
 ) -> vaultfmt_status {
     item?.pointee = nil
     return status { () throws(VaultError) in
@@ -31,7 +32,8 @@ public func vaultfmt_find(
 
 @c @implementation
 public func vaultfmt_get(
-    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?,
+    _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
 ) -> vaultfmt_status {
     item?.pointee = nil
     return status { () throws(VaultError) in
@@ -81,7 +83,8 @@ private var noSuchItem: VaultError { VaultError(.noSuchItem, "no such item") }
 
 @c @implementation
 public func vaultfmt_add(
-    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ secret: vaultfmt_bytes, _ details: UnsafePointer<vaultfmt_details>?
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ secret: vaultfmt_bytes,
+    _ details: UnsafePointer<vaultfmt_details>?
 ) -> vaultfmt_status {
     status { () throws(VaultError) in
         let handle = try Handle.vault(vault)
@@ -90,7 +93,8 @@ public func vaultfmt_add(
         let secret = try requiredSecret(secret)
         try handle.changing { (transaction) throws(VaultError) in
             try transaction.add(
-                key, secret: secret, attributes: details.attributes.set, accessibility: details.accessibility ?? .whenUnlocked,
+                key, secret: secret, attributes: details.attributes.set,
+                accessibility: details.accessibility ?? .whenUnlocked,
                 created: details.created, modified: details.modified)
         }
     }
@@ -98,7 +102,8 @@ public func vaultfmt_add(
 
 @c @implementation
 public func vaultfmt_set(
-    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ secret: vaultfmt_bytes, _ details: UnsafePointer<vaultfmt_details>?
+    _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ secret: vaultfmt_bytes,
+    _ details: UnsafePointer<vaultfmt_details>?
 ) -> vaultfmt_status {
     status { () throws(VaultError) in
         let handle = try Handle.vault(vault)
@@ -107,14 +112,17 @@ public func vaultfmt_set(
         let secret = try requiredSecret(secret)
         try handle.changing { (transaction) throws(VaultError) in
             try transaction.set(
-                key, secret: secret, attributes: details.attributes, accessibility: details.accessibility, created: details.created,
+                key, secret: secret, attributes: details.attributes, accessibility: details.accessibility,
+                created: details.created,
                 modified: details.modified)
         }
     }
 }
 
 private func requiredSecret(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret {
-    guard let secret = try Input.secret(bytes) else { throw VaultError(.invalidArgument, "the secret is NULL; an empty one has a pointer") }
+    guard let secret = try Input.secret(bytes) else {
+        throw VaultError(.invalidArgument, "the secret is NULL; an empty one has a pointer")
+    }
     return secret
 }
 

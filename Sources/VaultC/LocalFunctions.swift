@@ -11,14 +11,17 @@ public func vaultfmt_local_default_path(_ path: UnsafeMutablePointer<CChar>?, _ 
     return status { () throws(VaultError) in
         let out = try given(path, "path")
         let text = Array(try Places().vault.utf8CString)
-        guard text.count <= size else { throw VaultError(.limitExceeded, "the path of the default vault has \(text.count) bytes") }
+        guard text.count <= size else {
+            throw VaultError(.limitExceeded, "the path of the default vault has \(text.count) bytes")
+        }
         for (index, byte) in text.enumerated() { out[index] = byte }
     }
 }
 
 @c @implementation
 public func vaultfmt_local_create(
-    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_create_options>?,
+    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?,
+    _ options: UnsafePointer<vaultfmt_create_options>?,
     _ local: UnsafePointer<vaultfmt_local_options>?, _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
@@ -34,7 +37,8 @@ public func vaultfmt_local_create(
 
 @c @implementation
 public func vaultfmt_local_open(
-    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_open_options>?,
+    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?,
+    _ options: UnsafePointer<vaultfmt_open_options>?,
     _ local: UnsafePointer<vaultfmt_local_options>?, _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
@@ -45,7 +49,8 @@ public func vaultfmt_local_open(
         if factors == nil {
             opened = try machine.openAsGiven(path) { () throws(VaultError) in try Input.openOptions(options) }
         } else {
-            opened = try machine.open(path, factors: try Input.factors(factors), options: try Input.openOptions(options))
+            opened = try machine.open(
+                path, factors: try Input.factors(factors), options: try Input.openOptions(options))
         }
         out.pointee = Handle.owning(VaultHandle(opened))
     }
@@ -53,12 +58,14 @@ public func vaultfmt_local_open(
 
 @c @implementation
 public func vaultfmt_local_accept(
-    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_open_options>?,
+    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?,
+    _ options: UnsafePointer<vaultfmt_open_options>?,
     _ local: UnsafePointer<vaultfmt_local_options>?
 ) -> vaultfmt_status {
     status { () throws(VaultError) in
         let (machine, path) = try Input.machine(local, path)
-        try machine.accept(try Vault.open(path, factors: try Input.factors(factors), options: try Input.openOptions(options)))
+        try machine.accept(
+            try Vault.open(path, factors: try Input.factors(factors), options: try Input.openOptions(options)))
     }
 }
 
@@ -80,7 +87,8 @@ extension Input {
         return (try withDevice(Machine(places, notices: listener.hear), options), vault)
     }
 
-    private static func withDevice(_ machine: Machine, _ options: vaultfmt_local_options?) throws(VaultError) -> Machine {
+    private static func withDevice(_ machine: Machine, _ options: vaultfmt_local_options?) throws(VaultError) -> Machine
+    {
         if try flag(options?.make_device ?? 0, "make_device") { _ = try machine.deviceFile.loadOrCreate() }
         return machine
     }

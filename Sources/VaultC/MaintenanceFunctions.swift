@@ -52,7 +52,8 @@ private func structure(_ report: VerifyReport, _ arena: inout Arena) -> vaultfmt
     for problem in report.problems {
         problems.append(
             vaultfmt_problem(
-                what: arena.put(problem.what), offset: problem.offset ?? 0, has_offset: problem.offset == nil ? 0 : 1, reserved: 0))
+                what: arena.put(problem.what), offset: problem.offset ?? 0, has_offset: problem.offset == nil ? 0 : 1,
+                reserved: 0))
     }
     out.problems = arena.put(problems)
     out.listed_problems = problems.count

@@ -117,7 +117,8 @@ enum Output {
         case .genericPassword(let service, let account):
             out.service = arena.put(service)
             out.account = arena.put(account)
-        case .internetPassword(let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
+        case .internetPassword(
+            let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
             out.server = arena.put(server)
             out.protocol = arena.put(`protocol`)
             out.port = port

@@ -32,7 +32,8 @@ extension UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?> {
 
 @c @implementation
 public func vaultfmt_slot_add(
-    _ vault: OpaquePointer?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_slot_options>?,
+    _ vault: OpaquePointer?, _ factors: UnsafePointer<vaultfmt_factors>?,
+    _ options: UnsafePointer<vaultfmt_slot_options>?,
     _ id: UnsafeMutablePointer<UInt8>?,
     _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
@@ -45,7 +46,8 @@ public func vaultfmt_slot_add(
         let change: SlotChange
         if let options = try optional(options, sized: \.struct_size, "options") {
             change = try vault.addSlot(
-                factors, cost: cost(options), name: try Input.text(options.name, "name") ?? "", grantedGroups: try groups(options),
+                factors, cost: cost(options), name: try Input.text(options.name, "name") ?? "",
+                grantedGroups: try groups(options),
                 createsGroups: true, allowWeak: try flag(options.allow_weak_kdf, "allow_weak_kdf"))
         } else {
             change = try vault.addSlot(factors)
@@ -110,7 +112,9 @@ public func vaultfmt_slot_change(
 }
 
 @c @implementation
-public func vaultfmt_slot_rename(_ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ name: vaultfmt_bytes) -> vaultfmt_status {
+public func vaultfmt_slot_rename(_ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ name: vaultfmt_bytes)
+    -> vaultfmt_status
+{
     status { () throws(VaultError) in
         try Handle.vault(vault).vault.renameSlot(try Input.slotID(id), to: try Input.text(name, "name") ?? "")
     }

@@ -26,20 +26,25 @@ func given<T>(_ pointer: T?, _ name: StaticString) throws(VaultError) -> T {
 }
 
 /// A structure that a caller has filled in, and that must be of the size that this library knows.
-func given<T>(_ pointer: UnsafePointer<T>?, sized size: KeyPath<T, UInt32>, _ name: StaticString) throws(VaultError) -> T {
+func given<T>(_ pointer: UnsafePointer<T>?, sized size: KeyPath<T, UInt32>, _ name: StaticString) throws(VaultError)
+    -> T
+{
     let value = try given(pointer, name).pointee
     try check(size: value[keyPath: size], of: T.self, name)
     return value
 }
 
 /// The same for one that may be left out.
-func optional<T>(_ pointer: UnsafePointer<T>?, sized size: KeyPath<T, UInt32>, _ name: StaticString) throws(VaultError) -> T? {
+func optional<T>(_ pointer: UnsafePointer<T>?, sized size: KeyPath<T, UInt32>, _ name: StaticString) throws(VaultError)
+    -> T?
+{
     pointer == nil ? nil : try given(pointer, sized: size, name)
 }
 
 func check<T>(size: UInt32, of type: T.Type, _ name: StaticString) throws(VaultError) {
     guard Int(size) == MemoryLayout<T>.stride else {
-        throw VaultError(.invalidArgument, "\(name) has a size that this library does not know: initialise it with its macro")
+        throw VaultError(
+            .invalidArgument, "\(name) has a size that this library does not know: initialise it with its macro")
     }
 }
 

@@ -10,28 +10,32 @@ internal import VaultLocal
 
 @c @implementation
 public func vaultfmt_create(
-    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_create_options>?,
+    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?,
+    _ options: UnsafePointer<vaultfmt_create_options>?,
     _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
     return status { () throws(VaultError) in
         let out = try given(vault, "vault")
         let options = try Input.createOptions(options)
-        let created = try Vault.create(at: try Input.string(path, "path"), factors: try Input.factors(factors), options: options)
+        let created = try Vault.create(
+            at: try Input.string(path, "path"), factors: try Input.factors(factors), options: options)
         out.pointee = Handle.owning(VaultHandle(created))
     }
 }
 
 @c @implementation
 public func vaultfmt_open(
-    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_open_options>?,
+    _ path: UnsafePointer<CChar>?, _ factors: UnsafePointer<vaultfmt_factors>?,
+    _ options: UnsafePointer<vaultfmt_open_options>?,
     _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
     return status { () throws(VaultError) in
         let out = try given(vault, "vault")
         let options = try Input.openOptions(options)
-        let opened = try Vault.open(try Input.string(path, "path"), factors: try Input.factors(factors), options: options)
+        let opened = try Vault.open(
+            try Input.string(path, "path"), factors: try Input.factors(factors), options: options)
         out.pointee = Handle.owning(VaultHandle(opened))
     }
 }
@@ -48,7 +52,8 @@ public func vaultfmt_close(_ vault: OpaquePointer?) {
 }
 
 @c @implementation
-public func vaultfmt_share(_ vault: OpaquePointer?, _ shared: UnsafeMutablePointer<OpaquePointer?>?) -> vaultfmt_status {
+public func vaultfmt_share(_ vault: OpaquePointer?, _ shared: UnsafeMutablePointer<OpaquePointer?>?) -> vaultfmt_status
+{
     shared?.pointee = nil
     return status { () throws(VaultError) in
         let out = try given(shared, "shared")
@@ -73,7 +78,8 @@ public func vaultfmt_lock(_ vault: OpaquePointer?) -> vaultfmt_status {
 
 @c @implementation
 public func vaultfmt_unlock(
-    _ vault: OpaquePointer?, _ factors: UnsafePointer<vaultfmt_factors>?, _ options: UnsafePointer<vaultfmt_open_options>?
+    _ vault: OpaquePointer?, _ factors: UnsafePointer<vaultfmt_factors>?,
+    _ options: UnsafePointer<vaultfmt_open_options>?
 ) -> vaultfmt_status {
     status { () throws(VaultError) in
         try Handle.vault(vault).vault.unlock(try Input.factors(factors), limits: try Input.limits(options))
@@ -89,13 +95,15 @@ public func vaultfmt_keep_open(_ vault: OpaquePointer?, _ seconds: UInt32) -> va
 
 @c @implementation
 public func vaultfmt_open_kept(
-    _ path: UnsafePointer<CChar>?, _ options: UnsafePointer<vaultfmt_open_options>?, _ vault: UnsafeMutablePointer<OpaquePointer?>?
+    _ path: UnsafePointer<CChar>?, _ options: UnsafePointer<vaultfmt_open_options>?,
+    _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
     return status { () throws(VaultError) in
         let out = try given(vault, "vault")
         let options = try Input.openOptions(options)
-        guard let opened = try Machine(notices: { _ in }).openUnlocked(try Input.string(path, "path"), options: options) else {
+        guard let opened = try Machine(notices: { _ in }).openUnlocked(try Input.string(path, "path"), options: options)
+        else {
             throw VaultError(.noSlotOpens, "the vault is not kept open")
         }
         out.pointee = Handle.owning(VaultHandle(opened))
@@ -110,7 +118,8 @@ public func vaultfmt_end_keeping(_ path: UnsafePointer<CChar>?) -> vaultfmt_stat
 // MARK: state
 
 @c @implementation
-public func vaultfmt_get_info(_ vault: OpaquePointer?, _ info: UnsafeMutablePointer<vaultfmt_info>?) -> vaultfmt_status {
+public func vaultfmt_get_info(_ vault: OpaquePointer?, _ info: UnsafeMutablePointer<vaultfmt_info>?) -> vaultfmt_status
+{
     let size = info?.pointee.struct_size ?? 0
     return status { () throws(VaultError) in
         let out = try given(info, "info")

@@ -1,9 +1,11 @@
 import CVaultShim
 import Glibc
 
-/// What this process needs before it does anything: standard descriptors, and secrets in memory that do not leave it by way of the system.
+/// What this process needs before it does anything: standard descriptors, and secrets in memory that do not leave it by
+/// way of the system.
 enum ProcessGuard {
-    /// Fills closed standard descriptors first, so that no file gets their numbers. Then turns off core dumps and inspection, and sets signals.
+    /// Fills closed standard descriptors first, so that no file gets their numbers. Then turns off core dumps and
+    /// inspection, and sets signals.
     static func start() {
         let filled = vault_fill_standard_descriptors()
         // No descriptor is left to report it on.
@@ -11,8 +13,9 @@ enum ProcessGuard {
         harden()
     }
 
-    /// Turns off core dumps and inspection by other processes, and gives crash signals back to the kernel, for Swift's backtracer would
-    /// print memory. SIGPIPE ends the process, also where a parent had it ignored: a closed pipe ends it quietly.
+    /// Turns off core dumps and inspection by other processes, and gives crash signals back to the kernel, for Swift's
+    /// backtracer would print memory. SIGPIPE ends the process, also where a parent had it ignored: a closed pipe ends
+    /// it quietly.
     private static func harden() {
         let result = vault_harden_process()
         if result < 0 {
@@ -21,7 +24,8 @@ enum ProcessGuard {
         for signal in [SIGSEGV, SIGILL, SIGTRAP, SIGBUS, SIGABRT, SIGFPE, SIGPIPE] {
             Glibc.signal(signal, SIG_DFL)
         }
-        // A write beyond the limit for files is then an error. A handler, for the programs that this one starts do not inherit it.
+        // A write beyond the limit for files is then an error. A handler, for the programs that this one starts do not
+        // inherit it.
         Glibc.signal(SIGXFSZ) { _ in }
     }
 }

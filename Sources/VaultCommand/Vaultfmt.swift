@@ -11,7 +11,9 @@ package enum Main {
         let arguments = ArgumentSpelling.normalized(ProgramNames.arguments(ProcessArguments.all))
         guard ProcessArguments.areText else {
             exit(
-                FailureReport.conclude(CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8"), arguments: []).rawValue)
+                FailureReport.conclude(
+                    CommandFailure(.usage, "an argument is not valid UTF-8; write it as UTF-8"), arguments: []
+                ).rawValue)
         }
         do {
             if let help = try Help.answer(to: arguments) { exit(FailureReport.answer(help).rawValue) }
@@ -49,11 +51,13 @@ struct Vaultfmt: ParsableCommand {
     func run() throws { throw MissingCommand() }
 
     static let itemCommands: [any ParsableCommand.Type] = [
-        SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self, History.self, Restore.self,
+        SetItem.self, Add.self, Get.self, List.self, Edit.self, Update.self, Move.self, Remove.self, History.self,
+        Restore.self,
         Forget.self,
     ]
     static let vaultCommands: [any ParsableCommand.Type] = [
-        Create.self, Unlock.self, Lock.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self, Compact.self,
+        Create.self, Unlock.self, Lock.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self,
+        Compact.self,
         Repair.self, Salvage.self, AnchorCommand.self,
     ]
     static let programCommands: [any ParsableCommand.Type] = [

@@ -39,7 +39,9 @@ package enum AEAD {
 
 extension AEAD {
     /// Seals a small secret under a new nonce: nonce ‖ sealed.
-    package static func wrap(_ plain: borrowing Secret, _ data: borrowing [UInt8], key: borrowing Secret, _ random: Randomness) -> [UInt8] {
+    package static func wrap(
+        _ plain: borrowing Secret, _ data: borrowing [UInt8], key: borrowing Secret, _ random: Randomness
+    ) -> [UInt8] {
         let nonce = random.bytes(24)
         return plain.withUnsafeBytes { plain in
             [UInt8](unsafeUninitializedCapacity: 24 + plain.count + overhead) { buffer, count in
@@ -48,7 +50,9 @@ extension AEAD {
                 nonce.withUnsafeBytes { nonce in
                     data.withUnsafeBytes { data in
                         guard let start = nonce.baseAddress else { return }
-                        seal(plain, into: UnsafeMutableRawBufferPointer(rebasing: out[24...]), nonce: start, bound: data, key: key)
+                        seal(
+                            plain, into: UnsafeMutableRawBufferPointer(rebasing: out[24...]), nonce: start, bound: data,
+                            key: key)
                     }
                 }
                 count = out.count
@@ -57,14 +61,18 @@ extension AEAD {
     }
 
     /// Opens nonce ‖ sealed.
-    package static func unwrap(_ wrapped: [UInt8], _ data: borrowing [UInt8], key: borrowing Secret) throws(CryptoError) -> Secret {
+    package static func unwrap(_ wrapped: [UInt8], _ data: borrowing [UInt8], key: borrowing Secret) throws(CryptoError)
+        -> Secret
+    {
         guard wrapped.count >= 24 + overhead else { throw .authenticationFailed }
         var out = try Secret(ifPossible: wrapped.count - 24 - overhead)
         try out.withUnsafeMutableBytes { (out) throws(CryptoError) in
             try wrapped.span.bytes.withUnsafeBytes { (wrapped) throws(CryptoError) in
                 try data.span.bytes.withUnsafeBytes { (data) throws(CryptoError) in
                     guard let nonce = wrapped.baseAddress else { throw .authenticationFailed }
-                    try open(UnsafeRawBufferPointer(rebasing: wrapped[24...]), into: out, nonce: nonce, bound: data, key: key)
+                    try open(
+                        UnsafeRawBufferPointer(rebasing: wrapped[24...]), into: out, nonce: nonce, bound: data, key: key
+                    )
                 }
             }
         }

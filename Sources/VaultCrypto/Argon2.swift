@@ -11,7 +11,8 @@ package enum Argon2 {
             input.withUnsafeBytes { input in
                 salt.withUnsafeBytes { salt in
                     argon2id_hash_raw(
-                        passes, memoryKiB, lanes, input.baseAddress, input.count, salt.baseAddress, salt.count, out.baseAddress, out.count)
+                        passes, memoryKiB, lanes, input.baseAddress, input.count, salt.baseAddress, salt.count,
+                        out.baseAddress, out.count)
                 }
             }
         }

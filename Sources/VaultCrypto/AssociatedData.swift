@@ -32,7 +32,9 @@ package struct AssociatedData: Sendable {
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) {
         precondition(bytes.count <= 128 - count, "associated data has at most 128 bytes")
-        Swift.withUnsafeMutableBytes(of: &storage) { UnsafeMutableRawBufferPointer(rebasing: $0[count...]).copyMemory(from: bytes) }
+        Swift.withUnsafeMutableBytes(of: &storage) {
+            UnsafeMutableRawBufferPointer(rebasing: $0[count...]).copyMemory(from: bytes)
+        }
         count += bytes.count
     }
 

@@ -34,11 +34,14 @@ package enum KeyFileFormat {
         var key = Secret(count: 32)
         let isFormed = key.withUnsafeMutableBytes { key in
             content.withUnsafeBytes { text in
-                guard text[..<15].elementsEqual(version), text[79] == UInt8(ascii: "-"), text[88] == UInt8(ascii: "\n") else {
+                guard text[..<15].elementsEqual(version), text[79] == UInt8(ascii: "-"), text[88] == UInt8(ascii: "\n")
+                else {
                     return false
                 }
                 for index in 0..<32 {
-                    guard let high = value(text[15 + index * 2]), let low = value(text[16 + index * 2]) else { return false }
+                    guard let high = value(text[15 + index * 2]), let low = value(text[16 + index * 2]) else {
+                        return false
+                    }
                     key[index] = high << 4 | low
                 }
                 return true

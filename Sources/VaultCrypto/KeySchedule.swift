@@ -1,6 +1,7 @@
 package import VaultBytes
 
-/// The keys that a slot leads to (section 3.4): all of them for an owner, the index key for the holder of a scoped slot.
+/// The keys that a slot leads to (section 3.4): all of them for an owner, the index key for the holder of a scoped
+/// slot.
 package struct VaultKeys: ~Copyable, Sendable {
     package let index: Secret
     package let owner: OwnerKeys?
@@ -22,7 +23,9 @@ package struct VaultKeys: ~Copyable, Sendable {
     }
 
     /// The same keys without those that a locked vault must not hold.
-    package borrowing func withoutOwner() -> VaultKeys { VaultKeys(index: index.copy(), ownersPublicKey: ownersPublicKey()) }
+    package borrowing func withoutOwner() -> VaultKeys {
+        VaultKeys(index: index.copy(), ownersPublicKey: ownersPublicKey())
+    }
 
     /// The key that signs the owners' commits. Deriving it takes an owner about 28 µs.
     package borrowing func ownersPublicKey() -> Bytes32 {

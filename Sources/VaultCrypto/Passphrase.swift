@@ -11,10 +11,12 @@ package enum Passphrase {
         return try composed(points)
     }
 
-    /// Code points, canonically decomposed: four bytes each, and one unused more, since re-encoding writes a terminator.
+    /// Code points, canonically decomposed: four bytes each, and one unused more, since re-encoding writes a
+    /// terminator.
     private static func decomposed(_ text: borrowing Secret) throws(CryptoError) -> Secret {
         let options = utf8proc_option_t(rawValue: UTF8PROC_STABLE.rawValue | UTF8PROC_COMPOSE.rawValue)
-        // A character decomposes to at most 4 code points in NFD (Unicode's stability policy), and has at least one byte.
+        // A character decomposes to at most 4 code points in NFD (Unicode's stability policy), and has at least one
+        // byte.
         var points = try Secret(ifPossible: (text.count * 4 + 1) * 4)
         let capacity = text.count * 4
         let used = points.withUnsafeMutableBytes { out in

@@ -61,20 +61,23 @@ package struct Sealing: Sendable {
         random.fill(UnsafeMutableRawBufferPointer(start: start + Self.headSize, count: 24))
         data(kind, offset, head).withUnsafeBytes { data in
             AEAD.seal(
-                body, into: UnsafeMutableRawBufferPointer(rebasing: frame[Self.bodyStart...]), nonce: start + Self.headSize, bound: data,
+                body, into: UnsafeMutableRawBufferPointer(rebasing: frame[Self.bodyStart...]),
+                nonce: start + Self.headSize, bound: data,
                 key: key)
         }
     }
 
     /// Opens head ‖ nonce ‖ sealed body into `out`, which has 48 bytes less.
     package func open(
-        _ frame: UnsafeRawBufferPointer, as kind: Placed, at offset: UInt64, key: borrowing Secret, into out: UnsafeMutableRawBufferPointer
+        _ frame: UnsafeRawBufferPointer, as kind: Placed, at offset: UInt64, key: borrowing Secret,
+        into out: UnsafeMutableRawBufferPointer
     ) throws(CryptoError) {
         guard let start = frame.baseAddress else { throw .authenticationFailed }
         let data = data(kind, offset, UInt64(littleEndian: frame.loadUnaligned(as: UInt64.self)))
         try data.opening { (data) throws(CryptoError) in
             try AEAD.open(
-                UnsafeRawBufferPointer(rebasing: frame[Self.bodyStart...]), into: out, nonce: start + Self.headSize, bound: data, key: key)
+                UnsafeRawBufferPointer(rebasing: frame[Self.bodyStart...]), into: out, nonce: start + Self.headSize,
+                bound: data, key: key)
         }
     }
 
@@ -95,7 +98,8 @@ package struct Sealing: Sendable {
     ///
     /// - Parameter nonceStart: The first eight bytes of the nonce as a big-endian number, if they were drawn before.
     package func sealRecord(
-        _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, nonceStart: UInt64? = nil, key: borrowing Secret,
+        _ body: UnsafeRawBufferPointer, _ identity: RecordIdentity, head: UInt64, nonceStart: UInt64? = nil,
+        key: borrowing Secret,
         locatorKey: borrowing Secret, into frame: UnsafeMutableRawBufferPointer
     ) {
         frame.storeBytes(of: head.littleEndian, as: UInt64.self)
@@ -116,7 +120,8 @@ package struct Sealing: Sendable {
 
     /// Opens a record's frame into `out`, which has 80 bytes less.
     package func openRecord(
-        _ frame: UnsafeRawBufferPointer, _ identity: RecordIdentity, key: borrowing Secret, into out: UnsafeMutableRawBufferPointer
+        _ frame: UnsafeRawBufferPointer, _ identity: RecordIdentity, key: borrowing Secret,
+        into out: UnsafeMutableRawBufferPointer
     ) throws(CryptoError) {
         guard let start = frame.baseAddress else { throw .authenticationFailed }
         let data = data(identity, UInt64(littleEndian: frame.loadUnaligned(as: UInt64.self)))
@@ -140,15 +145,19 @@ package struct Sealing: Sendable {
     }
 
     /// Masks a record's locator under another key; the seal does not cover it.
-    package func relocate(_ frame: UnsafeMutableRawBufferPointer, from old: borrowing Secret, to new: borrowing Secret) {
+    package func relocate(_ frame: UnsafeMutableRawBufferPointer, from old: borrowing Secret, to new: borrowing Secret)
+    {
         let identity = claimedIdentity(UnsafeRawBufferPointer(frame), locatorKey: old)
         guard let start = frame.baseAddress else { return }
         writeLocator(identity, at: start + Self.bodyStart, nonce: start + Self.headSize, key: new)
     }
 
-    private func writeLocator(_ identity: RecordIdentity, at out: UnsafeMutableRawPointer, nonce: UnsafeRawPointer, key: borrowing Secret) {
+    private func writeLocator(
+        _ identity: RecordIdentity, at out: UnsafeMutableRawPointer, nonce: UnsafeRawPointer, key: borrowing Secret
+    ) {
         var locator = (
-            identity.item.words.0, identity.item.words.1, identity.compartment.littleEndian, identity.revision.littleEndian
+            identity.item.words.0, identity.item.words.1, identity.compartment.littleEndian,
+            identity.revision.littleEndian
         )
         withUnsafeBytes(of: &locator) { plain in
             guard let plain = plain.baseAddress else { return }

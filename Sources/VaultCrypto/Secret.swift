@@ -3,8 +3,8 @@ internal import CSodium
 /// Bytes that must not stay behind: held in locked, guarded memory, and wiped when the value goes.
 ///
 /// A secret can be moved, not copied, unless `copy()` says so. It has no description, and is compared in constant time.
-/// At most 2^31 bytes. Where the system has no memory left for it, `init(allocating:)` and `init(allocatingCopyOf:)` throw; the others, made for
-/// what is small, end the program.
+/// At most 2^31 bytes. Where the system has no memory left for it, `init(allocating:)` and `init(allocatingCopyOf:)`
+/// throw; the others, made for what is small, end the program.
 public struct Secret: ~Copyable, Sendable {
     private let piece: SecretMemory.Piece
     /// Where they start in the piece.
@@ -49,8 +49,8 @@ public struct Secret: ~Copyable, Sendable {
         bytes.withUnsafeBytes { if let source = $0.baseAddress { start.copyMemory(from: source, byteCount: $0.count) } }
     }
 
-    /// Copies the UTF-8 bytes of a string. The string itself is ordinary memory and stays what it is: use this where the secret has
-    /// come as a `String` anyway.
+    /// Copies the UTF-8 bytes of a string. The string itself is ordinary memory and stays what it is: use this where
+    /// the secret has come as a `String` anyway.
     public init(text: String) {
         self.init(count: text.utf8.count)
         for (index, byte) in text.utf8.enumerated() { start.storeBytes(of: byte, toByteOffset: index, as: UInt8.self) }
@@ -67,7 +67,9 @@ public struct Secret: ~Copyable, Sendable {
 
     /// Lends the bytes; they must not be kept beyond the call.
     @inline(__always)
-    public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R)
+        throws(E) -> R
+    {
         try body(UnsafeRawBufferPointer(start: start, count: count))
     }
 
@@ -112,6 +114,7 @@ public struct Secret: ~Copyable, Sendable {
         count == other.count && sodium_memcmp(start, other.start, count) == 0
     }
 
-    /// Whether all secrets so far are in memory that the system cannot swap out; false where the limit on locked memory is too low.
+    /// Whether all secrets so far are in memory that the system cannot swap out; false where the limit on locked memory
+    /// is too low.
     public static var isMemoryLocked: Bool { SecretMemory.shared.isLocked }
 }

@@ -1,8 +1,8 @@
 internal import CSodium
 internal import CVaultShim
 
-/// Hands out pieces of locked, guarded memory. Whole `sodium_malloc` allocations cost microseconds and are limited in number, so small
-/// pieces share slabs of one size class.
+/// Hands out pieces of locked, guarded memory. Whole `sodium_malloc` allocations cost microseconds and are limited in
+/// number, so small pieces share slabs of one size class.
 final class SecretMemory: Sendable {
     static let shared = SecretMemory()
 
@@ -32,7 +32,8 @@ final class SecretMemory: Sendable {
         return index < classCount ? index : nil
     }
 
-    /// Each allocation takes four of the mappings that a process may have, 65,530 by default: some are left to the rest of the program.
+    /// Each allocation takes four of the mappings that a process may have, 65,530 by default: some are left to the rest
+    /// of the program.
     private static let mostAllocations = 12_288
 
     // Only touched within `withState`: a mutex of Swift's own does not survive a fork.
@@ -70,14 +71,18 @@ final class SecretMemory: Sendable {
             let size = UInt(Self.smallest << index)
             let end = state.reserve.lowerBound + max(size, 1024)
             guard end <= state.reserve.upperBound else { return nil }
-            for start in stride(from: state.reserve.lowerBound, to: end, by: Int(size)) { state.free[index].append(start) }
+            for start in stride(from: state.reserve.lowerBound, to: end, by: Int(size)) {
+                state.free[index].append(start)
+            }
             state.reserve = end..<state.reserve.upperBound
             return next(index, &state)
         }
     }
 
     private func next(_ index: Int, _ state: inout State) -> Piece? {
-        guard let address = state.free[index].popLast(), let start = UnsafeMutableRawPointer(bitPattern: address) else { return nil }
+        guard let address = state.free[index].popLast(), let start = UnsafeMutableRawPointer(bitPattern: address) else {
+            return nil
+        }
         return Piece(start: start, capacity: Self.smallest << index)
     }
 

@@ -13,7 +13,8 @@ package struct SigningKey: ~Copyable, Sendable {
         var secretKey = Secret(count: crypto_sign_ed25519_secretkeybytes())
         secretKey.withUnsafeMutableBytes { secretKey in
             withUnsafeMutableBytes(of: &publicKey.words) { publicKey in
-                seed.withUnsafeBytes { seed in _ = crypto_sign_ed25519_seed_keypair(publicKey.u8, secretKey.u8, seed.u8) }
+                seed.withUnsafeBytes { seed in _ = crypto_sign_ed25519_seed_keypair(publicKey.u8, secretKey.u8, seed.u8)
+                }
             }
         }
         self.secretKey = secretKey
@@ -39,7 +40,8 @@ package enum Signature {
     /// Whether a signature is valid as defines it.
     ///
     /// libsodium checks everything but the last point in all of its versions. Versions later than 1.0.18 multiply the
-    /// equation by the cofactor, so that they accept some signatures that refuses; there it is checked here as well.
+    /// equation by the cofactor, so that they accept some signatures that refuses; there it is checked here as
+    /// well.
     package static func isValid(_ signature: [UInt8], of message: [UInt8], under publicKey: Bytes32) -> Bool {
         isAccepted(signature, of: message, under: publicKey)
             && (isLibraryExact || satisfiesEquation(signature, of: message, under: publicKey))
@@ -56,8 +58,8 @@ package enum Signature {
         }
     }
 
-    /// Whether the encoding of SB − kA is R's bytes, for a signature that libsodium accepts: so the public key A is a point
-    /// that has not small order.
+    /// Whether the encoding of SB − kA is R's bytes, for a signature that libsodium accepts: so the public key A is a
+    /// point that has not small order.
     ///
     /// libsodium multiplies only points of the prime order. 8A is one, and kA = ⌊k/8⌋(8A) + (k mod 8)A.
     package static func satisfiesEquation(_ signature: [UInt8], of message: [UInt8], under publicKey: Bytes32) -> Bool {
@@ -115,7 +117,9 @@ private enum Point {
         return made { crypto_scalarmult_ed25519_noclamp($0, scalar, point) }
     }
 
-    static func baseProduct(_ scalar: [UInt8]) -> [UInt8]? { made { crypto_scalarmult_ed25519_base_noclamp($0, scalar) } }
+    static func baseProduct(_ scalar: [UInt8]) -> [UInt8]? {
+        made { crypto_scalarmult_ed25519_base_noclamp($0, scalar) }
+    }
 
     private static func made(_ make: (UnsafeMutablePointer<UInt8>) -> Int32) -> [UInt8]? {
         var out = [UInt8](repeating: 0, count: 32)

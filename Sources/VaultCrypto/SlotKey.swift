@@ -1,6 +1,7 @@
 package import VaultBytes
 
-/// The factors at hand, ready for slots: passphrase in NFC, key file or raw key. External keys come from providers, slot by slot.
+/// The factors at hand, ready for slots: passphrase in NFC, key file or raw key. External keys come from providers,
+/// slot by slot.
 package struct FactorKeys: ~Copyable, Sendable {
     package var passphrase: Secret?
     /// Of a generated key file, or raw: 32 bytes.
@@ -10,7 +11,8 @@ package struct FactorKeys: ~Copyable, Sendable {
     /// As in a slot.
     package let kinds: SlotFactors
 
-    package init(passphrase: consuming Secret?, key: consuming Secret?, fileHash: consuming Secret?, kinds: SlotFactors) {
+    package init(passphrase: consuming Secret?, key: consuming Secret?, fileHash: consuming Secret?, kinds: SlotFactors)
+    {
         self.passphrase = passphrase
         self.key = key
         self.fileHash = fileHash

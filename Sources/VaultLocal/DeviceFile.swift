@@ -17,7 +17,8 @@ package struct DeviceFile: Sendable {
             guard error.code != .io else { throw error }
             throw VaultError(
                 .keyFileInvalid,
-                "the device file \(TerminalText.path(path)) is damaged; restore it, or move it away and lose what is bound to it")
+                "the device file \(TerminalText.path(path)) is damaged; restore it, or move it away and lose what is bound to it"
+            )
         }
     }
 
@@ -35,7 +36,8 @@ package struct DeviceFile: Sendable {
         let device = Device.random()
         if try files.write(path, what: Self.what, device.fileContents(), replacing: false) {
             files.announcer.note(
-                "made this machine's device file \(TerminalText.path(path)); items of this device only cannot be read without it")
+                "made this machine's device file \(TerminalText.path(path)); items of this device only cannot be read without it"
+            )
             return device
         }
         // Another process was faster: its device is this machine's.

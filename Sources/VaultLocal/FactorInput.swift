@@ -35,7 +35,9 @@ package enum FactorInput {
         var used = 0
         while true {
             let start = used
-            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress?.advanced(by: start), $0.count - start) }
+            let count = buffer.withUnsafeMutableBytes {
+                read(descriptor, $0.baseAddress?.advanced(by: start), $0.count - start)
+            }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw failure(errno, "cannot read \(name)") }
             if count == 0 { return buffer.prefix(used) }
@@ -56,7 +58,8 @@ package enum FactorInput {
         return count == secret.count ? secret : secret.prefix(count)
     }
 
-    /// Reads a descriptor to its end and closes it; one of the three standard ones then is the null device, so that nothing else gets its number.
+    /// Reads a descriptor to its end and closes it; one of the three standard ones then is the null device, so that
+    /// nothing else gets its number.
     private static func spent(_ descriptor: Int32, name: String, limit: Int) throws(VaultError) -> Secret {
         defer {
             if descriptor > STDERR_FILENO {

@@ -34,7 +34,8 @@ package struct FactorSources: Sendable {
     package let twin: Twin
 
     package init(
-        passphraseFile: String? = nil, passphraseDescriptor: Int32? = nil, keyFile: String? = nil, rawKeyFile: String? = nil, twin: Twin
+        passphraseFile: String? = nil, passphraseDescriptor: Int32? = nil, keyFile: String? = nil,
+        rawKeyFile: String? = nil, twin: Twin
     ) {
         self.passphraseFile = passphraseFile
         self.passphraseDescriptor = passphraseDescriptor
@@ -50,13 +51,16 @@ package struct FactorSources: Sendable {
     package var isAnyGiven: Bool { isOptionGiven || isInEnvironment }
 
     /// Whether a factor is given by an option.
-    package var isOptionGiven: Bool { passphraseFile != nil || passphraseDescriptor != nil || keyFile != nil || rawKeyFile != nil }
+    package var isOptionGiven: Bool {
+        passphraseFile != nil || passphraseDescriptor != nil || keyFile != nil || rawKeyFile != nil
+    }
 
     private var isInEnvironment: Bool {
         ["PASSPHRASE", "PASSPHRASE_FILE", "KEY_FILE"].contains { twin.value($0) != nil }
     }
 
-    /// What options and environment give. Throws `invalidArgument` for options that exclude each other, `noSuchFile`, `io`.
+    /// What options and environment give. Throws `invalidArgument` for options that exclude each other, `noSuchFile`,
+    /// `io`.
     package func read() throws(VaultError) -> GivenFactors {
         if let rawKey = try rawKey() { return GivenFactors(passphrase: nil, keyFile: nil, rawKey: rawKey) }
         let passphrase = try passphrase()
@@ -68,12 +72,14 @@ package struct FactorSources: Sendable {
         guard let rawKeyFile else { return nil }
         guard passphraseFile == nil, passphraseDescriptor == nil, keyFile == nil else {
             throw VaultError(
-                .invalidArgument, "\(twin.optionPrefix)raw-key-file stands alone; leave out the passphrase and the key file")
+                .invalidArgument,
+                "\(twin.optionPrefix)raw-key-file stands alone; leave out the passphrase and the key file")
         }
         let key = try FactorInput.file(rawKeyFile, what: "raw key file", limit: 32)
         guard key.count == 32 else {
             throw VaultError(
-                .invalidArgument, "a raw key file has exactly 32 bytes, \(TerminalText.path(rawKeyFile)) has \(key.count)")
+                .invalidArgument,
+                "a raw key file has exactly 32 bytes, \(TerminalText.path(rawKeyFile)) has \(key.count)")
         }
         return key
     }
@@ -88,12 +94,15 @@ package struct FactorSources: Sendable {
             guard passphraseFile == nil else {
                 throw VaultError(
                     .invalidArgument,
-                    "\(twin.optionPrefix)passphrase-file and \(twin.optionPrefix)passphrase-fd exclude each other; give one")
+                    "\(twin.optionPrefix)passphrase-file and \(twin.optionPrefix)passphrase-fd exclude each other; give one"
+                )
             }
             return try FactorInput.passphrase(descriptor: passphraseDescriptor)
         }
         if let passphraseFile { return try FactorInput.passphrase(file: passphraseFile) }
-        if let variable = twin.variable("PASSPHRASE"), let passphrase = Environment.secret(variable) { return passphrase }
+        if let variable = twin.variable("PASSPHRASE"), let passphrase = Environment.secret(variable) {
+            return passphrase
+        }
         guard let path = twin.value("PASSPHRASE_FILE") else { return nil }
         return try FactorInput.passphrase(file: path)
     }

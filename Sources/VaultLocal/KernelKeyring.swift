@@ -5,7 +5,8 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// Keys of open vaults in the user's keyring in the kernel, by vault id: in no file, never swapped out, wiped when their time is up.
+/// Keys of open vaults in the user's keyring in the kernel, by vault id: in no file, never swapped out, wiped when
+/// their time is up.
 ///
 /// All of these throw `noKernelKeyring` where the system has none, or does not lend it.
 enum KernelKeyring {
@@ -27,7 +28,9 @@ enum KernelKeyring {
         payload.withUnsafeMutableBytes { out in
             out[0] = form
             UnsafeMutableRawBufferPointer(rebasing: out[1..<17]).copyBytes(from: slot)
-            key.wrappingKey.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: out[17..<fixedSize]).copyMemory(from: $0) }
+            key.wrappingKey.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: out[17..<fixedSize]).copyMemory(from: $0)
+            }
             UnsafeMutableRawBufferPointer(rebasing: out[fixedSize...]).copyBytes(from: path)
         }
         let result = payload.withUnsafeBytes { vault_key_keep(description(vault), $0.baseAddress, $0.count, seconds) }
@@ -72,7 +75,8 @@ enum KernelKeyring {
         return dropped
     }
 
-    /// Whether this process is in a user namespace other than the system's first: it has keyrings of its own there, and does not see the user's.
+    /// Whether this process is in a user namespace other than the system's first: it has keyrings of its own there, and
+    /// does not see the user's.
     static var isApart: Bool {
         do throws(VaultError) {
             let file = try RealFileSystem().open("/proc/self/uid_map", writable: false)
@@ -110,7 +114,8 @@ enum KernelKeyring {
             throw failure(count)
         }
         // Another version may keep something else.
-        guard (Int64(fixedSize)...Int64(payload.count)).contains(count), payload.withUnsafeBytes({ $0[0] }) == form else { return nil }
+        guard (Int64(fixedSize)...Int64(payload.count)).contains(count), payload.withUnsafeBytes({ $0[0] }) == form
+        else { return nil }
         let slot = payload.withUnsafeBytes { Array($0[1..<17]) }
         let path = payload.withUnsafeBytes { String(decoding: $0[fixedSize..<Int(count)], as: UTF8.self) }
         guard let slot = Bytes16(slot) else { return nil }

@@ -3,10 +3,12 @@ internal import VaultCrypto
 public import VaultFmt
 package import VaultStore
 
-/// What this machine does about vaults: it remembers the newest state of each, has a device of its own, and keeps vaults unlocked.
+/// What this machine does about vaults: it remembers the newest state of each, has a device of its own, and keeps
+/// vaults unlocked.
 ///
-/// A vault that it opens is compared with what it remembers before anything of it is shown, and again at each refresh and each change; whoever puts an older
-/// copy back, or a file of his own in its place, is found out. `Vault.open` alone remembers nothing.
+/// A vault that it opens is compared with what it remembers before anything of it is shown, and again at each refresh
+/// and each change; whoever puts an older copy back, or a file of his own in its place, is found out. `Vault.open`
+/// alone remembers nothing.
 public struct Machine: Sendable {
     /// Where things are.
     public let places: Places
@@ -15,7 +17,8 @@ public struct Machine: Sendable {
     let announcer: Announcer
 
     /// The machine as the environment has it.
-    /// - Parameter notices: Is called with what a person should hear of, on the thread of the call that it comes from; it must not use that vault.
+    /// - Parameter notices: Is called with what a person should hear of, on the thread of the call that it comes from;
+    ///   it must not use that vault.
     /// - Throws: `invalidArgument` where nothing says what the home folder is.
     public init(notices: @escaping @Sendable (Notice) -> Void) throws(VaultError) {
         self.init(try Places(), notices: notices)
@@ -87,8 +90,8 @@ public struct Machine: Sendable {
         return vault
     }
 
-    /// Recovers what still authenticates of a damaged vault into a new one, which is remembered as any new one is. The damaged one is not compared with anything.
-    /// Throws as `Vault.salvage` does.
+    /// Recovers what still authenticates of a damaged vault into a new one, which is remembered as any new one is. The
+    /// damaged one is not compared with anything. Throws as `Vault.salvage` does.
     public func salvage(
         _ path: String, factors: borrowing Factors, to newPath: String, newFactors: borrowing Factors,
         options: consuming CreateOptions = .init(), limits: ReaderLimits = .init(), takesUnproven: Bool = false,
@@ -103,10 +106,12 @@ public struct Machine: Sendable {
         return report
     }
 
-    /// Opens a vault with the factors of one of its slots. A vault that is opened without a device gets this machine's, where it has one.
+    /// Opens a vault with the factors of one of its slots. A vault that is opened without a device gets this machine's,
+    /// where it has one.
     ///
-    /// Throws as `Vault.open` does; `rolledBack`, `forked`, `ancestryUnprovable` and `foreignOwner` where it does not continue what is remembered, until
-    /// ``accept(_:)``; `memoryDamaged` and `io` where what is remembered cannot be read.
+    /// Throws as `Vault.open` does; `rolledBack`, `forked`, `ancestryUnprovable` and `foreignOwner` where it does not
+    /// continue what is remembered, until ``accept(_:)``; `memoryDamaged` and `io` where what is remembered cannot be
+    /// read.
     public func open(
         _ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()
     ) throws(VaultError) -> Vault {
@@ -116,13 +121,16 @@ public struct Machine: Sendable {
         return vault
     }
 
-    /// Opens a vault that is kept unlocked; nil if it is not. Throws as `open` does, but for `noSlotOpens` and `kdfLimit`; `noKernelKeyring`.
+    /// Opens a vault that is kept unlocked; nil if it is not. Throws as `open` does, but for `noSlotOpens` and
+    /// `kdfLimit`; `noKernelKeyring`.
     public func openUnlocked(_ path: String, options: consuming OpenOptions = .init()) throws(VaultError) -> Vault? {
         try openUnlocked(path, options: withDevice(options), place: watched)
     }
 
     /// As `openUnlocked`, with the options' device and the place's memory.
-    package func openUnlocked(_ path: String, options: consuming OpenOptions, place: Store.Place) throws(VaultError) -> Vault? {
+    package func openUnlocked(_ path: String, options: consuming OpenOptions, place: Store.Place) throws(VaultError)
+        -> Vault?
+    {
         let id = try Vault.id(at: path, place: place)
         guard let key = try KernelKeyring.find(vault: id) else { return nil }
         do throws(VaultError) { return try Vault.open(path, kept: key, of: id, options: options, place: place) } catch {
@@ -132,15 +140,18 @@ public struct Machine: Sendable {
                 _ = try KernelKeyring.drop(vault: id)
             case .noSlotOpens:
                 _ = try KernelKeyring.drop(vault: id)
-                announcer.warning("what the kernel keyring kept for \(TerminalText.path(path)) does not open it; it is locked now")
+                announcer.warning(
+                    "what the kernel keyring kept for \(TerminalText.path(path)) does not open it; it is locked now")
             default: throw error
             }
             return nil
         }
     }
 
-    /// Opens a vault with what the environment gives, else with what is kept unlocked. Throws `noSlotOpens` where there is neither.
-    package func openAsGiven(_ path: String, options: () throws(VaultError) -> OpenOptions) throws(VaultError) -> Vault {
+    /// Opens a vault with what the environment gives, else with what is kept unlocked. Throws `noSlotOpens` where there
+    /// is neither.
+    package func openAsGiven(_ path: String, options: () throws(VaultError) -> OpenOptions) throws(VaultError) -> Vault
+    {
         if FactorSources.environment.isAnyGiven {
             return try FactorSources.environment.read().tryEach { (factors, _) throws(VaultError) in
                 try open(path, factors: factors, options: try options())
@@ -150,7 +161,8 @@ public struct Machine: Sendable {
             guard error.code == .noKernelKeyring else { throw error }
         }
         throw VaultError(
-            .noSlotOpens, "the vault is locked: run 'vaultfmt unlock', or set VAULTFMT_PASSPHRASE_FILE or VAULTFMT_KEY_FILE")
+            .noSlotOpens,
+            "the vault is locked: run 'vaultfmt unlock', or set VAULTFMT_PASSPHRASE_FILE or VAULTFMT_KEY_FILE")
     }
 
     private func withDevice(_ options: consuming OpenOptions) -> OpenOptions {
@@ -162,24 +174,29 @@ public struct Machine: Sendable {
     private func warnIfReadable(_ path: String, _ mode: UInt32?) {
         guard let mode, mode & 0o077 != 0 else { return }
         announcer.warning(
-            "\(TerminalText.path(path)) can be read by others: this file system keeps no permissions; keep it on one that does")
+            "\(TerminalText.path(path)) can be read by others: this file system keeps no permissions; keep it on one that does"
+        )
     }
 
     // MARK: remembering
 
-    /// What is remembered of a vault, as its owner or as the holder of a scoped slot; nil for nothing. Throws `memoryDamaged`, `io`.
+    /// What is remembered of a vault, as its owner or as the holder of a scoped slot; nil for nothing. Throws
+    /// `memoryDamaged`, `io`.
     public func remembered(_ vault: VaultID, asOwner isOwner: Bool = true) throws(VaultError) -> RememberedState? {
         try memory.state(of: vault, isOwner: isOwner)
     }
 
-    /// Compares a vault that was opened without this machine's memory, and remembers it. Throws as ``open(_:factors:options:)`` does.
+    /// Compares a vault that was opened without this machine's memory, and remembers it. Throws as
+    /// ``open(_:factors:options:)`` does.
     public func check(_ vault: Vault) throws(VaultError) {
         try vault.withStore { (store) throws(VaultError) in _ = try memory.watch.recall(store.vault)(store.watched) }
     }
 
-    /// Remembers the state that a vault is in, whatever was remembered: open it with `Vault.open`, look at it, then accept it.
+    /// Remembers the state that a vault is in, whatever was remembered: open it with `Vault.open`, look at it, then
+    /// accept it.
     ///
-    /// Throws `io` or `outcomeUnknown` where that cannot be stored. What a scoped slot opened cannot be accepted against what this machine saw as an owner.
+    /// Throws `io` or `outcomeUnknown` where that cannot be stored. What a scoped slot opened cannot be accepted
+    /// against what this machine saw as an owner.
     public func accept(_ vault: Vault) throws(VaultError) {
         try vault.withStore { (store) throws(VaultError) in try memory.accept(store.watched) }
     }

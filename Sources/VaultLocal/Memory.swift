@@ -1,8 +1,9 @@
 package import VaultFmt
 package import VaultStore
 
-/// What this machine remembers of vaults, in `anchors` in its state folder: `ID.owner` and `ID.scoped`, the newest state seen as an owner and
-/// with a scoped slot. It shows when somebody puts back an older copy, continues another branch, or puts a vault of their own in its place.
+/// What this machine remembers of vaults, in `anchors` in its state folder: `ID.owner` and `ID.scoped`, the newest
+/// state seen as an owner and with a scoped slot. It shows when somebody puts back an older copy, continues another
+/// branch, or puts a vault of their own in its place.
 ///
 /// The scoped entry never binds an owner; the owner's entry binds a scoped opening.
 package struct Memory: Sendable {
@@ -45,7 +46,8 @@ package struct Memory: Sendable {
         Recalled(owner: try state(of: vault, isOwner: true), scoped: try state(of: vault, isOwner: false))
     }
 
-    /// Refuses a state that does not continue what is remembered, and remembers one that does. True if it was compared with something.
+    /// Refuses a state that does not continue what is remembered, and remembers one that does. True if it was compared
+    /// with something.
     private func admit(_ watched: WatchedState, _ recalled: Recalled) throws(VaultError) -> Bool {
         if !watched.isOwner, let owner = recalled.owner {
             do throws(VaultError) { _ = try owner.judge(watched) } catch {
@@ -56,7 +58,8 @@ package struct Memory: Sendable {
         guard let own = watched.isOwner ? recalled.owner : recalled.scoped else {
             if try remember(watched, insteadOf: nil) {
                 announcer.note(
-                    "first sight of this vault on this machine (generation \(watched.generation)); its state is remembered from now on")
+                    "first sight of this vault on this machine (generation \(watched.generation)); its state is remembered from now on"
+                )
             }
             return recalled.owner != nil
         }
@@ -66,8 +69,8 @@ package struct Memory: Sendable {
 
     // MARK: remembering
 
-    /// Stores a state that was compared with an entry; false if it could not be stored, which is said. Throws only if another process has remembered
-    /// something meanwhile that the state does not continue.
+    /// Stores a state that was compared with an entry; false if it could not be stored, which is said. Throws only if
+    /// another process has remembered something meanwhile that the state does not continue.
     private func remember(_ watched: WatchedState, insteadOf compared: RememberedState?) throws(VaultError) -> Bool {
         do throws(VaultError) {
             // First of all: what is remembered and then lost in a power cut would make a sound vault look rolled back.
@@ -78,8 +81,11 @@ package struct Memory: Sendable {
                     do throws(VaultError) {
                         guard try now.judge(watched) == .newer else { return true }
                     } catch {
-                        // Another process was faster, with a later state: of the same file, or this one was put back meanwhile.
-                        guard error.code == .rolledBack, try watched.isContinued(by: now.anchor.generation, now.anchor.value) else {
+                        // Another process was faster, with a later state: of the same file, or this one was put back
+                        // meanwhile.
+                        guard error.code == .rolledBack,
+                            try watched.isContinued(by: now.anchor.generation, now.anchor.value)
+                        else {
                             throw error
                         }
                         return true
@@ -111,9 +117,11 @@ package struct Memory: Sendable {
         } catch { sayForgotten(error) }
     }
 
-    /// Remembers a state whatever was remembered. An owner's word ends what was seen with scoped slots, where that is of another branch.
+    /// Remembers a state whatever was remembered. An owner's word ends what was seen with scoped slots, where that is
+    /// of another branch.
     ///
-    /// Throws `io` or `outcomeUnknown` where it cannot be stored; for a scoped slot, what ``RememberedState/judge(_:)`` throws on the owner's entry.
+    /// Throws `io` or `outcomeUnknown` where it cannot be stored; for a scoped slot, what ``RememberedState/judge(_:)``
+    /// throws on the owner's entry.
     package func accept(_ watched: WatchedState) throws(VaultError) {
         let vault = VaultID(watched.vault)
         if !watched.isOwner, let owner = try state(of: vault, isOwner: true) { _ = try owner.judge(watched) }
@@ -142,20 +150,24 @@ package struct Memory: Sendable {
     private func store(_ watched: WatchedState) throws(VaultError) {
         let state = RememberedState(watched)
         try files.sweep(folder)
-        try files.write(path(state.anchor.vault, isOwner: watched.isOwner), what: "remembered state", Secret(text: state.line))
+        try files.write(
+            path(state.anchor.vault, isOwner: watched.isOwner), what: "remembered state", Secret(text: state.line))
     }
 
     // MARK: details
 
     private static let longest = 4096
 
-    private func path(_ vault: VaultID, isOwner: Bool) -> String { folder + "/\(vault)." + (isOwner ? "owner" : "scoped") }
+    private func path(_ vault: VaultID, isOwner: Bool) -> String {
+        folder + "/\(vault)." + (isOwner ? "owner" : "scoped")
+    }
 
     private static func isRefusal(_ error: VaultError) -> Bool {
         [.rolledBack, .forked, .foreignOwner, .ancestryUnprovable, .memoryDamaged].contains(error.code)
     }
 
     private func sayForgotten(_ error: VaultError) {
-        announcer.warning("the vault's state could not be remembered, so a rollback will not be noticed: \(error.description)")
+        announcer.warning(
+            "the vault's state could not be remembered, so a rollback will not be noticed: \(error.description)")
     }
 }

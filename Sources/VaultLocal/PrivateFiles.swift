@@ -4,8 +4,8 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// Small files that this machine keeps about vaults, outside them: 0600, in folders of 0700, complete before they have their names, never through a
-/// symbolic link, and nothing in a folder of somebody else.
+/// Small files that this machine keeps about vaults, outside them: 0600, in folders of 0700, complete before they have
+/// their names, never through a symbolic link, and nothing in a folder of somebody else.
 struct PrivateFiles: Sendable {
     let place: Store.Place
     let announcer: Announcer
@@ -13,7 +13,8 @@ struct PrivateFiles: Sendable {
     private var fileSystem: any FileSystem { place.fileSystem }
 
     /// Reads a file, or returns nil where there is none.
-    /// - Throws: `memoryDamaged` for what is no file, a link, or longer than `limit` bytes; `io`, with the owner where that is the cause.
+    /// - Throws: `memoryDamaged` for what is no file, a link, or longer than `limit` bytes; `io`, with the owner where
+    ///   that is the cause.
     func read(_ path: String, what: String, limit: Int) throws(VaultError) -> Secret? {
         do throws(VaultError) {
             let file = try fileSystem.openOwn(path, writable: false)
@@ -27,13 +28,16 @@ struct PrivateFiles: Sendable {
             }
             if let failure { throw failure }
             guard count <= limit else {
-                throw VaultError(.memoryDamaged, "\(Self.named(what, path)) is damaged: it is longer than \(limit) bytes")
+                throw VaultError(
+                    .memoryDamaged, "\(Self.named(what, path)) is damaged: it is longer than \(limit) bytes")
             }
             return contents.prefix(count)
         } catch {
             switch error.code {
             case .noSuchFile: return nil
-            case .notAVault: throw VaultError(.memoryDamaged, "\(Self.named(what, path)) is damaged: it is a link, or no regular file")
+            case .notAVault:
+                throw VaultError(
+                    .memoryDamaged, "\(Self.named(what, path)) is damaged: it is a link, or no regular file")
             case .memoryDamaged: throw error
             default: throw explained(error, path)
             }
@@ -55,13 +59,15 @@ struct PrivateFiles: Sendable {
             try file.sync()
             if let mode = try file.permissions(), mode & 0o077 != 0 {
                 announcer.warning(
-                    "\(Self.named(what, path)) can be read by others: this file system keeps no permissions; keep it on one that does")
+                    "\(Self.named(what, path)) can be read by others: this file system keeps no permissions; keep it on one that does"
+                )
             }
             try fileSystem.rename(temporary, to: path, replacing: replacing)
         } catch {
             do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
             if !replacing, error.code == .fileExists { return false }
-            throw error.code == .outcomeUnknown ? VaultError(.io, "cannot write \(Self.named(what, path)): \(error.detail)") : error
+            throw error.code == .outcomeUnknown
+                ? VaultError(.io, "cannot write \(Self.named(what, path)): \(error.detail)") : error
         }
         try fileSystem.syncDirectory(of: path)
         return true
@@ -73,7 +79,9 @@ struct PrivateFiles: Sendable {
             let temporary = Temporary.name(beside: path, place.random)
             let file = try fileSystem.create(temporary)
             // Between the two, another process may have taken it for a dead one's and removed it.
-            guard try file.lock(), let named = try fileSystem.identity(of: temporary), try named.isSameFile(as: file.identity()) else {
+            guard try file.lock(), let named = try fileSystem.identity(of: temporary),
+                try named.isSameFile(as: file.identity())
+            else {
                 continue
             }
             return (file, temporary)
@@ -81,7 +89,8 @@ struct PrivateFiles: Sendable {
         throw VaultError(.busy, "what is made beside \(path) is removed by another process each time")
     }
 
-    /// Makes a folder and those above it; throws `io` where that would leave something of this user's in a folder of another user.
+    /// Makes a folder and those above it; throws `io` where that would leave something of this user's in a folder of
+    /// another user.
     func makeFolder(_ path: String) throws(VaultError) {
         var missing: [String] = []
         var folder = path
@@ -93,7 +102,8 @@ struct PrivateFiles: Sendable {
         for folder in missing.reversed() { try fileSystem.makeDirectory(folder) }
     }
 
-    /// Throws where a folder is another user's: with `sudo` and the user's HOME, root's files there would lock the user out.
+    /// Throws where a folder is another user's: with `sudo` and the user's HOME, root's files there would lock the user
+    /// out.
     func requireOwn(_ folder: String) throws(VaultError) {
         guard let owner = fileSystem.owner(of: folder), owner != geteuid(), owner != 0 else { return }
         throw VaultError(
@@ -102,7 +112,8 @@ struct PrivateFiles: Sendable {
                 + "run as that user, or set HOME to your own")
     }
 
-    /// Runs a step while no other process runs one with the same lock file, which is made on first need. Waits for 10 seconds at most.
+    /// Runs a step while no other process runs one with the same lock file, which is made on first need. Waits for 10
+    /// seconds at most.
     func locked<R>(_ path: String, _ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         try makeFolder(Places.parent(of: path))
         let file = try openLock(path)
@@ -146,7 +157,8 @@ struct PrivateFiles: Sendable {
         var place = path
         while fileSystem.owner(of: place) == nil, Places.parent(of: place) != place { place = Places.parent(of: place) }
         guard let owner = fileSystem.owner(of: place), owner != geteuid() else { return error }
-        let cause = "\(TerminalText.path(place)) belongs to user \(owner), perhaps since a command ran as that user with this HOME"
+        let cause =
+            "\(TerminalText.path(place)) belongs to user \(owner), perhaps since a command ran as that user with this HOME"
         return VaultError(.io, "\(error.detail); \(cause): give it back with chown", at: error.offset)
     }
 

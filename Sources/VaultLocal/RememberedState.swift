@@ -20,7 +20,9 @@ public struct RememberedState: Sendable, Hashable {
     var line: String { anchor.description + "\n" }
 
     init?(line: String, of vault: VaultID) {
-        guard line.hasSuffix("\n"), let anchor = Anchor(String(line.dropLast())), anchor.vault == vault else { return nil }
+        guard line.hasSuffix("\n"), let anchor = Anchor(String(line.dropLast())), anchor.vault == vault else {
+            return nil
+        }
         self.init(anchor: anchor)
         // One spelling only.
         guard self.line == line else { return nil }
@@ -38,18 +40,21 @@ public struct RememberedState: Sendable, Hashable {
     ///
     /// - Throws: `rolledBack`, `forked`, `foreignOwner`, `ancestryUnprovable`.
     func judge(_ watched: WatchedState) throws(VaultError) -> Standing {
-        let point = AnchorPoint(generation: anchor.generation, chain: anchor.value, ownersPublicKey: anchor.owners.value)
+        let point = AnchorPoint(
+            generation: anchor.generation, chain: anchor.value, ownersPublicKey: anchor.owners.value)
         let now = watched.generation
         switch try watched.verdict(on: point) {
         case .same: return .same
         case .descends: return .newer
         case .older:
             throw VaultError(
-                .rolledBack, "the vault is at generation \(now), but this machine saw \(anchor.generation): it was rolled back")
+                .rolledBack,
+                "the vault is at generation \(now), but this machine saw \(anchor.generation): it was rolled back")
         case .forked:
             throw VaultError(
                 .forked,
-                "the vault was continued from another state than generation \(anchor.generation), which this machine saw: it is forked")
+                "the vault was continued from another state than generation \(anchor.generation), which this machine saw: it is forked"
+            )
         case .foreign:
             throw VaultError(
                 .foreignOwner,

@@ -2,7 +2,8 @@
 /// reorder the line or end it.
 package enum TerminalText {
     /// The text with everything escaped that is not plainly visible: controls, line ends, marks that change the
-    /// direction of writing, invisible and private characters. A backslash is doubled, so that the result is unambiguous.
+    /// direction of writing, invisible and private characters. A backslash is doubled, so that the result is
+    /// unambiguous.
     package static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0 == "\\" || isHarmful($0) }) else { return text }
         var result = ""

@@ -3,12 +3,12 @@ internal import VaultStore
 
 /// Vaults that were opened once and stay open to every process of the same user, for a while.
 ///
-/// What opens the slot again is kept in the user's keyring in the Linux kernel (keyrings(7)): in no file and no environment variable, never swapped out,
-/// and wiped when its time is up. Any process of the same user can take it from there. All of these throw `noKernelKeyring` where the system has none, as
-/// in most containers.
+/// What opens the slot again is kept in the user's keyring in the Linux kernel (keyrings(7)): in no file and no
+/// environment variable, never swapped out, and wiped when its time is up. Any process of the same user can take it
+/// from there. All of these throw `noKernelKeyring` where the system has none, as in most containers.
 extension Machine {
-    /// Keeps a vault unlocked for so many seconds, from now on: `openUnlocked` opens it without factors. It ends early when its slot is seen to be removed
-    /// or changed.
+    /// Keeps a vault unlocked for so many seconds, from now on: `openUnlocked` opens it without factors. It ends early
+    /// when its slot is seen to be removed or changed.
     ///
     /// Throws `locked`, `invalidArgument` for 0 seconds.
     public static func keepUnlocked(_ vault: Vault, seconds: UInt32) throws(VaultError) {
@@ -26,8 +26,8 @@ extension Machine {
         case unknown
     }
 
-    /// Ends what `keepUnlocked` began: for the vault in this file, and for the one that was unlocked in it, whatever is there now. Handles that are open stay
-    /// so.
+    /// Ends what `keepUnlocked` began: for the vault in this file, and for the one that was unlocked in it, whatever is
+    /// there now. Handles that are open stay so.
     ///
     /// Throws what reading the file throws where nothing was unlocked under this name.
     @discardableResult
@@ -49,7 +49,8 @@ extension Machine {
         return KernelKeyring.isApart ? .unknown : .wasNotUnlocked
     }
 
-    /// Ends it for all vaults of this user; returns how many were unlocked, nil where that says little (``Locked/unknown``).
+    /// Ends it for all vaults of this user; returns how many were unlocked, nil where that says little
+    /// (``Locked/unknown``).
     @discardableResult
     public static func lockAll() throws(VaultError) -> Int? {
         let count = try KernelKeyring.dropAll()
@@ -62,7 +63,9 @@ extension Machine {
     @discardableResult
     public func dropKeptKeyIfGone(_ vault: Vault) -> Bool {
         do throws(VaultError) {
-            guard let key = try KernelKeyring.find(vault: vault.id), try !vault.has(slot: key.slot) else { return false }
+            guard let key = try KernelKeyring.find(vault: vault.id), try !vault.has(slot: key.slot) else {
+                return false
+            }
             return try KernelKeyring.drop(vault: vault.id)
         } catch {
             // Without a keyring nothing is kept.

@@ -7,8 +7,8 @@ package final class SecondThread: Sendable {
 
     package init() {}
 
-    /// Runs both at the same time, and returns when both have ended. One after the other where no thread is to be had, or where a copy of the caller has
-    /// this one at work.
+    /// Runs both at the same time, and returns when both have ended. One after the other where no thread is to be had,
+    /// or where a copy of the caller has this one at work.
     package func run(_ first: () -> Void, alongside second: @escaping @Sendable () -> Void) {
         let wasShared: Bool? = worker.withLockIfAvailable { worker in
             guard let running = Worker.running(&worker) else { return false }
@@ -23,7 +23,9 @@ package final class SecondThread: Sendable {
     }
 
     /// The same for what returns something.
-    package func both<First, Second: Sendable>(_ first: () -> First, _ second: @escaping @Sendable () -> Second) -> (First, Second) {
+    package func both<First, Second: Sendable>(_ first: () -> First, _ second: @escaping @Sendable () -> Second) -> (
+        First, Second
+    ) {
         let other = Handover<Second>()
         var one: First?
         run({ one = first() }, alongside: { other.set(second()) })

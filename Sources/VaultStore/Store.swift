@@ -102,7 +102,8 @@ package final class Store {
 
     /// Opens the file at `path` with the factors (section 7.1).
     package static func open(
-        _ path: String, writable: Bool, factors: borrowing FactorKeys, limits: ReaderLimits, external: (any SlotFactor)? = nil,
+        _ path: String, writable: Bool, factors: borrowing FactorKeys, limits: ReaderLimits,
+        external: (any SlotFactor)? = nil,
         place: Place
     ) throws(VaultError) -> Store {
         try opening(path, writable: writable, place: place) { (header, bytes) throws(VaultError) in
@@ -130,13 +131,16 @@ package final class Store {
         let sealing = Sealing(vault: header.id, random: place.random)
         let codec = CommitCodec(slot.keys, sealing: sealing, vault: header.id, isSigning: header.isSigned)
         let pages = PageSource(
-            file: file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(), cacheBytes: place.cacheBytes)
+            file: file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(),
+            cacheBytes: place.cacheBytes)
         let hash = try HeaderSeal.checkHash(bytes)
-        let finder = StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash)
+        let finder = StateFinder(
+            file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: hash)
         let found = try finder.newest()
         let keyring = try readKeyring(of: found.state.commit, pages, header)
         return Loaded(
-            file: file, header: header, headerHash: hash, slot: slot, pages: pages, codec: codec, finder: finder, found: found,
+            file: file, header: header, headerHash: hash, slot: slot, pages: pages, codec: codec, finder: finder,
+            found: found,
             keyring: keyring)
     }
 
@@ -162,7 +166,9 @@ package final class Store {
     package var finder: StateFinder {
         StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: headerHash)
     }
-    var place: Place { Place(fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch, owner: owner) }
+    var place: Place {
+        Place(fileSystem: fileSystem, random: random, cacheBytes: cacheBytes, watch: watch, owner: owner)
+    }
 
     /// The key that signs the owners' commits, derived once.
     package var ownersPublicKey: Bytes32 {

@@ -1,8 +1,9 @@
 internal import VaultBytes
 
 extension Store {
-    /// Copies what follows the newest state to `FILE.incomplete-G` or `FILE.damaged-G` before it is cut off. The copy gets that
-    /// name only once it is complete and synced: after a crash in between, the next writer copies again.
+    /// Copies what follows the newest state to `FILE.incomplete-G` or `FILE.damaged-G` before it is cut off.
+    /// The copy gets that name only once it is complete and synced: after a crash in between, the next writer copies
+    /// again.
     ///
     /// - Parameter end: Where what is kept ends; the end of the file if nil.
     /// - Returns: The copy's path.
@@ -11,7 +12,8 @@ extension Store {
         let size = try file.size()
         let end = min(end ?? size, size)
         let bytes = end - min(end, state.commit.end)
-        // As much as the vault has itself, or what a small one may get in one change: somebody who can extend the file must not fill the disk.
+        // As much as the vault has itself, or what a small one may get in one change: somebody who can extend the file
+        // must not fill the disk.
         let most = max(state.commit.end, Self.longestAside)
         guard bytes <= most else {
             let what = "\(bytes) bytes follow generation \(state.commit.generation), more than are kept aside"

@@ -16,10 +16,13 @@ extension Store {
 
     /// Creates a vault that is complete before it has its name: generation 1, no items. An existing file is an error.
     package static func create(
-        at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret, _ new: New, place: Place
+        at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret, _ new: New,
+        place: Place
     ) throws(VaultError) -> Store {
         let resolved = try place.fileSystem.resolve(path)
-        guard try place.fileSystem.identity(of: resolved) == nil else { throw VaultError(.fileExists, "\(path) exists already") }
+        guard try place.fileSystem.identity(of: resolved) == nil else {
+            throw VaultError(.fileExists, "\(path) exists already")
+        }
         var header = header
         let (bytes, hash) = try HeaderSeal.seal(&header, keys)
         try Temporary.removeStale(beside: resolved, place.fileSystem)
@@ -59,10 +62,13 @@ extension Store {
     }
 
     /// The header, and its copy.
-    static func writeHeader(_ bytes: [UInt8], to file: any FileHandle) throws(VaultError) { try file.write(bytes + bytes, at: 0) }
+    static func writeHeader(_ bytes: [UInt8], to file: any FileHandle) throws(VaultError) {
+        try file.write(bytes + bytes, at: 0)
+    }
 
     private static func writeFirst(
-        _ file: any FileHandle, _ header: Header, _ hash: Bytes32, _ keys: borrowing VaultKeys, _ new: New, _ place: Place
+        _ file: any FileHandle, _ header: Header, _ hash: Bytes32, _ keys: borrowing VaultKeys, _ new: New,
+        _ place: Place
     ) throws(VaultError) {
         let sealing = Sealing(vault: header.id, random: place.random)
         let codec = CommitCodec(keys, sealing: sealing, vault: header.id, isSigning: header.isSigned)
@@ -76,8 +82,10 @@ extension Store {
         try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
             codec.seal(
                 Commit(
-                    generation: 1, predecessor: nil, offset: offset, start: header.bodyStart, clock: new.clock, tombstoneHorizon: 0,
-                    wasSyncedFirst: isSyncedFirst, root: nil, keyring: keyring, history: nil, header: hash, digest: digest, items: 0,
+                    generation: 1, predecessor: nil, offset: offset, start: header.bodyStart, clock: new.clock,
+                    tombstoneHorizon: 0,
+                    wasSyncedFirst: isSyncedFirst, root: nil, keyring: keyring, history: nil, header: hash,
+                    digest: digest, items: 0,
                     tombstones: 0, versions: 0, liveBytes: live)
             ).frame
         }

@@ -2,8 +2,8 @@ internal import VaultBytes
 package import VaultCrypto
 
 extension Store {
-    /// Moves to the newest committed state of the file that the path names now. True if that is another than before. A state that does not come from the
-    /// current one is refused, and this one kept.
+    /// Moves to the newest committed state of the file that the path names now. True if that is another than before. A
+    /// state that does not come from the current one is refused, and this one kept.
     package func refresh() throws(VaultError) -> Bool {
         // What another process remembers while this one looks can make it seem late: with a memory, it looks again.
         guard watch != nil else { return try refreshOnce() }
@@ -38,7 +38,8 @@ extension Store {
         return state != before
     }
 
-    /// Opens a slot again, in the file that the path names now: the factors may have been changed since this handle was opened.
+    /// Opens a slot again, in the file that the path names now: the factors may have been changed since this handle was
+    /// opened.
     package func unlock(
         _ factors: borrowing FactorKeys, _ limits: ReaderLimits, external: (any SlotFactor)? = nil
     ) throws(VaultError) {
@@ -63,7 +64,8 @@ extension Store {
         return !current.isSameFile(as: own)
     }
 
-    /// Whether the file is not as it was left: longer, shorter, with a tail, or, as after a copy over it, with another commit at its end.
+    /// Whether the file is not as it was left: longer, shorter, with a tail, or, as after a copy over it, with another
+    /// commit at its end.
     private func isOutdated() throws(VaultError) -> Bool {
         guard tail == .clean else { return true }
         return try !finder.isNewest(state.commit, commitFrame)
@@ -102,7 +104,8 @@ extension Store {
     /// A newer state of the file that is open, under the keys that are held.
     private func served(_ new: CommittedState, _ keyring: Keyring) -> WatchedState {
         WatchedState(
-            state: new, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring, past: past,
+            state: new, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring,
+            past: past,
             fileSystem: fileSystem, path: path, isSynced: false)
     }
 
@@ -121,9 +124,12 @@ extension Store {
                 )
             }
         case .foreign:
-            throw VaultError(.foreignOwner, "the vault now belongs to other owners, and nothing shows that it was handed over")
+            throw VaultError(
+                .foreignOwner, "the vault now belongs to other owners, and nothing shows that it was handed over")
         case .older:
-            throw VaultError(.rolledBack, "the vault went back from generation \(state.commit.generation) to \(new.commit.generation)")
+            throw VaultError(
+                .rolledBack,
+                "the vault went back from generation \(state.commit.generation) to \(new.commit.generation)")
         case .forked:
             throw VaultError(.forked, "the vault's past is no longer the one that this program has read")
         }

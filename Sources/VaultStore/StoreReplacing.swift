@@ -1,7 +1,8 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Replacing the whole file: a new one beside it, synced, then renamed over it (section 7.3). The writer's lock is held throughout.
+/// Replacing the whole file: a new one beside it, synced, then renamed over it (section 7.3). The writer's lock is held
+/// throughout.
 extension Store {
     /// Keys, header and content of a file that is to take this one's place.
     package struct Replacement: ~Copyable {
@@ -18,14 +19,18 @@ extension Store {
         }
     }
 
-    /// A header with other slots before the same body; a commit bound to it is appended, after another keyring if there is one.
+    /// A header with other slots before the same body; a commit bound to it is appended, after another keyring if there
+    /// is one.
     ///
     /// - Parameter clock: At least every revision in the header and the keyring.
-    package func replaceHeader(_ replacement: consuming Replacement, keyring new: Keyring? = nil, clock: UInt64) throws(VaultError) {
+    package func replaceHeader(_ replacement: consuming Replacement, keyring new: Keyring? = nil, clock: UInt64)
+        throws(VaultError)
+    {
         try requireGeneration(state.commit.generation + 1)
         let (bytes, hash) = try HeaderSeal.seal(&replacement.header, replacement.keys)
         precondition(replacement.header.length == header.length, "a header that outgrows its space compacts")
-        let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault, isSigning: replacement.header.isSigned)
+        let codec = CommitCodec(
+            replacement.keys, sealing: sealing, vault: vault, isSigning: replacement.header.isSigned)
         try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
             try Store.writeHeader(bytes, to: file)
             try file.copy(from: self.file, header.bodyStart..<state.commit.end)
@@ -54,14 +59,16 @@ extension Store {
         }
     }
 
-    /// A new header and a new body, which `build` appends; it returns what the only commit says, but for the live bytes of header and commit.
+    /// A new header and a new body, which `build` appends; it returns what the only commit says, but for the live bytes
+    /// of header and commit.
     package func rebuild(
         _ replacement: consuming Replacement,
         _ build: (Appender, borrowing VaultKeys) throws(VaultError) -> NewState
     ) throws(VaultError) {
         let (bytes, hash) = try HeaderSeal.seal(&replacement.header, replacement.keys)
         let start = replacement.header.bodyStart
-        let codec = CommitCodec(replacement.keys, sealing: sealing, vault: vault, isSigning: replacement.header.isSigned)
+        let codec = CommitCodec(
+            replacement.keys, sealing: sealing, vault: vault, isSigning: replacement.header.isSigned)
         let current = state
         try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
             try Store.writeHeader(bytes, to: file)
@@ -71,9 +78,12 @@ extension Store {
             try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
                 codec.seal(
                     Commit(
-                        generation: new.generation ?? current.commit.generation + 1, predecessor: current.asPredecessor, offset: offset,
-                        start: start, clock: new.clock, tombstoneHorizon: new.tombstoneHorizon, wasSyncedFirst: isSyncedFirst,
-                        root: new.root, keyring: new.keyring, history: new.history, header: hash, digest: digest, items: new.items,
+                        generation: new.generation ?? current.commit.generation + 1, predecessor: current.asPredecessor,
+                        offset: offset,
+                        start: start, clock: new.clock, tombstoneHorizon: new.tombstoneHorizon,
+                        wasSyncedFirst: isSyncedFirst,
+                        root: new.root, keyring: new.keyring, history: new.history, header: hash, digest: digest,
+                        items: new.items,
                         tombstones: new.tombstones, versions: new.versions,
                         liveBytes: start + UInt64(Format.commitSize) + new.liveBytes)
                 ).frame
@@ -91,13 +101,15 @@ extension Store {
 
     /// Lets `write` fill a new file, which then takes the place of the current one, locked.
     private func replaceFile(
-        by replacement: consuming Replacement, _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
+        by replacement: consuming Replacement,
+        _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
     ) throws(VaultError) {
         try requireOneName()
         let directory = try fileSystem.directory(of: path)
         let new = try renamed(replacement, write)
         do throws(VaultError) { try directory.sync() } catch {
-            // The new file has the name, but perhaps not for good. This handle goes on reading the old one, and writes no more.
+            // The new file has the name, but perhaps not for good. This handle goes on reading the old one, and writes
+            // no more.
             isPoisoned = true
             throw error
         }
@@ -110,7 +122,8 @@ extension Store {
 
     /// A new file that has got the name of the current one.
     private func renamed(
-        _ replacement: consuming Replacement, _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
+        _ replacement: consuming Replacement,
+        _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
     ) throws(VaultError) -> Loaded {
         try Temporary.removeStale(beside: path, fileSystem)
         let temporary = Temporary.name(beside: path, random)
@@ -127,7 +140,8 @@ extension Store {
             return loaded
         } catch {
             do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
-            throw error.code == .outcomeUnknown ? VaultError(.io, "the new file could not be written: \(error.detail)") : error
+            throw error.code == .outcomeUnknown
+                ? VaultError(.io, "the new file could not be written: \(error.detail)") : error
         }
     }
 }
@@ -193,7 +207,8 @@ extension Store {
     package var pagesOfChange: PageSource {
         guard let relocation else { return pages }
         return PageSource(
-            file: relocation.file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(), cacheBytes: cacheBytes)
+            file: relocation.file, sealing: sealing, bodyStart: header.bodyStart, indexKey: slot.keys.index.copy(),
+            cacheBytes: cacheBytes)
     }
 
     func requireOneName() throws(VaultError) {
@@ -232,7 +247,8 @@ package enum Temporary {
             let stale = directory == "/" ? "/" + sibling : directory + "/" + sibling
             do throws(VaultError) {
                 let file = try fileSystem.openOwn(stale, writable: true)
-                // A second name of the vault itself, where one was made without RENAME_NOREPLACE: its lock says nothing.
+                // A second name of the vault itself, where one was made without RENAME_NOREPLACE: its lock says
+                // nothing.
                 let (own, vault) = (try file.identity(), try fileSystem.identity(of: path))
                 let isSecondName = vault.map(own.isSameFile) ?? false
                 let isAbandoned = try isSecondName ? true : file.lock()

@@ -18,7 +18,8 @@ extension Store {
         package var generation: UInt64?
 
         package init(
-            root: Commit.Root?, keyring: ObjectRef, history: ObjectRef?, clock: UInt64, tombstoneHorizon: UInt64, items: UInt64,
+            root: Commit.Root?, keyring: ObjectRef, history: ObjectRef?, clock: UInt64, tombstoneHorizon: UInt64,
+            items: UInt64,
             tombstones: UInt64, versions: UInt64, liveBytes: UInt64, generation: UInt64? = nil
         ) {
             self.tombstoneHorizon = tombstoneHorizon
@@ -96,7 +97,8 @@ extension Store {
         try cutTail()
     }
 
-    /// Keeps a damaged tail in `FILE.damaged-G`, and cuts it off. Other tails are treated as before any change.
+    /// Keeps a damaged tail in `FILE.damaged-G`, and cuts it off. Other tails are treated as before any
+    /// change.
     ///
     /// - Parameter check: As of `beginWriting`.
     /// - Returns: The kept file's path; nil if there was nothing to keep.
@@ -152,7 +154,8 @@ extension Store {
         }
     }
 
-    /// Makes sure that the newest state is on the disk, so that it can be built upon; a file that replaces this one has it synced anyway.
+    /// Makes sure that the newest state is on the disk, so that it can be built upon; a file that replaces this one has
+    /// it synced anyway.
     package func makeAppender() throws(VaultError) -> Appender {
         try takeOver()
         return Appender(file: file, sealing: sealing, start: state.commit.end, keepsReserve: hasCommitted) {
@@ -168,7 +171,8 @@ extension Store {
         do throws(VaultError) {
             try syncing { () throws(VaultError) in
                 try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
-                    let sealed = codec.seal(successor(new, generation, start: appender.start, offset, digest, isSyncedFirst))
+                    let sealed = codec.seal(
+                        successor(new, generation, start: appender.start, offset, digest, isSyncedFirst))
                     next = sealed.state
                     return sealed.frame
                 }
@@ -189,7 +193,9 @@ extension Store {
     }
 
     func requireGeneration(_ generation: UInt64) throws(VaultError) {
-        guard generation <= Format.Limit.number else { throw VaultError(.limitExceeded, "the vault has no generations left") }
+        guard generation <= Format.Limit.number else {
+            throw VaultError(.limitExceeded, "the vault has no generations left")
+        }
     }
 
     /// Cuts off what an unfinished change has written.
@@ -204,7 +210,8 @@ extension Store {
         }
     }
 
-    /// Before the last user of this handle goes: the file then ends with its newest commit. A reserve that cannot be cut off harms nobody.
+    /// Before the last user of this handle goes: the file then ends with its newest commit. A reserve that cannot be
+    /// cut off harms nobody.
     func cutReserve() {
         guard hasCommitted, !isPoisoned, process.isThis else { return }
         do throws(VaultError) {

@@ -73,7 +73,8 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
         case noKernelKeyring = 33
         /// It was opened by a process that this one is a child of, and belongs to that one.
         case otherProcess = 34
-        /// The file no longer proves that it continues the state that is remembered: what would tell was compacted away.
+        /// The file no longer proves that it continues the state that is remembered: what would tell was compacted
+        /// away.
         case ancestryUnprovable = 35
         /// The vault belongs to other owners than the ones that are remembered or asked for.
         case foreignOwner = 36
@@ -112,7 +113,8 @@ public struct VaultError: Error, Equatable, CustomStringConvertible, Sendable {
 
 extension VaultError {
     package static var otherProcess: VaultError {
-        VaultError(.otherProcess, "it was opened before a fork, and belongs to the parent process: open the vault again")
+        VaultError(
+            .otherProcess, "it was opened before a fork, and belongs to the parent process: open the vault again")
     }
 
     package init(format error: FormatError) {
@@ -131,7 +133,8 @@ extension VaultError {
 
     package init(crypto error: CryptoError, _ what: String, at offset: UInt64? = nil) {
         switch error {
-        case .authenticationFailed: self.init(.authenticationFailed, "\(what) does not authenticate: damaged or altered", at: offset)
+        case .authenticationFailed:
+            self.init(.authenticationFailed, "\(what) does not authenticate: damaged or altered", at: offset)
         case .outOfMemory: self.init(.outOfMemory, "there is no memory for \(what)", at: offset)
         case .kdfFailed: self.init(.kdfLimit, "the key derivation refused the parameters of \(what)", at: offset)
         case .passphraseNotUTF8: self.init(.passphraseInvalid, "the passphrase is not valid UTF-8")

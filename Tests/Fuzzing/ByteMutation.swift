@@ -17,7 +17,9 @@ package enum ByteMutation {
         case 5, 6: setNumber(&bytes, &choices)
         case 7: bytes.replaceSubrange(at..<at + count, with: repeatElement(0, count: count))
         case 8: bytes.removeSubrange(at..<at + count)
-        case 9: bytes.insert(contentsOf: choices.chance(2) ? [UInt8](repeating: 0, count: count) : choices.bytes(count), at: at)
+        case 9:
+            bytes.insert(
+                contentsOf: choices.chance(2) ? [UInt8](repeating: 0, count: count) : choices.bytes(count), at: at)
         case 10:
             let source = bytes
             copyPart(from: source, into: &bytes, &choices)
@@ -47,7 +49,8 @@ package enum ByteMutation {
         let near = UInt64(choices.below(3)) &- 1
         let value =
             choices.pick([
-                0, 1, 63, 64, 127, 128, 255, 256, 4096, 8192, 16_384, 65_535, 65_536, 1 << 20, 1 << 24, 1 << 31, 1 << 32, 1 << 48, 1 << 62,
+                0, 1, 63, 64, 127, 128, 255, 256, 4096, 8192, 16_384, 65_535, 65_536, 1 << 20, 1 << 24, 1 << 31,
+                1 << 32, 1 << 48, 1 << 62,
                 .max >> 1,
             ]) &+ near
         var bytes: [UInt8] = []

@@ -14,7 +14,8 @@ extension FuzzTarget {
     package func file(_ input: [UInt8]) throws -> FuzzFile {
         switch self {
         case .open: return FuzzFile(bytes: input, rawKey: FuzzFactors(fitting: input).rawKey)
-        case .sealed: return FuzzFile(bytes: input.withUnsafeBytes { Recipe($0) }.sealed(), rawKey: FuzzFactors.usualKey)
+        case .sealed:
+            return FuzzFile(bytes: input.withUnsafeBytes { Recipe($0) }.sealed(), rawKey: FuzzFactors.usualKey)
         case .operations:
             return try input.withUnsafeBytes { input in
                 var choices = ByteChoices(input)

@@ -1,6 +1,7 @@
 internal import VaultFmt
 
-/// What is fuzzed, by name. Each takes any bytes; what must not be ends the process, so that the fuzzer keeps the input.
+/// What is fuzzed, by name. Each takes any bytes; what must not be ends the process, so that the fuzzer keeps the
+/// input.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     /// A file's bytes.
     case open
@@ -30,7 +31,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// Another input of at most so many bytes, in a way that this target knows; nil if it has none of its own.
     /// - Parameter mutateBytes: The fuzzer's own mutation of some bytes, which may then have so many.
     public func mutation(
-        of input: UnsafeRawBufferPointer, most: Int, seed: UInt64, mutateBytes: (_ bytes: inout [UInt8], _ most: Int) -> Void
+        of input: UnsafeRawBufferPointer, most: Int, seed: UInt64,
+        mutateBytes: (_ bytes: inout [UInt8], _ most: Int) -> Void
     ) -> [UInt8]? {
         guard self == .sealed else { return nil }
         return RecipeMutation.mutate(Recipe(input), most: most, seed: seed, mutateBytes).encoded

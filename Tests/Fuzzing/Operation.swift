@@ -26,16 +26,19 @@ package struct NameChoice: Equatable, Sendable {
         switch shape {
         case 0, 1, 2:
             return try .genericPassword(
-                service: long + "service \(variant)", account: "\(name)", group: group, synchronizable: isSynchronizable)
+                service: long + "service \(variant)", account: "\(name)", group: group, synchronizable: isSynchronizable
+            )
         case 3, 4:
             return try .internetPassword(
-                server: "host\(variant).example", account: "\(name)", protocol: "https", port: UInt32(shape) * 443, path: long)
+                server: "host\(variant).example", account: "\(name)", protocol: "https", port: UInt32(shape) * 443,
+                path: long)
         case 5:
             return try .certificate(
                 type: 3, issuer: Array((long + "CN=\(variant)").utf8), serialNumber: [0, UInt8(name)], group: group)
         case 6:
             return try .key(
-                keyClass: UInt32(variant), keyType: 42, applicationLabel: [UInt8(name)], applicationTag: Array(long.utf8),
+                keyClass: UInt32(variant), keyType: 42, applicationLabel: [UInt8(name)],
+                applicationTag: Array(long.utf8),
                 sizeInBits: 2048, effectiveSize: 2048)
         default: return try .identity(type: 3, issuer: Array("CN=\(variant)".utf8), serialNumber: [UInt8(name)])
         }
@@ -53,7 +56,8 @@ package struct ContentChoice: Equatable, Sendable {
     }
 
     static func secret(_ choices: inout some Choices) -> ContentChoice {
-        let length = choices.chance(60) ? choices.chance(6) ? 1_500_000 : 3000 + choices.below(30_000) : choices.below(200)
+        let length =
+            choices.chance(60) ? choices.chance(6) ? 1_500_000 : 3000 + choices.below(30_000) : choices.below(200)
         return ContentChoice(length: length, &choices)
     }
 
@@ -116,15 +120,20 @@ package enum Change: Equatable, Sendable {
         let name = NameChoice(&choices)
         switch kind {
         case 0, 1, 2, 3:
-            self = .set(name, .secret(&choices), AttributesChoice(&choices), choices.chance(3) ? Self.accessibility(&choices) : nil)
+            self = .set(
+                name, .secret(&choices), AttributesChoice(&choices),
+                choices.chance(3) ? Self.accessibility(&choices) : nil)
         case 4: self = .add(name, .secret(&choices), AttributesChoice(&choices), Self.accessibility(&choices))
-        case 5, 6: self = .update(name, AttributesChoice(&choices), choices.chance(4) ? Self.accessibility(&choices) : nil)
+        case 5, 6:
+            self = .update(name, AttributesChoice(&choices), choices.chance(4) ? Self.accessibility(&choices) : nil)
         case 7: self = .move(name, to: NameChoice(&choices))
         default: self = .remove(name)
         }
     }
 
-    private static func accessibility(_ choices: inout some Choices) -> Accessibility { choices.pick(Accessibility.allCases) }
+    private static func accessibility(_ choices: inout some Choices) -> Accessibility {
+        choices.pick(Accessibility.allCases)
+    }
 }
 
 /// One thing that is done to a vault.
@@ -140,7 +149,8 @@ package enum Operation: Equatable, Sendable {
     /// A scoped slot is added, read through, and removed.
     case useScopedSlot(group: Int)
     case refresh
-    /// Opens the vault again with a page cache of this size, and compares everything; then goes on with this handle or the old one.
+    /// Opens the vault again with a page cache of this size, and compares everything; then goes on with this handle or
+    /// the old one.
     case reopen(cacheBytes: Int, goesOn: Bool)
     case openReader
     /// Readers have what was there when they were opened.

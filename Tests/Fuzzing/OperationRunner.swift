@@ -39,7 +39,8 @@ package final class OperationRunner {
         anchor = vault.anchor
     }
 
-    /// Runs all of them in memory, one after the other, and checks everything at the end. Throws at the first thing that is wrong.
+    /// Runs all of them in memory, one after the other, and checks everything at the end. Throws at the first thing
+    /// that is wrong.
     /// - Returns: The vault's file as it is then, and the raw key that opens it.
     @discardableResult
     package static func runInMemory(_ operations: [Operation], seed: UInt64) throws -> FuzzFile {
@@ -87,7 +88,8 @@ package final class OperationRunner {
             let again = try opened(cacheBytes: cacheBytes)
             try look(at: again)
             let verdict = try again.verdict(on: anchor)
-            try Mismatch.require([.same, .descends, .unprovable].contains(verdict), "the vault is \(verdict) to its own past")
+            try Mismatch.require(
+                [.same, .descends, .unprovable].contains(verdict), "the vault is \(verdict) to its own past")
             anchor = again.anchor
             if goesOn { (vault, handleEpoch) = (again, epoch) }
         case .openReader:
@@ -101,7 +103,8 @@ package final class OperationRunner {
             try vault.refresh()
             let report = try vault.verify()
             try Mismatch.require(report.isSound, "not sound: \(report.problems), \(report.unopened) not opened")
-            try Mismatch.require(report.items == UInt64(model.items.count), "\(report.items) items, not \(model.items.count)")
+            try Mismatch.require(
+                report.items == UInt64(model.items.count), "\(report.items) items, not \(model.items.count)")
         case .salvage: try salvage()
         }
     }
@@ -160,10 +163,12 @@ package final class OperationRunner {
             switch change {
             case .set(let name, let secret, let attributes, let accessibility):
                 try transaction.set(
-                    try name.key(), secret: Secret(bytes: secret.bytes), attributes: attributes.changes, accessibility: accessibility)
+                    try name.key(), secret: Secret(bytes: secret.bytes), attributes: attributes.changes,
+                    accessibility: accessibility)
             case .add(let name, let secret, let attributes, let accessibility):
                 try transaction.add(
-                    try name.key(), secret: Secret(bytes: secret.bytes), attributes: attributes.attributes, accessibility: accessibility)
+                    try name.key(), secret: Secret(bytes: secret.bytes), attributes: attributes.attributes,
+                    accessibility: accessibility)
             case .update(let name, let attributes, let accessibility):
                 try transaction.update(try name.key(), attributes: attributes.changes, accessibility: accessibility)
             case .move(let name, let target): try transaction.move(try name.key(), to: try target.key())
@@ -173,7 +178,8 @@ package final class OperationRunner {
             guard error.code == expected else { throw error }
             return
         }
-        try Mismatch.require(expected == nil, "\(change) succeeded, where \(String(describing: expected)) should be thrown")
+        try Mismatch.require(
+            expected == nil, "\(change) succeeded, where \(String(describing: expected)) should be thrown")
         try lookWithin(transaction, change)
     }
 
@@ -181,7 +187,9 @@ package final class OperationRunner {
     private func lookWithin(_ transaction: Transaction, _ change: Change) throws {
         let name: NameChoice =
             switch change {
-            case .set(let name, _, _, _), .add(let name, _, _, _), .update(let name, _, _), .move(_, let name), .remove(let name): name
+            case .set(let name, _, _, _), .add(let name, _, _, _), .update(let name, _, _), .move(_, let name),
+                .remove(let name):
+                name
             }
         let key = try name.key()
         let seen = try transaction.item(key)
@@ -211,8 +219,10 @@ package final class OperationRunner {
             seen += 1
             do throws(VaultError) {
                 let opened = try vault.open(item)
-                try Self.require(item.accessibility.survivesLock, "a locked vault opened an item that is \(item.accessibility.name)")
-                try Self.require(opened.secret.withUnsafeBytes { Array($0) } == model.items[item.key]?.secret, "another secret")
+                try Self.require(
+                    item.accessibility.survivesLock, "a locked vault opened an item that is \(item.accessibility.name)")
+                try Self.require(
+                    opened.secret.withUnsafeBytes { Array($0) } == model.items[item.key]?.secret, "another secret")
             } catch {
                 guard error.code == .locked, !item.accessibility.survivesLock else { throw error }
             }
@@ -237,9 +247,12 @@ package final class OperationRunner {
             do throws(VaultError) {
                 let opened = try scoped.open(item)
                 try Self.require(item.key.group == group, "a scoped slot opened an item of another group")
-                try Self.require(opened.secret.withUnsafeBytes { Array($0) } == model.items[item.key]?.secret, "another secret")
+                try Self.require(
+                    opened.secret.withUnsafeBytes { Array($0) } == model.items[item.key]?.secret, "another secret")
             } catch {
-                let isExpected = item.key.group == group ? error.code == .deviceBound && item.device != nil : error.code == .notPermitted
+                let isExpected =
+                    item.key.group == group
+                    ? error.code == .deviceBound && item.device != nil : error.code == .notPermitted
                 guard isExpected else { throw error }
             }
         }
@@ -285,7 +298,8 @@ package final class OperationRunner {
         try Self.compare(vault, model, secrets: secrets)
         var items = try vault.items()
         while let item = try items.next() { model.learn(item.id, item.key) }
-        try Mismatch.require(try vault.statistics().items == UInt64(model.items.count), "the commit counts items wrongly")
+        try Mismatch.require(
+            try vault.statistics().items == UInt64(model.items.count), "the commit counts items wrongly")
     }
 
     /// Everything in a vault must be what the model says: by listing, by look-up and by a scan.
@@ -304,7 +318,10 @@ package final class OperationRunner {
             let opened = try vault.open(item)
             try Mismatch.require(opened.secret.withUnsafeBytes { $0.elementsEqual(expected.secret) }, "another secret")
             try Mismatch.require(opened.item.attributes.byBytes == expected.attributes, "other attributes")
-            if seen <= 10 { try Mismatch.require(try vault.item(item.key)?.revision == item.revision, "a look-up finds another item") }
+            if seen <= 10 {
+                try Mismatch.require(
+                    try vault.item(item.key)?.revision == item.revision, "a look-up finds another item")
+            }
         }
         try Mismatch.require(seen == model.items.count, "\(seen) items, not \(model.items.count)")
         guard secrets else { return }

@@ -5,8 +5,8 @@ internal import VaultFmt
 internal import VaultForge
 internal import VaultStore
 
-/// Does to a file all that can be done to one, and checks what must hold whatever is in it: errors are typed and in words, ways to
-/// the same item agree, and what is sound can be changed, compacted and salvaged.
+/// Does to a file all that can be done to one, and checks what must hold whatever is in it: errors are typed and in
+/// words, ways to the same item agree, and what is sound can be changed, compacted and salvaged.
 package enum Reading {
     private static let path = "a.vault"
 
@@ -45,8 +45,12 @@ package enum Reading {
             _ = try vault.slots()
             if isSound {
                 guard contents.isWhole else { throw wrong("a sound vault has an item that does not open") }
-                guard report.items == UInt64(contents.secrets.count) else { throw wrong("a sound vault lists another number of items") }
-                guard try vault.verdict(on: vault.anchor) == .same else { throw wrong("a state is not the same as itself") }
+                guard report.items == UInt64(contents.secrets.count) else {
+                    throw wrong("a sound vault lists another number of items")
+                }
+                guard try vault.verdict(on: vault.anchor) == .same else {
+                    throw wrong("a state is not the same as itself")
+                }
             }
             try lockAndUnlock(vault, factors)
         }
@@ -55,7 +59,9 @@ package enum Reading {
         return isSound
     }
 
-    private static func open(_ place: Store.Place, _ factors: borrowing FuzzFactors, writable: Bool) throws(VaultError) -> Vault {
+    private static func open(_ place: Store.Place, _ factors: borrowing FuzzFactors, writable: Bool) throws(VaultError)
+        -> Vault
+    {
         var options = OpenOptions()
         options.writable = writable
         options.limits = limits
@@ -71,7 +77,9 @@ package enum Reading {
             }
             try Mismatch.require(!error.detail.isEmpty, "an error without words")
             // None of these says anything about what is in a file.
-            let foreign: [VaultError.Code] = [.busy, .fileExists, .outcomeUnknown, .weakKDF, .keyFileInvalid, .passphraseInvalid]
+            let foreign: [VaultError.Code] = [
+                .busy, .fileExists, .outcomeUnknown, .weakKDF, .keyFileInvalid, .passphraseInvalid,
+            ]
             try Mismatch.require(!foreign.contains(error.code), "\(error.code): \(error)")
         }
     }
@@ -116,14 +124,18 @@ package enum Reading {
             try vault.forEachSecret { (item, secret) throws(VaultError) in
                 guard case .opened(let bytes) = secret else { return }
                 seen += 1
-                guard let known = contents.secrets[item.key], bytes.elementsEqual(known) else { throw wrong("a scan finds another secret") }
+                guard let known = contents.secrets[item.key], bytes.elementsEqual(known) else {
+                    throw wrong("a scan finds another secret")
+                }
             }
         } catch {
             // A scan ends at the first record that is damaged.
             guard error.code != .invalidArgument, !contents.isWhole else { throw error }
             return
         }
-        guard seen == contents.secrets.count else { throw wrong("a scan finds \(seen) items of \(contents.secrets.count)") }
+        guard seen == contents.secrets.count else {
+            throw wrong("a scan finds \(seen) items of \(contents.secrets.count)")
+        }
     }
 
     private static func lockAndUnlock(_ vault: Vault, _ factors: borrowing FuzzFactors) throws(VaultError) {
@@ -132,7 +144,9 @@ package enum Reading {
         while let item = try items.next() {
             do throws(VaultError) {
                 _ = try vault.open(item)
-                guard item.accessibility.survivesLock else { throw wrong("a locked vault opened an item that is for unlocked ones") }
+                guard item.accessibility.survivesLock else {
+                    throw wrong("a locked vault opened an item that is for unlocked ones")
+                }
             } catch { if error.detail.hasPrefix(marker) { throw error } }
         }
         try vault.unlock(try factors.factors(), limits: limits)
@@ -141,7 +155,9 @@ package enum Reading {
     // MARK: changing
 
     /// What is not sound may refuse to be changed; what is sound may not, and keeps what it has.
-    private static func change(_ bytes: [UInt8], _ factors: borrowing FuzzFactors, _ contents: Contents, isSound: Bool) throws {
+    private static func change(_ bytes: [UInt8], _ factors: borrowing FuzzFactors, _ contents: Contents, isSound: Bool)
+        throws
+    {
         let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .fixed("2"), cacheBytes: 1 << 20)
         var failure: VaultError?
         try typed { () throws(VaultError) in
@@ -152,31 +168,39 @@ package enum Reading {
                 try vault.compact()
                 _ = try vault.remove(key)
                 guard isSound, contents.secrets[key] == nil else { return }
-                guard try read(try open(place, factors, writable: false)) == contents else { throw wrong("a change changed other items") }
+                guard try read(try open(place, factors, writable: false)) == contents else {
+                    throw wrong("a change changed other items")
+                }
             } catch {
                 failure = error
                 throw error
             }
         }
         // Clocks and counts may be at their ends, and an extension may be for programs that know it.
-        guard isSound, let failure, ![.limitExceeded, .notPermitted, .readOnlyExtension].contains(failure.code) else { return }
+        guard isSound, let failure, ![.limitExceeded, .notPermitted, .readOnlyExtension].contains(failure.code) else {
+            return
+        }
         throw Mismatch("a sound vault cannot be changed: \(failure.code): \(failure)")
     }
 
-    private static func salvage(_ bytes: [UInt8], _ factors: borrowing FuzzFactors, _ contents: Contents, isSound: Bool) throws {
+    private static func salvage(_ bytes: [UInt8], _ factors: borrowing FuzzFactors, _ contents: Contents, isSound: Bool)
+        throws
+    {
         let place = Store.Place(fileSystem: MemoryFileSystem(path, bytes), random: .fixed("3"), cacheBytes: 1 << 20)
         var recovered = -1
         try typed { () throws(VaultError) in
             var options = CreateOptions()
             options.device = try Device(fileContents: Secret(bytes: [UInt8](1...48)))
             let report = try Vault.salvage(
-                path, factors: try factors.factors(), to: "salvaged", newFactors: try factors.factors(), options: options, limits: limits,
+                path, factors: try factors.factors(), to: "salvaged", newFactors: try factors.factors(),
+                options: options, limits: limits,
                 device: try Device(fileContents: Secret(bytes: [UInt8](1...48))), place: place)
             recovered = report.recovered
         }
         guard isSound, recovered >= 0 else { return }
         try Mismatch.require(
-            recovered == contents.secrets.count, "salvaging recovers \(recovered) of \(contents.secrets.count) sound items")
+            recovered == contents.secrets.count,
+            "salvaging recovers \(recovered) of \(contents.secrets.count) sound items")
     }
 }
 
@@ -208,5 +232,7 @@ package struct FuzzFactors: ~Copyable {
 
     borrowing func factors() throws(VaultError) -> Factors { try Factors(rawKey: Secret(bytes: rawKey)) }
 
-    borrowing func keys() -> FactorKeys { FactorKeys(passphrase: nil, key: Secret(bytes: rawKey), fileHash: nil, kinds: .rawKey) }
+    borrowing func keys() -> FactorKeys {
+        FactorKeys(passphrase: nil, key: Secret(bytes: rawKey), fileHash: nil, kinds: .rawKey)
+    }
 }

@@ -1,7 +1,7 @@
 internal import VaultBytes
 
-/// A vault's plaintext, to be altered and sealed again: header, and the bodies of its objects. References between objects are resolved when it is
-/// sealed, so that an alteration of one does not merely break the hashes of others.
+/// A vault's plaintext, to be altered and sealed again: header, and the bodies of its objects. References between
+/// objects are resolved when it is sealed, so that an alteration of one does not merely break the hashes of others.
 package struct Recipe: Equatable, Sendable {
     package enum Kind: UInt8, CaseIterable, Sendable {
         case record
@@ -87,10 +87,13 @@ package struct Recipe: Equatable, Sendable {
         return out
     }
 
-    private static func length(_ part: [UInt8]) -> [UInt8] { (0..<3).map { UInt8(truncatingIfNeeded: part.count >> (8 * $0)) } }
+    private static func length(_ part: [UInt8]) -> [UInt8] {
+        (0..<3).map { UInt8(truncatingIfNeeded: part.count >> (8 * $0)) }
+    }
 }
 
-/// A hash that stands for another object until the recipe is sealed: a mark, the object's number, and how wide the offset and length before it are.
+/// A hash that stands for another object until the recipe is sealed: a mark, the object's number, and how wide the
+/// offset and length before it are.
 struct Reference {
     static let mark = Array("vaultfmt fuzzing".utf8)
     let id: UInt8
@@ -120,7 +123,9 @@ struct Reference {
         for (index, byte) in ref.hash.bytes.enumerated() { body[position + index] = byte }
         if offsetWidth == 0, lengthWidth == 0 {
             guard position >= 16 else { return }
-            for index in 0..<8 { body[position - 16 + index] = UInt8(truncatingIfNeeded: ref.offset >> (8 * UInt64(index))) }
+            for index in 0..<8 {
+                body[position - 16 + index] = UInt8(truncatingIfNeeded: ref.offset >> (8 * UInt64(index)))
+            }
             for index in 0..<4 { body[position - 8 + index] = UInt8(truncatingIfNeeded: ref.length >> (8 * index)) }
             return
         }
@@ -128,7 +133,11 @@ struct Reference {
         var length: [UInt8] = []
         offset.append(varint: ref.offset)
         length.append(varint: UInt64(ref.length))
-        guard offset.count == offsetWidth, length.count == lengthWidth, position >= offset.count + length.count else { return }
-        for (index, byte) in (offset + length).enumerated() { body[position - offset.count - length.count + index] = byte }
+        guard offset.count == offsetWidth, length.count == lengthWidth, position >= offset.count + length.count else {
+            return
+        }
+        for (index, byte) in (offset + length).enumerated() {
+            body[position - offset.count - length.count + index] = byte
+        }
     }
 }

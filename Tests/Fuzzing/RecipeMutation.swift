@@ -12,7 +12,9 @@ enum RecipeMutation {
         return recipe
     }
 
-    private static func mutateOnce(_ recipe: inout Recipe, most: Int, _ choices: inout SeededChoices, _ mutateBytes: Bytes) {
+    private static func mutateOnce(
+        _ recipe: inout Recipe, most: Int, _ choices: inout SeededChoices, _ mutateBytes: Bytes
+    ) {
         guard !recipe.objects.isEmpty else { return mutateBytes(&recipe.header, 8192) }
         let index = choices.below(recipe.objects.count)
         let other = choices.below(recipe.objects.count)
@@ -31,7 +33,8 @@ enum RecipeMutation {
         default:
             let kind = choices.pick(Recipe.Kind.allCases)
             let body = choices.chance(2) ? [UInt8](repeating: 0, count: choices.below(600)) : recipe.objects[index].body
-            recipe.objects.insert(Recipe.Object(kind: kind, flags: 0, id: recipe.objects[other].id, body: body), at: index)
+            recipe.objects.insert(
+                Recipe.Object(kind: kind, flags: 0, id: recipe.objects[other].id, body: body), at: index)
         }
     }
 }

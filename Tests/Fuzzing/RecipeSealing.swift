@@ -3,7 +3,8 @@ internal import VaultCrypto
 internal import VaultForge
 
 extension Recipe {
-    /// A vault file that opens with the fuzzing key, whatever is in its objects; empty if the header says no length that one can have.
+    /// A vault file that opens with the fuzzing key, whatever is in its objects; empty if the header says no length
+    /// that one can have.
     // Swift 6.3's optimiser ends in an assertion where it is inlined.
     @inline(never)
     package func sealed() -> [UInt8] { RecipeSealer.seal(self, rawKey: FuzzFactors.usualKey) }
@@ -27,10 +28,13 @@ struct RecipeSealer {
     /// The file's bytes. Empty if the header says no length that one can have.
     static func seal(_ recipe: Recipe, rawKey: [UInt8]) -> [UInt8] {
         var region = recipe.header
-        guard region.count >= 16, let length = attempt({ () throws(FormatError) in try Header.length(region.span) }) else { return [] }
+        guard region.count >= 16, let length = attempt({ () throws(FormatError) in try Header.length(region.span) })
+        else { return [] }
         if region.count > length { region.removeLast(region.count - length) }
         region.append(zeros: length - region.count)
-        guard let header = attempt({ () throws(FormatError) in try Header(region.span) }) else { return region + region }
+        guard let header = attempt({ () throws(FormatError) in try Header(region.span) }) else {
+            return region + region
+        }
         var sealer = RecipeSealer(recipe, header)
         return sealer.run(header, region, rawKey)
     }
@@ -46,7 +50,9 @@ struct RecipeSealer {
         var bytes = region
         if recipe.headerFlags & Recipe.Flag.proofs == 0 {
             seal(&header.slots, rawKey)
-            guard var sealed = attempt({ () throws(FormatError) in try header.encodeWithoutProof() }) else { return region + region }
+            guard var sealed = attempt({ () throws(FormatError) in try header.encodeWithoutProof() }) else {
+                return region + region
+            }
             sealed += Plain.hash(Plain.label("vaultfmt-1 header") + sealed).bytes
             bytes = sealed + Plain.mac(keys.index, "vaultfmt-1 header", Array(sealed.suffix(Format.hashSize)))
         }
@@ -68,7 +74,8 @@ struct RecipeSealer {
             let clear = Slot(
                 id: slots[index].id, kind: .full, factors: .rawKey, SlotParameters(stretch: nil),
                 ownerPart: OwnerPart.size(providerData: 0))
-            do { slots[index] = try keys.slot(clear, factors, part: part, nonce: random.bytes(Format.nonceSize)) } catch { continue }
+            do { slots[index] = try keys.slot(clear, factors, part: part, nonce: random.bytes(Format.nonceSize)) } catch
+            { continue }
         }
     }
 
@@ -96,16 +103,21 @@ struct RecipeSealer {
     private func record(_ object: Recipe.Object) -> [UInt8] {
         var body = object.body
         body.append(zeros: max(0, Format.locatorSize - body.count))
-        let name = ForgedObject.RecordName(Array(body[..<Format.locatorSize])) ?? .init(item: .zero, compartment: 0, revision: 0)
+        let name =
+            ForgedObject.RecordName(Array(body[..<Format.locatorSize]))
+            ?? .init(item: .zero, compartment: 0, revision: 0)
         body.removeFirst(Format.locatorSize)
-        if object.flags & Recipe.Flag.padding == 0 { body.append(zeros: Padding.record(max(body.count, 1)) - body.count) }
+        if object.flags & Recipe.Flag.padding == 0 {
+            body.append(zeros: Padding.record(max(body.count, 1)) - body.count)
+        }
         let length = body.count + Format.recordOverhead
         let nonce = random.bytes(Format.nonceSize)
         let bound = Bindings.record(keys.vault, name, length: length)
         let sealed = Plain.seal(body, key: FuzzKeys.compartment(name.compartment), nonce: nonce, bound: bound)
         var head: [UInt8] = []
         head.append(u64: FrameHead(.record, length: length).encoded)
-        return head + nonce + ForgedObject.RecordName.masked(name.bytes, nonce: nonce, key: keys.locator) + sealed[Format.nonceSize...]
+        return head + nonce + ForgedObject.RecordName.masked(name.bytes, nonce: nonce, key: keys.locator)
+            + sealed[Format.nonceSize...]
     }
 
     private func indexObject(_ object: Recipe.Object, _ type: FrameType) -> [UInt8] {
@@ -169,7 +181,9 @@ struct RecipeSealer {
     // MARK: commits
 
     private mutating func appendCommit(_ object: Recipe.Object) {
-        if object.flags & Recipe.Flag.alignment == 0 { out.append(zeros: Int(Padding.commitOffset(UInt64(out.count))) - out.count) }
+        if object.flags & Recipe.Flag.alignment == 0 {
+            out.append(zeros: Int(Padding.commitOffset(UInt64(out.count))) - out.count)
+        }
         var core = object.flags & Recipe.Flag.references == 0 ? resolved(object.body) : object.body
         if object.flags & Recipe.Flag.padding == 0, core.count < Format.commitCoreSize {
             core.append(zeros: Format.commitCoreSize - core.count)

@@ -104,7 +104,8 @@ private struct RecipeTaker {
         ref.encode(into: &encoded)
         let hashStart = encoded.count - Format.hashSize
         guard let found = body[range].firstRange(of: encoded) else { return }
-        let reference = Reference(id: id, offsetWidth: varintSize(ref.offset), lengthWidth: hashStart - varintSize(ref.offset))
+        let reference = Reference(
+            id: id, offsetWidth: varintSize(ref.offset), lengthWidth: hashStart - varintSize(ref.offset))
         body.replaceSubrange(found.lowerBound + hashStart..<found.upperBound, with: reference.placeholder)
     }
 
@@ -120,7 +121,8 @@ private struct RecipeTaker {
         for start in [88, 136, 184] {
             let offset = core[start..<start + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             guard offset != 0, let id = ids[offset] else { continue }
-            out.replaceSubrange(start + 16..<start + 48, with: Reference(id: id, offsetWidth: 0, lengthWidth: 0).placeholder)
+            out.replaceSubrange(
+                start + 16..<start + 48, with: Reference(id: id, offsetWidth: 0, lengthWidth: 0).placeholder)
         }
         return out
     }

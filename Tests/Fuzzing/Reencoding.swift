@@ -2,7 +2,8 @@ internal import VaultBytes
 internal import VaultFmt
 internal import VaultForge
 
-/// What decodes must re-encode to the same bytes (specification, section 1): for the header, and for the body of every object that opens.
+/// What decodes must re-encode to the same bytes (specification, section 1): for the header, and for the body of every
+/// object that opens.
 enum Reencoding {
     /// Checks all of a file that a full slot for this raw key opens. What does not decode is none of its business.
     static func check(_ bytes: [UInt8], rawKey: [UInt8]) throws(Mismatch) {
@@ -13,7 +14,8 @@ enum Reencoding {
         guard let header = attempt({ () throws(FormatError) in try Header(region.span) }) else { return }
         var copy = header
         let covered = region.dropLast(Format.headerProofSize)
-        guard let encoded = attempt({ () throws(FormatError) in try copy.encodeWithoutProof() }), encoded.elementsEqual(covered)
+        guard let encoded = attempt({ () throws(FormatError) in try copy.encodeWithoutProof() }),
+            encoded.elementsEqual(covered)
         else { throw Mismatch("a header that decodes has another encoding") }
         let forge: Forge
         do { forge = try Forge(bytes, .rawKey(rawKey), devices: FuzzKeys.devices) } catch { return }
@@ -27,18 +29,24 @@ enum Reencoding {
         case .chunk: return
         case .page: try checkPage(body, at: offset)
         case .versions:
-            guard let versions = attempt({ () throws(FormatError) in try Versions(body.span, at: offset) }) else { return }
+            guard let versions = attempt({ () throws(FormatError) in try Versions(body.span, at: offset) }) else {
+                return
+            }
             let encoded = attempt { () throws(FormatError) in try versions.encode() }
             try Mismatch.require(encoded == body, "earlier values that decode have another encoding")
         case .keyring:
-            guard let keyring = attempt({ () throws(FormatError) in try Keyring(body.span, at: offset) }) else { return }
+            guard let keyring = attempt({ () throws(FormatError) in try Keyring(body.span, at: offset) }) else {
+                return
+            }
             let encoded = attempt { () throws(FormatError) in try keyring.encode() }
             try Mismatch.require(encoded == body, "a keyring that decodes has another encoding")
         case .history:
-            guard let history = attempt({ () throws(FormatError) in try History(body.span, at: offset, of: .max) }) else { return }
+            guard let history = attempt({ () throws(FormatError) in try History(body.span, at: offset, of: .max) })
+            else { return }
             try Mismatch.require(history.encode() == body, "a history that decodes has another encoding")
         case .commit:
-            guard let commit = attempt({ () throws(FormatError) in try Commit(body.span, at: offset, from: bodyStart) }) else { return }
+            guard let commit = attempt({ () throws(FormatError) in try Commit(body.span, at: offset, from: bodyStart) })
+            else { return }
             try Mismatch.require(commit.encode() == body, "a commit that decodes has another encoding")
         }
     }
@@ -94,10 +102,12 @@ enum Reencoding {
                 out += body[one.value]
             }
         case .attribute(let name, let flags, let value):
-            out += RecordAttributes.head(name: String(decoding: body[name], as: UTF8.self), flags: flags, valueSize: value.count)
+            out += RecordAttributes.head(
+                name: String(decoding: body[name], as: UTF8.self), flags: flags, valueSize: value.count)
             out += body[value]
         }
-        try Mismatch.require(out.count <= body.count && Padding.isStep(body.count), "a record's length is no step for its content")
+        try Mismatch.require(
+            out.count <= body.count && Padding.isStep(body.count), "a record's length is no step for its content")
         out.append(zeros: body.count - out.count)
         try Mismatch.require(out == body, "a record that decodes has another encoding")
     }

@@ -54,7 +54,10 @@ package enum Seeds {
                 let key = try ItemKey.genericPassword(service: "service", account: "account")
                 try vault.add(key, secret: Secret(text: "secret"), attributes: ["label": "Label", "sealed:seed": "x"])
                 try vault.update(
-                    key, attributes: AttributeChanges(set: ["label": "other", "comment": "\(String(repeating: "c", count: 300))"]))
+                    key,
+                    attributes: AttributeChanges(set: [
+                        "label": "other", "comment": "\(String(repeating: "c", count: 300))",
+                    ]))
                 try vault.add(try .genericPassword(service: "second"), secret: Secret(count: 0))
                 try vault.remove(try .genericPassword(service: "second"))
             }
@@ -64,10 +67,12 @@ package enum Seeds {
             { vault in
                 try vault.transaction { (transaction) throws(VaultError) in
                     let keys: [ItemKey] = [
-                        try .internetPassword(server: "example.org", account: "ann", protocol: "https", port: 443, path: "/"),
+                        try .internetPassword(
+                            server: "example.org", account: "ann", protocol: "https", port: 443, path: "/"),
                         try .certificate(type: 3, issuer: [0x30, 0, 0xFF], serialNumber: [1]),
                         try .key(
-                            keyClass: 1, keyType: 42, applicationLabel: [7], applicationTag: [], sizeInBits: 2048, effectiveSize: 2048),
+                            keyClass: 1, keyType: 42, applicationLabel: [7], applicationTag: [], sizeInBits: 2048,
+                            effectiveSize: 2048),
                         try .identity(type: 3, issuer: [0x30], serialNumber: [0], synchronizable: true),
                     ]
                     for key in keys { try transaction.add(key, secret: Secret(text: "s")) }
@@ -79,12 +84,14 @@ package enum Seeds {
             { vault in
                 try vault.transaction { (transaction) throws(VaultError) in
                     for (number, accessibility) in Accessibility.allCases.enumerated() {
-                        let key = try ItemKey.genericPassword(service: "s", account: "\(number)", group: number % 2 == 0 ? "" : "group")
+                        let key = try ItemKey.genericPassword(
+                            service: "s", account: "\(number)", group: number % 2 == 0 ? "" : "group")
                         try transaction.add(key, secret: Secret(text: "s"), accessibility: accessibility)
                     }
                 }
                 _ = try vault.addSlot(
-                    try Factors(rawKey: Secret(bytes: [UInt8](repeating: 9, count: 32))), name: "reader", grantedGroups: ["group"])
+                    try Factors(rawKey: Secret(bytes: [UInt8](repeating: 9, count: 32))), name: "reader",
+                    grantedGroups: ["group"])
             }
         ),
         (
@@ -93,7 +100,8 @@ package enum Seeds {
                 try vault.transaction { (transaction) throws(VaultError) in
                     for number in 0..<60 {
                         let key = try ItemKey.genericPassword(service: "service \(number % 7)", account: "\(number)")
-                        try transaction.add(key, secret: Secret(text: "\(number)"), attributes: ["label": "item number \(number)"])
+                        try transaction.add(
+                            key, secret: Secret(text: "\(number)"), attributes: ["label": "item number \(number)"])
                     }
                 }
                 try vault.remove(try .genericPassword(service: "service 3", account: "3"))

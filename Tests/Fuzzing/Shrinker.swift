@@ -3,7 +3,9 @@ internal import VaultFmt
 /// Makes a failing sequence of operations small: leaves out what it fails without, then makes smaller what is left.
 package enum Shrinker {
     /// The smallest sequence found that still fails, within so many tries.
-    package static func shrink(_ operations: [Operation], tries: Int = 2000, fails: ([Operation]) -> Bool) -> [Operation] {
+    package static func shrink(_ operations: [Operation], tries: Int = 2000, fails: ([Operation]) -> Bool)
+        -> [Operation]
+    {
         var budget = tries
         let check = { (candidate: [Operation]) -> Bool in
             guard budget > 0 else { return false }
@@ -91,7 +93,8 @@ extension Operation {
 extension Change {
     fileprivate var weight: Int {
         switch self {
-        case .set(_, let secret, let attributes, let accessibility): secret.length + attributes.weight + (accessibility == nil ? 0 : 1)
+        case .set(_, let secret, let attributes, let accessibility):
+            secret.length + attributes.weight + (accessibility == nil ? 0 : 1)
         case .add(_, let secret, let attributes, _): secret.length + attributes.weight
         case .update(_, let attributes, let accessibility): attributes.weight + (accessibility == nil ? 0 : 1)
         case .move, .remove: 0
@@ -103,16 +106,20 @@ extension Change {
         switch self {
         case .set(let name, let secret, let attributes, let accessibility):
             return [
-                .set(name, secret.emptied, attributes.emptied, nil), .set(name, secret.emptied, attributes, accessibility),
+                .set(name, secret.emptied, attributes.emptied, nil),
+                .set(name, secret.emptied, attributes, accessibility),
                 .set(name, secret, attributes.emptied, accessibility), .set(name, secret, attributes, nil),
             ].filter { $0 != self }
         case .add(let name, let secret, let attributes, let accessibility):
             return [
-                .add(name, secret.emptied, attributes.emptied, .whenUnlocked), .add(name, secret.emptied, attributes, accessibility),
+                .add(name, secret.emptied, attributes.emptied, .whenUnlocked),
+                .add(name, secret.emptied, attributes, accessibility),
                 .add(name, secret, attributes.emptied, accessibility),
             ].filter { $0 != self }
         case .update(let name, let attributes, let accessibility):
-            return [.update(name, attributes.emptied, accessibility), .update(name, attributes, nil)].filter { $0 != self }
+            return [.update(name, attributes.emptied, accessibility), .update(name, attributes, nil)].filter {
+                $0 != self
+            }
         case .move, .remove: return []
         }
     }

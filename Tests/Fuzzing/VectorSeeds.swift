@@ -11,7 +11,8 @@ public enum VectorSeeds {
         return end.map { Array(vector[($0.offset + 2)...]) }
     }
 
-    /// If this process was started as `PROGRAM --seeds FOLDER VECTOR…`, writes what each vector is to a target into the folder, and ends it.
+    /// If this process was started as `PROGRAM --seeds FOLDER VECTOR…`, writes what each vector is to a target into the
+    /// folder, and ends it.
     public static func writeIfAsked(_ seed: (_ vector: [UInt8]) -> [UInt8]?) {
         let arguments = CommandLine.arguments
         guard arguments.count > 2, arguments[1] == "--seeds" else { return }
@@ -41,7 +42,8 @@ public enum VectorSeeds {
 }
 
 extension FuzzTarget {
-    /// What a vector is to this target; nil where its vault does not come apart, and for operations, which no vault is made of.
+    /// What a vector is to this target; nil where its vault does not come apart, and for operations, which no vault is
+    /// made of.
     public func seed(from vector: [UInt8]) -> [UInt8]? {
         guard let vault = VectorSeeds.vault(in: vector) else { return nil }
         switch self {
@@ -50,7 +52,9 @@ extension FuzzTarget {
             guard let recipe = Recipe(taking: vault, rawKey: VectorSeeds.rawKey) else { return nil }
             let encoded = recipe.encoded
             // An optimised build once wrote other bytes, and fuzzed nothing.
-            guard encoded.withUnsafeBytes({ Recipe($0) }) == recipe else { fatalError("a recipe reads otherwise than it was written") }
+            guard encoded.withUnsafeBytes({ Recipe($0) }) == recipe else {
+                fatalError("a recipe reads otherwise than it was written")
+            }
             return encoded
         case .operations: return nil
         }

@@ -38,7 +38,8 @@ struct ReplayTests {
 
     private static func vectorSeeds(_ seed: ([UInt8]) -> [UInt8]?) throws -> [(name: String, bytes: [UInt8])] {
         let folder = root.appendingPathComponent("Spec/vectors")
-        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".vector") }.sorted()
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".vector") }
+            .sorted()
         return try names.compactMap { name in
             seed(Array(try Data(contentsOf: folder.appendingPathComponent(name)))).map { (name, $0) }
         }
@@ -48,7 +49,9 @@ struct ReplayTests {
     func soundness() throws {
         for (name, bytes) in try Self.inputs("open") where !name.hasPrefix("found-") {
             let isSound = try Reading.everything(bytes, FuzzFactors())
-            #expect(isSound == !["cut-off", "damaged-tail"].contains(name), "\(name): written by another version? See round-trip --corpus")
+            #expect(
+                isSound == !["cut-off", "damaged-tail"].contains(name),
+                "\(name): written by another version? See round-trip --corpus")
         }
     }
 

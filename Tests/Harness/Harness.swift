@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import Glibc
 
-/// `harness [PART…] [--long] [--seed S]`; or, started by itself, one of the roles that a part needs as a process of its own.
+/// `harness [PART…] [--long] [--seed S]`; or, started by itself, one of the roles that a part needs as a process of its
+/// own.
 @main
 enum Main {
     static func main() {
@@ -16,7 +17,8 @@ enum Main {
 
 struct Harness: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "harness", abstract: "Shows that no crash, fault, kill or change of a byte loses or alters what was acknowledged.")
+        commandName: "harness",
+        abstract: "Shows that no crash, fault, kill or change of a byte loses or alters what was acknowledged.")
 
     @Argument(help: "Parts to run; if none is named, all but what installs other people's programs.")
     var parts: [String] = []
@@ -35,7 +37,8 @@ struct Harness: ParsableCommand {
 
     func validate() throws {
         for name in parts where !Part.all.contains(where: { $0.name == name }) {
-            throw ValidationError("there is no part '\(name)'; there are: \(Part.all.map(\.name).joined(separator: ", "))")
+            throw ValidationError(
+                "there is no part '\(name)'; there are: \(Part.all.map(\.name).joined(separator: ", "))")
         }
     }
 

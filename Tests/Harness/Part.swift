@@ -9,7 +9,8 @@ struct Part: Sendable {
 
     /// In the order in which they run. Each stands in a file of its own.
     static let all: [Part] = [
-        .crash, .faults, .disk, .kill, .power, .files, .mutation, .flips, .bounds, .concurrency, .scopes, .machines, .hosts, .memory,
+        .crash, .faults, .disk, .kill, .power, .files, .mutation, .flips, .bounds, .concurrency, .scopes, .machines,
+        .hosts, .memory,
         .terminal,
         .descriptors, .meetings, .sanitizers, .clients,
     ]
@@ -22,6 +23,7 @@ enum Role {
         ContestedVault.reader: ContestedVault.read,
         LibraryMemory.role: LibraryMemory.run,
         "writer": KillRoles.writer, "reader": KillRoles.reader, "files": FileCases.role,
-        KilledImport.role: KilledImport.run, "change": ChangedVault.role, LibraryDescriptors.role: LibraryDescriptors.run,
+        KilledImport.role: KilledImport.run, "change": ChangedVault.role,
+        LibraryDescriptors.role: LibraryDescriptors.run,
     ]
 }

@@ -57,7 +57,8 @@ final class PartRun: Sendable {
 
     // MARK: running
 
-    /// Calls `body` with each number below `count`, on both cores, or more at once where it mostly waits; what it throws is a failure.
+    /// Calls `body` with each number below `count`, on both cores, or more at once where it mostly waits; what it
+    /// throws is a failure.
     func parallel(_ count: Int, threads: Int? = nil, _ body: @escaping @Sendable (Int) throws -> Void) {
         let next = Atomic(0)
         let threads = max(1, min(count, threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -77,7 +78,8 @@ final class PartRun: Sendable {
         let tenths = (ContinuousClock.now - start) / .milliseconds(100)
         let seconds = "\(Int(tenths) / 10).\(Int(tenths) % 10)"
         let counts = counts.withLock { $0 }
-        var line = "\(name.padded(to: 12)) \(counts.cases) cases, \(counts.failures) failures, \(seconds) s, seed \(seed)"
+        var line =
+            "\(name.padded(to: 12)) \(counts.cases) cases, \(counts.failures) failures, \(seconds) s, seed \(seed)"
         for note in counts.notes { line += "; \(note)" }
         if let why = counts.skipped { line += "; skipped: \(why)" }
         report(line)

@@ -8,7 +8,8 @@ internal import VaultFmt
 internal import VaultForge
 internal import VaultStore
 
-/// The command's import parsers, as `FuzzTarget` has the library's: the first byte says the form, the rest is the source.
+/// The command's import parsers, as `FuzzTarget` has the library's: the first byte says the form, the rest is the
+/// source.
 public enum ImportTarget {
     private static let formats: [String?] = [nil, "json", "csv", "pem"]
 
@@ -24,10 +25,13 @@ public enum ImportTarget {
         var message = "none"
         let items = Interchange.items(in: source, format: formats[Int(first) % formats.count]) { message = $0 }
         guard let items else {
-            guard !message.isEmpty, !message.contains("\n") else { throw Mismatch("a refusal is not one line: \(message)") }
+            guard !message.isEmpty, !message.contains("\n") else {
+                throw Mismatch("a refusal is not one line: \(message)")
+            }
             return
         }
-        let place = Store.Place(fileSystem: MemoryFileSystem(clock: 1_700_000_000_000), random: .fixed("1"), cacheBytes: 1 << 20)
+        let place = Store.Place(
+            fileSystem: MemoryFileSystem(clock: 1_700_000_000_000), random: .fixed("1"), cacheBytes: 1 << 20)
         var options = CreateOptions()
         options.device = try Device(fileContents: Secret(bytes: [UInt8](1...48)))
         let factors = try Factors(rawKey: Secret(bytes: [UInt8](repeating: 0x2B, count: 32)))
@@ -43,10 +47,12 @@ public enum ImportTarget {
     /// The JSON export of a conformance vector's vault; nil if it does not open, or has something that does not.
     public static func seed(from vector: [UInt8]) -> [UInt8]? {
         guard let bytes = VectorSeeds.vault(in: vector) else { return nil }
-        let place = Store.Place(fileSystem: MemoryFileSystem("a.vault", bytes), random: .fixed("1"), cacheBytes: 1 << 20)
+        let place = Store.Place(
+            fileSystem: MemoryFileSystem("a.vault", bytes), random: .fixed("1"), cacheBytes: 1 << 20)
         do {
             let factors = try Factors(rawKey: Secret(bytes: VectorSeeds.rawKey))
-            return [1] + (try exported(try Vault.open("a.vault", factors: factors, options: OpenOptions(), place: place)))
+            return [1]
+                + (try exported(try Vault.open("a.vault", factors: factors, options: OpenOptions(), place: place)))
         } catch { return nil }
     }
 
@@ -57,7 +63,8 @@ public enum ImportTarget {
             for item in items {
                 do throws(VaultError) {
                     try transaction.add(
-                        item.key, secret: Secret(bytes: item.secret), attributes: item.attributes, accessibility: item.accessibility,
+                        item.key, secret: Secret(bytes: item.secret), attributes: item.attributes,
+                        accessibility: item.accessibility,
                         created: item.created, modified: item.modified)
                     stored[item.key] = item
                 } catch {
@@ -81,11 +88,15 @@ public enum ImportTarget {
     }
 
     private static func compare(_ stored: [ItemKey: Interchange.Item], _ again: [Interchange.Item]) throws {
-        guard again.count == stored.count else { throw Mismatch("\(stored.count) items went in, \(again.count) came out") }
+        guard again.count == stored.count else {
+            throw Mismatch("\(stored.count) items went in, \(again.count) came out")
+        }
         for item in again {
             guard let expected = stored[item.key] else { throw Mismatch("an item came out that did not go in") }
-            guard item.secret == expected.secret, item.attributes == expected.attributes, item.accessibility == expected.accessibility,
-                expected.created == nil || item.created == expected.created, expected.modified == nil || item.modified == expected.modified
+            guard item.secret == expected.secret, item.attributes == expected.attributes,
+                item.accessibility == expected.accessibility,
+                expected.created == nil || item.created == expected.created,
+                expected.modified == nil || item.modified == expected.modified
             else { throw Mismatch("an item came out otherwise than it went in") }
         }
     }

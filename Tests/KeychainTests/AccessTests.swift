@@ -108,23 +108,30 @@ extension KeychainTests {
         func bytes() throws {
             keychain["\u{E9}"] = "composed"
             keychain["e\u{301}"] = "decomposed"
-            #expect(keychain.allKeys().count == 2 && keychain["\u{E9}"] == "composed" && keychain["e\u{301}"] == "decomposed")
+            #expect(
+                keychain.allKeys().count == 2 && keychain["\u{E9}"] == "composed"
+                    && keychain["e\u{301}"] == "decomposed")
             try keychain.label("\u{E9}").set("1", key: "k")
             #expect(
-                SecItemCopyMatching([kSecClass as String: kSecClassGenericPassword, kSecAttrLabel as String: "\u{E9}"], nil)
+                SecItemCopyMatching(
+                    [kSecClass as String: kSecClassGenericPassword, kSecAttrLabel as String: "\u{E9}"], nil)
                     == errSecSuccess)
             #expect(
-                SecItemCopyMatching([kSecClass as String: kSecClassGenericPassword, kSecAttrLabel as String: "e\u{301}"], nil)
+                SecItemCopyMatching(
+                    [kSecClass as String: kSecClassGenericPassword, kSecAttrLabel as String: "e\u{301}"], nil)
                     == errSecItemNotFound)
         }
 
         @Test("keeps the attributes that a new value does not name")
         func upsert() throws {
-            try keychain.label("label").comment("comment").attributes([kSecAttrDescription as String: "description"]).set("1", key: "k")
+            try keychain.label("label").comment("comment").attributes([kSecAttrDescription as String: "description"])
+                .set("1", key: "k")
             let made = try #require(keychain[attributes: "k"])
             try keychain.comment("another").set("2", key: "k")
             let attributes = try #require(keychain[attributes: "k"])
-            #expect(attributes.label == "label" && attributes.comment == "another" && attributes.attributeDescription == "description")
+            #expect(
+                attributes.label == "label" && attributes.comment == "another"
+                    && attributes.attributeDescription == "description")
             #expect(attributes.creationDate == made.creationDate && attributes.persistentRef == made.persistentRef)
             #expect(keychain["k"] == "2" && keychain.allKeys() == ["k"])
         }
@@ -132,37 +139,57 @@ extension KeychainTests {
         @Test("gives every attribute of a generic password")
         func genericAttributes() throws {
             let before = Date(timeIntervalSinceNow: -1)
-            try Keychain(service: "s", accessGroup: "g").accessibility(.whenUnlocked).label("l").comment("c").attributes([
-                kSecAttrDescription as String: "d", kSecAttrCreator as String: "crea", kSecAttrType as String: 0x7479_7065,
-                kSecAttrIsInvisible as String: true,
-                kSecAttrIsNegative as String: false, kSecAttrGeneric as String: Data([1, 2]),
-            ]).set("secret", key: "k")
+            try Keychain(service: "s", accessGroup: "g").accessibility(.whenUnlocked).label("l").comment("c")
+                .attributes([
+                    kSecAttrDescription as String: "d", kSecAttrCreator as String: "crea",
+                    kSecAttrType as String: 0x7479_7065,
+                    kSecAttrIsInvisible as String: true,
+                    kSecAttrIsNegative as String: false, kSecAttrGeneric as String: Data([1, 2]),
+                ]).set("secret", key: "k")
             let result = try keychain.get("k") { $0 }
             let all = try #require(result)
-            #expect(all.class == kSecClassGenericPassword as String && all.data == Data("secret".utf8) && all.ref == all.persistentRef)
-            #expect(all.accessible == kSecAttrAccessibleWhenUnlocked as String && all.accessGroup == "g" && all.synchronizable == false)
-            #expect(all.accessControl?.protection == kSecAttrAccessibleWhenUnlocked as String && all.accessControl?.flags == 0)
-            #expect(all.attributeDescription == "d" && all.comment == "c" && all.label == "l" && all.creator == "crea")
-            #expect(all.type == String(0x7479_7065) && all.isInvisible == true && all.isNegative == false && all.generic == Data([1, 2]))
-            #expect(all.account == "k" && all.service == "s" && all.server == nil && all.port == nil && all.protocol == nil)
-            let now = Date(timeIntervalSinceNow: 1)
-            for date in [all.creationDate, all.modificationDate] { #expect(try #require(date) > before && #require(date) < now) }
             #expect(
-                all[kSecAttrAccount as String] as? String == "k" && all[kSecValueData as String] as? Data == Data("secret".utf8)
+                all.class == kSecClassGenericPassword as String && all.data == Data("secret".utf8)
+                    && all.ref == all.persistentRef)
+            #expect(
+                all.accessible == kSecAttrAccessibleWhenUnlocked as String && all.accessGroup == "g"
+                    && all.synchronizable == false)
+            #expect(
+                all.accessControl?.protection == kSecAttrAccessibleWhenUnlocked as String
+                    && all.accessControl?.flags == 0)
+            #expect(all.attributeDescription == "d" && all.comment == "c" && all.label == "l" && all.creator == "crea")
+            #expect(
+                all.type == String(0x7479_7065) && all.isInvisible == true && all.isNegative == false
+                    && all.generic == Data([1, 2]))
+            #expect(
+                all.account == "k" && all.service == "s" && all.server == nil && all.port == nil && all.protocol == nil)
+            let now = Date(timeIntervalSinceNow: 1)
+            for date in [all.creationDate, all.modificationDate] {
+                #expect(try #require(date) > before && #require(date) < now)
+            }
+            #expect(
+                all[kSecAttrAccount as String] as? String == "k"
+                    && all[kSecValueData as String] as? Data == Data("secret".utf8)
                     && all["zzzz"] == nil)
-            #expect(!all.description.contains("secret") && all.debugDescription == all.description && all.description.contains("acct"))
+            #expect(
+                !all.description.contains("secret") && all.debugDescription == all.description
+                    && all.description.contains("acct"))
             #expect(try keychain.get("z") { $0 == nil })
         }
 
         @Test("gives every attribute of an internet password")
         func internetAttributes() throws {
-            let keychain = Keychain(server: "https://github.com:8443", protocolType: .https, authenticationType: .htmlForm)
-            try keychain.attributes([kSecAttrSecurityDomain as String: "domain", kSecAttrPath as String: "/path"]).set("secret", key: "ann")
+            let keychain = Keychain(
+                server: "https://github.com:8443", protocolType: .https, authenticationType: .htmlForm)
+            try keychain.attributes([kSecAttrSecurityDomain as String: "domain", kSecAttrPath as String: "/path"]).set(
+                "secret", key: "ann")
             let all = try #require(keychain[attributes: "ann"])
             #expect(
-                all.class == kSecClassInternetPassword as String && all.account == "ann" && all.server == "github.com" && all.port == 8443)
+                all.class == kSecClassInternetPassword as String && all.account == "ann" && all.server == "github.com"
+                    && all.port == 8443)
             #expect(
-                all.protocol == kSecAttrProtocolHTTPS as String && all.authenticationType == kSecAttrAuthenticationTypeHTMLForm as String)
+                all.protocol == kSecAttrProtocolHTTPS as String
+                    && all.authenticationType == kSecAttrAuthenticationTypeHTMLForm as String)
             #expect(all.securityDomain == "domain" && all.path == "/path" && all.service == nil)
             // Other servers, ports, protocols and kinds of authentication are other places.
             for other in [
@@ -172,7 +199,9 @@ extension KeychainTests {
                 Keychain(server: "https://github.com:8443", protocolType: .https),
             ] { #expect(try other.get("ann") == nil) }
             // Without a port, of any port.
-            #expect(try Keychain(server: "https://github.com", protocolType: .https, authenticationType: .htmlForm).get("ann") == "secret")
+            #expect(
+                try Keychain(server: "https://github.com", protocolType: .https, authenticationType: .htmlForm).get(
+                    "ann") == "secret")
         }
 
         @Test("stores internet passwords by the words that the command and other programs use")
@@ -180,7 +209,8 @@ extension KeychainTests {
             try Keychain(server: "https://example.org", protocolType: .https).set("1", key: "ann")
             let key = try ItemKey.internetPassword(server: "example.org", account: "ann", protocol: "https")
             #expect(try used.vault.item(key) != nil)
-            let imported = try ItemKey.internetPassword(server: "example.org", account: "bob", protocol: "smtp", port: 25)
+            let imported = try ItemKey.internetPassword(
+                server: "example.org", account: "bob", protocol: "smtp", port: 25)
             try used.vault.add(imported, secret: Secret(text: "2"))
             #expect(try Keychain(server: "smtp://example.org:25", protocolType: .smtp).get("bob") == "2")
         }
@@ -188,11 +218,14 @@ extension KeychainTests {
         @Test("refuses attributes that it cannot store, when it stores")
         func wrongAttributes() throws {
             fails(.noSuchAttr, saying: "zzzz") { try keychain.attributes(["zzzz": 1]).set("1", key: "k") }
-            fails(.noSuchAttr) { try keychain.attributes([kSecAttrServer as String: "x"]).label("l").set("1", key: "k") }
+            fails(.noSuchAttr) {
+                try keychain.attributes([kSecAttrServer as String: "x"]).label("l").set("1", key: "k")
+            }
             fails(.param) { try keychain.attributes([kSecAttrLabel as String: 3.5]).set("1", key: "k") }
             #expect(try keychain.attributes(["zzzz": 1]).get("k") == nil)
             // What comes later wins, over all others.
-            try keychain.label("a").attributes([kSecAttrLabel as String: "b"]).attributes([kSecAttrLabel as String: "c"]).label("d").set(
+            try keychain.label("a").attributes([kSecAttrLabel as String: "b"]).attributes([kSecAttrLabel as String: "c"]
+            ).label("d").set(
                 "1", key: "k")
             #expect(keychain[attributes: "k"]?.label == "c")
         }

@@ -23,7 +23,8 @@ extension KeychainTests {
             private let output = Pipe()
             private let errors = Pipe()
 
-            static let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+            static let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+                .deletingLastPathComponent()
                 .appendingPathComponent("KeychainProgram")
 
             init(program: URL = program, _ arguments: [String], _ environment: [String: String]) throws {
@@ -39,7 +40,8 @@ extension KeychainTests {
             func end() throws -> Ended {
                 process.waitUntilExit()
                 func text(_ pipe: Pipe) throws -> String {
-                    String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self).trimmingCharacters(in: .newlines)
+                    String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+                        .trimmingCharacters(in: .newlines)
                 }
                 return Ended(output: try text(output), errors: try text(errors), status: process.terminationStatus)
             }
@@ -61,9 +63,12 @@ extension KeychainTests {
         func firstUse() throws {
             let first = try run("set", "k", "value")
             #expect(first.status == 0 && first.output.isEmpty)
-            #expect(first.errors.hasPrefix("vaultfmt: made the vault '\(vault)' and its key file '\(key)'") && !first.errors.contains("\n"))
+            #expect(
+                first.errors.hasPrefix("vaultfmt: made the vault '\(vault)' and its key file '\(key)'")
+                    && !first.errors.contains("\n"))
             #expect(try mode(vault) == 0o600 && mode(key) == 0o600)
-            #expect(try mode(home.file(".local/share/vaultfmt")) == 0o700 && mode(home.file(".config/vaultfmt")) == 0o700)
+            #expect(
+                try mode(home.file(".local/share/vaultfmt")) == 0o700 && mode(home.file(".config/vaultfmt")) == 0o700)
             let second = try run("get", "k")
             #expect(second.output == "value" && second.errors.isEmpty && second.status == 0)
             #expect(try run("service").output == "KeychainProgram")
@@ -101,7 +106,8 @@ extension KeychainTests {
         @Test("finds its places by the XDG variables")
         func places() throws {
             let variables = [
-                "XDG_DATA_HOME": home.file("data"), "XDG_CONFIG_HOME": home.file("config"), "XDG_STATE_HOME": home.file("state"),
+                "XDG_DATA_HOME": home.file("data"), "XDG_CONFIG_HOME": home.file("config"),
+                "XDG_STATE_HOME": home.file("state"),
             ]
             #expect(try run("set-on-this-device", "k", "value", environment: variables).status == 0)
             for file in ["data/vaultfmt/default.vault", "config/vaultfmt/default.key", "state/vaultfmt/device"] {
@@ -121,11 +127,16 @@ extension KeychainTests {
             #expect(said.components(separatedBy: "made the vault").count == 2)
             // By the one that made the vault, or by another.
             #expect(
-                said.components(separatedBy: "and its key file '").count + said.components(separatedBy: "made its key file '").count == 3)
+                said.components(separatedBy: "and its key file '").count
+                    + said.components(separatedBy: "made its key file '").count == 3)
             let expected = names.flatMap { name in (0..<3).map { "\(name)-\($0)" } } + ["shared"]
             #expect(try run("keys").output.split(separator: "\n").map { String($0) }.sorted() == expected.sorted())
-            #expect(try FileManager.default.contentsOfDirectory(atPath: home.file(".config/vaultfmt")) == ["default.key"])
-            #expect(try FileManager.default.contentsOfDirectory(atPath: home.file(".local/share/vaultfmt")) == ["default.vault"])
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: home.file(".config/vaultfmt")) == ["default.key"])
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: home.file(".local/share/vaultfmt")) == [
+                    "default.vault"
+                ])
         }
 
         @Test("shares the default vault with another process that writes at the same time")
@@ -168,14 +179,16 @@ extension KeychainTests {
             #expect(!FileManager.default.fileExists(atPath: key))
             try KeyFile.generate().write(to: key)
             let wrong = try run("get", "k")
-            #expect(wrong.status == 1 && wrong.output.contains("status -25293") && wrong.output.contains("no slot opens"))
+            #expect(
+                wrong.status == 1 && wrong.output.contains("status -25293") && wrong.output.contains("no slot opens"))
             try Data("VAULTFMT-KEY-1-x".utf8).write(to: URL(fileURLWithPath: key))
             #expect(try run("get", "k").output.contains("key file is damaged"))
         }
 
         @Test("makes the vault of a key file that is there, and keeps it")
         func keyFileThere() throws {
-            try FileManager.default.createDirectory(atPath: home.file(".config/vaultfmt"), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                atPath: home.file(".config/vaultfmt"), withIntermediateDirectories: true)
             try KeyFile.generate().write(to: key)
             let before = try Data(contentsOf: URL(fileURLWithPath: key))
             let first = try run("set", "k", "value")
@@ -193,10 +206,13 @@ extension KeychainTests {
             var options = CreateOptions()
             options.cost = .testing
             options.allowWeak = true
-            let made = try Vault.create(at: path, factors: try Factors(passphrase: Secret(text: "pass phrase")), options: options)
+            let made = try Vault.create(
+                at: path, factors: try Factors(passphrase: Secret(text: "pass phrase")), options: options)
             _ = try made.addSlot(try Factors(keyFile: KeyFile(contents: Secret(text: contents))))
             try Data("pass phrase\n".utf8).write(to: URL(fileURLWithPath: home.file("passphrase")))
-            #expect(try run("set", "k", "value", environment: ["VAULTFMT_VAULT": path, "VAULTFMT_KEY_FILE": keyFile]).status == 0)
+            #expect(
+                try run("set", "k", "value", environment: ["VAULTFMT_VAULT": path, "VAULTFMT_KEY_FILE": keyFile]).status
+                    == 0)
             let ways = [
                 ["VAULTFMT_KEY_FILE": keyFile], ["VAULTFMT_PASSPHRASE": "pass phrase"],
                 ["VAULTFMT_PASSPHRASE_FILE": home.file("passphrase")],
@@ -209,11 +225,13 @@ extension KeychainTests {
             }
             let refused: [([String: String], String)] = [
                 ([:], "no factor is given"), (["VAULTFMT_PASSPHRASE": "wrong"], "wrong passphrase"),
-                (["VAULTFMT_KEY_FILE": home.file("none")], "does not exist"), (["VAULTFMT_PASSPHRASE_FILE": home.path], "cannot read"),
+                (["VAULTFMT_KEY_FILE": home.file("none")], "does not exist"),
+                (["VAULTFMT_PASSPHRASE_FILE": home.path], "cannot read"),
             ]
             for (way, words) in refused {
                 let ended = try run("get", "k", environment: way.merging(["VAULTFMT_VAULT": path]) { $1 })
-                #expect(ended.status == 1 && ended.output.contains(words) && ended.errors.contains(path), "\(ended.output)")
+                #expect(
+                    ended.status == 1 && ended.output.contains(words) && ended.errors.contains(path), "\(ended.output)")
             }
             #expect(!FileManager.default.fileExists(atPath: vault))
         }
@@ -222,7 +240,9 @@ extension KeychainTests {
         func keptOpen() throws {
             let path = home.file("kept.vault")
             let kept = try Vault.create(at: path, factors: try rawKey())
-            #expect(try run("set", "k", "value", environment: ["VAULTFMT_VAULT": path]).output.contains("no factor is given"))
+            #expect(
+                try run("set", "k", "value", environment: ["VAULTFMT_VAULT": path]).output.contains(
+                    "no factor is given"))
             try Machine.keepUnlocked(kept, seconds: 60)
             #expect(try run("set", "k", "value", environment: ["VAULTFMT_VAULT": path]).status == 0)
             #expect(try run("get", "k", environment: ["VAULTFMT_VAULT": path]).output == "value")
@@ -245,14 +265,16 @@ extension KeychainTests {
             let path = home.file("none.vault")
             for environment in [["VAULTFMT_VAULT": path], ["VAULTFMT_VAULT": path, "VAULTFMT_PASSPHRASE": "x"]] {
                 let ended = try run("set", "k", "value", environment: environment)
-                #expect(ended.status == 1 && ended.output.contains("status -25294") && ended.output.contains("'\(path)'"))
+                #expect(
+                    ended.status == 1 && ended.output.contains("status -25294") && ended.output.contains("'\(path)'"))
             }
             // The default vault is made with a key file of its own, never with factors that somebody named for another.
             #expect(try run("get", "k", environment: ["VAULTFMT_PASSPHRASE": "x"]).output.contains("status -25294"))
             try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: path))
             let none = try run("get", "k", environment: ["VAULTFMT_VAULT": path, "VAULTFMT_PASSPHRASE": "x"])
             #expect(none.output.contains("status -25295") && none.errors.contains(path))
-            #expect(try run("status", environment: ["VAULTFMT_VAULT": path, "VAULTFMT_PASSPHRASE": "x"]).output == "-25295")
+            #expect(
+                try run("status", environment: ["VAULTFMT_VAULT": path, "VAULTFMT_PASSPHRASE": "x"]).output == "-25295")
             #expect(
                 try !FileManager.default.fileExists(atPath: vault)
                     && FileManager.default.contentsOfDirectory(atPath: home.path) == ["none.vault"])
@@ -262,7 +284,9 @@ extension KeychainTests {
         func disk() throws {
             try Data().write(to: URL(fileURLWithPath: home.file(".config")))
             let ended = try run("set", "k", "value")
-            #expect(ended.status == 1 && ended.output.contains("status -36") && ended.output.contains("cannot make the folder"))
+            #expect(
+                ended.status == 1 && ended.output.contains("status -36")
+                    && ended.output.contains("cannot make the folder"))
         }
 
         @Test("uses a later version's vault no more than it can")

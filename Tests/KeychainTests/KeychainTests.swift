@@ -14,7 +14,8 @@ final class Folder: Sendable {
     let path: String
 
     init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("vaultfmt-keychain-\(UUID().uuidString)").path
+        path =
+            FileManager.default.temporaryDirectory.appendingPathComponent("vaultfmt-keychain-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
@@ -31,7 +32,9 @@ func rawKey(_ byte: UInt8 = 0x2B) throws -> Factors {
 }
 
 /// A vault in a folder, opened for changing.
-func openVault(_ path: String, key: UInt8 = 0x2B, writable: Bool = true, device: consuming Device? = nil) throws -> Vault {
+func openVault(_ path: String, key: UInt8 = 0x2B, writable: Bool = true, device: consuming Device? = nil) throws
+    -> Vault
+{
     var options = OpenOptions()
     options.writable = writable
     options.device = device
@@ -74,12 +77,15 @@ struct Used {
 
 /// Checks that something throws this status, and that it was said why.
 func fails(
-    _ status: Status, saying text: String = "", sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+    _ status: Status, saying text: String = "", sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
 ) {
     #expect(throws: status, sourceLocation: sourceLocation, performing: body)
     #expect(Keychain.lastFailure?.contains("(\(status.rawValue))") == true, sourceLocation: sourceLocation)
     if !text.isEmpty {
-        #expect(Keychain.lastFailure?.contains(text) == true, "\(Keychain.lastFailure ?? "")", sourceLocation: sourceLocation)
+        #expect(
+            Keychain.lastFailure?.contains(text) == true, "\(Keychain.lastFailure ?? "")",
+            sourceLocation: sourceLocation)
     }
 }
 

@@ -23,7 +23,8 @@ extension KeychainTests {
 
             func ask(_ request: AuthenticationRequest) -> Bool {
                 let context = request.context as? String ?? "-"
-                questions.add("\(request.place) \(request.key) \(request.policy.rawValue) \(request.prompt ?? "-") \(context)")
+                questions.add(
+                    "\(request.place) \(request.key) \(request.policy.rawValue) \(request.prompt ?? "-") \(context)")
                 return answer.load(ordering: .sequentiallyConsistent)
             }
         }
@@ -49,10 +50,13 @@ extension KeychainTests {
             #expect(try plain.contains("k") && plain.allKeys() == ["k"] && plain.allItems().count == 1)
             #expect(asked.questions.all.isEmpty)
             #expect(try plain.get("k") == "secret 2")
-            #expect(try plain.authenticationPrompt("Why?").authenticationContext("context" as AnyObject).getData("k") != nil)
+            #expect(
+                try plain.authenticationPrompt("Why?").authenticationContext("context" as AnyObject).getData("k") != nil
+            )
             let policy = plain[attributes: "k"]?.accessControl
             #expect(
-                policy?.flags == guarded.authenticationPolicy?.rawValue && policy?.protection == kSecAttrAccessibleWhenUnlocked as String)
+                policy?.flags == guarded.authenticationPolicy?.rawValue
+                    && policy?.protection == kSecAttrAccessibleWhenUnlocked as String)
             let bits = (1 << 1) | (1 << 14) | (1 << 4)
             #expect(asked.questions.all == ["s k \(bits) - -", "s k \(bits) Why? context", "s k \(bits) - -"])
             #expect(Keychain.authenticate?(AuthenticationRequest.sample) == true && asked.questions.all.count == 4)
@@ -77,9 +81,14 @@ extension KeychainTests {
             fails(.interactionNotAllowed) { _ = try fail.get("k") }
             #expect(try skip.get("k") == nil && fail.get("o") == "open" && skip.get("o") == "open")
             #expect(try plain.authenticationUI(.allow).get("k") == "secret" && asked.questions.all.count == 1)
-            #expect(try plain.contains("k", withoutAuthenticationUI: true) && fail.contains("k", withoutAuthenticationUI: true))
-            #expect(try !fail.contains("k") && !skip.contains("k") && !skip.contains("k", withoutAuthenticationUI: true))
-            #expect(try fail.contains("o") && plain.contains("o", withoutAuthenticationUI: true) && asked.questions.all.count == 1)
+            #expect(
+                try plain.contains("k", withoutAuthenticationUI: true)
+                    && fail.contains("k", withoutAuthenticationUI: true))
+            #expect(
+                try !fail.contains("k") && !skip.contains("k") && !skip.contains("k", withoutAuthenticationUI: true))
+            #expect(
+                try fail.contains("o") && plain.contains("o", withoutAuthenticationUI: true)
+                    && asked.questions.all.count == 1)
         }
 
         @Test("is asked for no more once it is stored without a policy")
@@ -93,9 +102,11 @@ extension KeychainTests {
 
         @Test("is made with SecItem's access control too")
         func secItem() throws {
-            let control = try #require(SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways as CFTypeRef, .userPresence, nil))
+            let control = try #require(
+                SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways as CFTypeRef, .userPresence, nil))
             let item: [String: Any] = [
-                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s", kSecAttrAccount as String: "k",
+                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s",
+                kSecAttrAccount as String: "k",
                 kSecAttrAccessControl as String: control,
                 kSecValueData as String: Data("1".utf8),
             ]
@@ -110,25 +121,32 @@ extension KeychainTests {
             #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
             var result: CFTypeRef?
             let query: [String: Any] = [
-                kSecClass as String: kSecClassGenericPassword, kSecReturnData as String: true, kSecReturnAttributes as String: true,
+                kSecClass as String: kSecClassGenericPassword, kSecReturnData as String: true,
+                kSecReturnAttributes as String: true,
                 kSecUseOperationPrompt as String: "Why?",
-                kSecUseAuthenticationContext as String: "context", kSecUseAuthenticationUI as String: kSecUseAuthenticationUIAllow,
+                kSecUseAuthenticationContext as String: "context",
+                kSecUseAuthenticationUI as String: kSecUseAuthenticationUIAllow,
             ]
-            #expect(SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess && asked.all == ["s k 1 Why? context"])
+            #expect(
+                SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess
+                    && asked.all == ["s k 1 Why? context"])
             #expect(((result as? [String: Any])?[kSecAttrAccessControl as String] as? SecAccessControl)?.flags == 1)
             #expect(
                 SecItemCopyMatching(
-                    query.merging([kSecUseAuthenticationUI as String: kSecUseAuthenticationUIFail]) { $1 } as CFDictionary, nil)
+                    query.merging([kSecUseAuthenticationUI as String: kSecUseAuthenticationUIFail]) { $1 }
+                        as CFDictionary, nil)
                     == errSecInteractionNotAllowed)
             #expect(
                 SecItemCopyMatching(
-                    query.merging([kSecUseAuthenticationUI as String: kSecUseAuthenticationUISkip]) { $1 } as CFDictionary, nil)
+                    query.merging([kSecUseAuthenticationUI as String: kSecUseAuthenticationUISkip]) { $1 }
+                        as CFDictionary, nil)
                     == errSecItemNotFound
             )
             // An access control in a query is not matched, as at Apple.
             let other = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways, .devicePasscode, nil) as Any
             #expect(
-                SecItemCopyMatching(query.merging([kSecAttrAccessControl as String: other]) { $1 } as CFDictionary, nil) == errSecSuccess)
+                SecItemCopyMatching(query.merging([kSecAttrAccessControl as String: other]) { $1 } as CFDictionary, nil)
+                    == errSecSuccess)
             SecItemVault.setAuthentication(nil)
             #expect(SecItemCopyMatching(query as CFDictionary, nil) == errSecInteractionNotAllowed)
             var error: Unmanaged<CFError>?

@@ -36,7 +36,9 @@ extension KeychainTests {
             fails(.param, saying: "gave") { try Keychain.unlock() }
             #expect(SecItemVault.unlock() == errSecParam)
             try used.vault.unlock(try rawKey())
-            for accessibility in KeychainAccess.Accessibility.allCases { #expect(keychain[accessibility.description] != nil) }
+            for accessibility in KeychainAccess.Accessibility.allCases {
+                #expect(keychain[accessibility.description] != nil)
+            }
             #expect(SecItemVault.lock() == errSecSuccess && used.vault.isLocked)
             #expect(try Keychain.vault === used.vault)
         }
@@ -51,7 +53,9 @@ extension KeychainTests {
             try keychain.set("free", key: "f")
             #expect(
                 try keychain.get("b") == "bound"
-                    && keychain[attributes: "b"]?.accessible == kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly as String)
+                    && keychain[attributes: "b"]?.accessible == kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+                        as String
+            )
             for other in [try openVault(used.path), try openVault(used.path, device: Device.random())] {
                 used.use(other)
                 fails(.dataNotAvailable, saying: "device") { _ = try keychain.get("b") }
@@ -85,15 +89,23 @@ extension KeychainTests {
             try ci.remove("nothing")
             ci["k"] = "changed"
             ci["k"] = nil
-            let group: [String: Any] = [kSecClass as String: kSecClassGenericPassword, kSecAttrAccessGroup as String: "home"]
-            #expect(SecItemCopyMatching(group.merging([kSecReturnData as String: true]) { $1 } as CFDictionary, nil) == errSecAuthFailed)
-            #expect(SecItemCopyMatching(group.merging([kSecReturnAttributes as String: true]) { $1 } as CFDictionary, nil) == errSecSuccess)
+            let group: [String: Any] = [
+                kSecClass as String: kSecClassGenericPassword, kSecAttrAccessGroup as String: "home",
+            ]
+            #expect(
+                SecItemCopyMatching(group.merging([kSecReturnData as String: true]) { $1 } as CFDictionary, nil)
+                    == errSecAuthFailed)
+            #expect(
+                SecItemCopyMatching(group.merging([kSecReturnAttributes as String: true]) { $1 } as CFDictionary, nil)
+                    == errSecSuccess)
             #expect(
                 SecItemAdd(group as CFDictionary, nil) == errSecAuthFailed
                     && SecItemUpdate(group as CFDictionary, [kSecAttrLabel as String: "x"]) == errSecAuthFailed)
             #expect(SecItemDelete(group as CFDictionary) == errSecAuthFailed)
             #expect(try Data(contentsOf: URL(fileURLWithPath: used.path)) == bytes)
-            #expect(used.said.all.allSatisfy { $0.contains("'\(used.path)'") } && !used.said.all.joined().contains("secret\""))
+            #expect(
+                used.said.all.allSatisfy { $0.contains("'\(used.path)'") }
+                    && !used.said.all.joined().contains("secret\""))
             // Opened for reading only, as a file of somebody else's is, it is refused in the same words.
             used.use(try openVault(used.path, key: 9, writable: false))
             fails(.authFailed, saying: "'ci'") { try ci.set("changed", key: "k") }
@@ -113,7 +125,8 @@ extension KeychainTests {
         @Test("attributes that are sealed with the secret are not seen without its key")
         func sealedAttributes() throws {
             let used = try Used()
-            let home = Keychain(service: "s", accessGroup: "home").comment(String(repeating: "x", count: 300)).label("label")
+            let home = Keychain(service: "s", accessGroup: "home").comment(String(repeating: "x", count: 300)).label(
+                "label")
             try home.set("1", key: "k")
             _ = try used.vault.addSlot(try rawKey(9), grantedGroups: [])
             #expect((home.debugDescription.contains("xxx")))
@@ -148,7 +161,9 @@ extension KeychainTests {
 
 extension Keychain {
     /// Nil where `get` throws this status.
-    fileprivate func get<T>(_ key: String, handler: (KeychainAccess.Attributes?) -> T, orStatus status: Status) throws -> T? {
+    fileprivate func get<T>(_ key: String, handler: (KeychainAccess.Attributes?) -> T, orStatus status: Status) throws
+        -> T?
+    {
         do { return try get(key, handler: handler) } catch let thrown as Status where thrown == status { return nil }
     }
 }

@@ -12,12 +12,15 @@ extension KeychainTests {
     struct ScopedAttackTests {
         private static let labels: [StaticString] = [
             "vaultfmt-1 index", "vaultfmt-1 owner", "vaultfmt-1 signing", "vaultfmt-1 slot owner", "vaultfmt-1 keyring",
-            "vaultfmt-1 earlier", "vaultfmt-1 locator", "vaultfmt-1 locator mask", "vaultfmt-1 device", "vaultfmt-1 slot key",
-            "vaultfmt-1 slot wrap", "vaultfmt-1 slot commitment", "vaultfmt-1 group", "vaultfmt-1 compartment", "vaultfmt-1 record",
+            "vaultfmt-1 earlier", "vaultfmt-1 locator", "vaultfmt-1 locator mask", "vaultfmt-1 device",
+            "vaultfmt-1 slot key",
+            "vaultfmt-1 slot wrap", "vaultfmt-1 slot commitment", "vaultfmt-1 group", "vaultfmt-1 compartment",
+            "vaultfmt-1 record",
             "vaultfmt-1 slot",
         ]
 
-        /// A program that knows the format and ignores the library: everything that is sealed in the file, and every key that can be made of what it holds.
+        /// A program that knows the format and ignores the library: everything that is sealed in the file, and every
+        /// key that can be made of what it holds.
         private final class Attacker {
             private let store: Store
             private var records: [(nonce: [UInt8], sealed: [UInt8])] = []
@@ -25,14 +28,19 @@ extension KeychainTests {
 
             init(_ path: String, rawKey: [UInt8]) throws {
                 let factors = FactorKeys(passphrase: nil, key: Secret(bytes: rawKey), fileHash: nil, kinds: .rawKey)
-                store = try Store.open(path, writable: false, factors: factors, limits: ReaderLimits(), place: Store.Place())
+                store = try Store.open(
+                    path, writable: false, factors: factors, limits: ReaderLimits(), place: Store.Place())
                 let region = store.header.bodyStart..<store.state.commit.end
                 try FrameWalker(file: store.file, region).walk { (frame, head, _) throws(VaultError) in
                     guard head.type == .record else { return }
                     records.append((Array(frame[8..<32]), Array(frame[64...])))
                 }
-                held = [rawKey, bytes(store.slot.wrappingKey), bytes(store.slot.keys.index), store.ownersPublicKey.bytes]
-                for number in store.slot.grants.numbers { if let key = store.slot.grants.key(number) { held.insert(bytes(key)) } }
+                held = [
+                    rawKey, bytes(store.slot.wrappingKey), bytes(store.slot.keys.index), store.ownersPublicKey.bytes,
+                ]
+                for number in store.slot.grants.numbers {
+                    if let key = store.slot.grants.key(number) { held.insert(bytes(key)) }
+                }
             }
 
             var grantedGroups: Int { store.slot.grants.numbers.count }
@@ -41,8 +49,9 @@ extension KeychainTests {
 
             func learn(_ key: [UInt8]) { held.insert(key) }
 
-            /// Every key that it can come by: what it holds, whatever the format derives from that, what any of these makes of anything wrapped in the
-            /// file, whether that authenticates or not, and what that makes of wrapped keys again.
+            /// Every key that it can come by: what it holds, whatever the format derives from that, what any of these
+            /// makes of anything wrapped in the file, whether that authenticates or not, and what that makes of wrapped
+            /// keys again.
             func keys() -> Set<[UInt8]> {
                 var known = held
                 for key in held {
@@ -74,7 +83,9 @@ extension KeychainTests {
             private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
                 bytes.withUnsafeBytes { bytes in
                     var rest = bytes[...]
-                    while rest.count >= part.count, let start = rest.first.map({ _ in rest.startIndex }), let base = bytes.baseAddress {
+                    while rest.count >= part.count, let start = rest.first.map({ _ in rest.startIndex }),
+                        let base = bytes.baseAddress
+                    {
                         guard let found = memchr(base + start, Int32(part[0]), rest.count) else { return false }
                         let at = UnsafeRawPointer(found) - base
                         if bytes.count - at >= part.count, memcmp(found, part, part.count) == 0 { return true }
@@ -86,13 +97,16 @@ extension KeychainTests {
 
             private func bytes(_ key: borrowing Secret) -> [UInt8] { key.withUnsafeBytes { Array($0) } }
 
-            /// All 32 bytes that can be a key: at the start, or where a slot keeps its second, a group's or its wrapping key.
+            /// All 32 bytes that can be a key: at the start, or where a slot keeps its second, a group's or its
+            /// wrapping key.
             private static func unwrapped(_ blobs: [[UInt8]], with keys: Set<[UInt8]>) -> Set<[UInt8]> {
                 var found: Set<[UInt8]> = []
                 for key in keys {
                     for blob in blobs {
                         let plain = decrypt(blob[24...], nonce: Array(blob[..<24]), key: key)
-                        for start in [0, 32, 64, 80] where start + 32 + 16 <= plain.count { found.insert(Array(plain[start..<start + 32])) }
+                        for start in [0, 32, 64, 80] where start + 32 + 16 <= plain.count {
+                            found.insert(Array(plain[start..<start + 32]))
+                        }
                     }
                 }
                 return found
@@ -128,8 +142,10 @@ extension KeychainTests {
             // It does find what it may read, by way of group key and compartment key: the search is one that works.
             #expect(attacker.sees(secrets, with: attacker.keys()) == ["the secret of ci"])
             // And it would find the others, had the slot given it the one key that only a full slot gives.
-            let owner = FactorKeys(passphrase: nil, key: Secret(bytes: [UInt8](repeating: 0x2B, count: 32)), fileHash: nil, kinds: .rawKey)
-            let full = try Store.open(used.path, writable: false, factors: owner, limits: ReaderLimits(), place: Store.Place())
+            let owner = FactorKeys(
+                passphrase: nil, key: Secret(bytes: [UInt8](repeating: 0x2B, count: 32)), fileHash: nil, kinds: .rawKey)
+            let full = try Store.open(
+                used.path, writable: false, factors: owner, limits: ReaderLimits(), place: Store.Place())
             attacker.learn(try #require(Self.vaultKey(full)))
             #expect(attacker.sees(secrets, with: attacker.keys()) == Set(secrets))
         }

@@ -27,14 +27,17 @@ extension KeychainTests {
                 switch self {
                 case .genericPassword:
                     [
-                        kSecAttrAccount as String: "a", kSecAttrService as String: "s", kSecAttrAccessGroup as String: "g",
+                        kSecAttrAccount as String: "a", kSecAttrService as String: "s",
+                        kSecAttrAccessGroup as String: "g",
                         kSecAttrSynchronizable as String: false,
                     ]
                 case .internetPassword:
                     [
-                        kSecAttrAccount as String: "a", kSecAttrSecurityDomain as String: "d", kSecAttrServer as String: "s",
+                        kSecAttrAccount as String: "a", kSecAttrSecurityDomain as String: "d",
+                        kSecAttrServer as String: "s",
                         kSecAttrProtocol as String: kSecAttrProtocolHTTPS,
-                        kSecAttrAuthenticationType as String: kSecAttrAuthenticationTypeNTLM, kSecAttrPort as String: 443,
+                        kSecAttrAuthenticationType as String: kSecAttrAuthenticationTypeNTLM,
+                        kSecAttrPort as String: 443,
                         kSecAttrPath as String: "/p",
                         kSecAttrAccessGroup as String: "g", kSecAttrSynchronizable as String: false,
                     ]
@@ -46,7 +49,8 @@ extension KeychainTests {
                     ]
                 case .key:
                     [
-                        kSecAttrKeyClass as String: kSecAttrKeyClassPrivate, kSecAttrKeyType as String: kSecAttrKeyTypeRSA,
+                        kSecAttrKeyClass as String: kSecAttrKeyClassPrivate,
+                        kSecAttrKeyType as String: kSecAttrKeyTypeRSA,
                         kSecAttrApplicationLabel as String: Data([1]), kSecAttrApplicationTag as String: Data([2]),
                         kSecAttrKeySizeInBits as String: 2048,
                         kSecAttrEffectiveKeySize as String: 2048, kSecAttrAccessGroup as String: "g",
@@ -59,14 +63,17 @@ extension KeychainTests {
                 switch self {
                 case .genericPassword:
                     [
-                        kSecAttrAccount as String: "b", kSecAttrService as String: "t", kSecAttrAccessGroup as String: "h",
+                        kSecAttrAccount as String: "b", kSecAttrService as String: "t",
+                        kSecAttrAccessGroup as String: "h",
                         kSecAttrSynchronizable as String: true,
                     ]
                 case .internetPassword:
                     [
-                        kSecAttrAccount as String: "b", kSecAttrSecurityDomain as String: "e", kSecAttrServer as String: "t",
+                        kSecAttrAccount as String: "b", kSecAttrSecurityDomain as String: "e",
+                        kSecAttrServer as String: "t",
                         kSecAttrProtocol as String: kSecAttrProtocolHTTP,
-                        kSecAttrAuthenticationType as String: kSecAttrAuthenticationTypeDefault, kSecAttrPort as String: 80,
+                        kSecAttrAuthenticationType as String: kSecAttrAuthenticationTypeDefault,
+                        kSecAttrPort as String: 80,
                         kSecAttrPath as String: "",
                         kSecAttrAccessGroup as String: "", kSecAttrSynchronizable as String: true,
                     ]
@@ -78,7 +85,8 @@ extension KeychainTests {
                     ]
                 case .key:
                     [
-                        kSecAttrKeyClass as String: kSecAttrKeyClassPublic, kSecAttrKeyType as String: kSecAttrKeyTypeEC,
+                        kSecAttrKeyClass as String: kSecAttrKeyClassPublic,
+                        kSecAttrKeyType as String: kSecAttrKeyTypeEC,
                         kSecAttrApplicationLabel as String: Data([3]),
                         kSecAttrApplicationTag as String: Data(), kSecAttrKeySizeInBits as String: 256,
                         kSecAttrEffectiveKeySize as String: 255,
@@ -96,14 +104,18 @@ extension KeychainTests {
                     kSecAttrIsInvisible as String: true, kSecAttrIsNegative as String: false,
                 ]
                 let certificate: [String: Any] = [
-                    kSecAttrLabel as String: "l", kSecAttrCertificateEncoding as String: 3, kSecAttrSubject as String: Data([4]),
+                    kSecAttrLabel as String: "l", kSecAttrCertificateEncoding as String: 3,
+                    kSecAttrSubject as String: Data([4]),
                     kSecAttrSubjectKeyID as String: Data([5]),
                     kSecAttrPublicKeyHash as String: Data([6]),
                 ]
                 let flags = [
-                    kSecAttrIsPermanent, kSecAttrIsPrivate, kSecAttrIsModifiable, kSecAttrIsSensitive, kSecAttrWasAlwaysSensitive,
-                    kSecAttrIsExtractable, kSecAttrWasNeverExtractable, kSecAttrCanEncrypt, kSecAttrCanDecrypt, kSecAttrCanDerive,
-                    kSecAttrCanSign, kSecAttrCanVerify, kSecAttrCanSignRecover, kSecAttrCanVerifyRecover, kSecAttrCanWrap,
+                    kSecAttrIsPermanent, kSecAttrIsPrivate, kSecAttrIsModifiable, kSecAttrIsSensitive,
+                    kSecAttrWasAlwaysSensitive,
+                    kSecAttrIsExtractable, kSecAttrWasNeverExtractable, kSecAttrCanEncrypt, kSecAttrCanDecrypt,
+                    kSecAttrCanDerive,
+                    kSecAttrCanSign, kSecAttrCanVerify, kSecAttrCanSignRecover, kSecAttrCanVerifyRecover,
+                    kSecAttrCanWrap,
                     kSecAttrCanUnwrap,
                 ]
                 var key: [String: Any] = [
@@ -112,7 +124,8 @@ extension KeychainTests {
                 ]
                 for (index, flag) in flags.enumerated() { key[flag as String] = index % 2 == 0 }
                 switch self {
-                case .genericPassword: return password.merging([kSecAttrGeneric as String: Data([9])]) { first, _ in first }
+                case .genericPassword:
+                    return password.merging([kSecAttrGeneric as String: Data([9])]) { first, _ in first }
                 case .internetPassword: return password
                 case .certificate: return certificate
                 case .key: return key
@@ -127,52 +140,78 @@ extension KeychainTests {
 
         private func data(_ query: [String: Any]) -> Data? {
             var result: CFTypeRef?
-            let status = SecItemCopyMatching(query.merging([kSecReturnData as String: true]) { first, _ in first } as CFDictionary, &result)
+            let status = SecItemCopyMatching(
+                query.merging([kSecReturnData as String: true]) { first, _ in first } as CFDictionary, &result)
             #expect((status == errSecSuccess) == (result != nil))
             return result as? Data
         }
 
         @Test("adds items by their whole primary key, and another for every part of it", arguments: Class.allCases)
         func primaryKeys(_ itemClass: Class) throws {
-            #expect(SecItemAdd(itemClass.query([kSecValueData as String: Data("0".utf8)]) as CFDictionary, nil) == errSecSuccess)
-            #expect(SecItemAdd(itemClass.query([kSecValueData as String: Data("x".utf8)]) as CFDictionary, nil) == errSecDuplicateItem)
+            #expect(
+                SecItemAdd(itemClass.query([kSecValueData as String: Data("0".utf8)]) as CFDictionary, nil)
+                    == errSecSuccess)
+            #expect(
+                SecItemAdd(itemClass.query([kSecValueData as String: Data("x".utf8)]) as CFDictionary, nil)
+                    == errSecDuplicateItem)
             #expect(
                 SecItemAdd(
-                    itemClass.query([kSecValueData as String: Data("x".utf8), kSecAttrLabel as String: "other"]) as CFDictionary, nil)
+                    itemClass.query([kSecValueData as String: Data("x".utf8), kSecAttrLabel as String: "other"])
+                        as CFDictionary, nil)
                     == errSecDuplicateItem)
             for (name, value) in itemClass.others {
                 let other = itemClass.query([name: value])
                 #expect(data(other) == nil, "\(name)")
                 #expect(
-                    SecItemAdd(other.merging([kSecValueData as String: Data(name.utf8)]) { _, new in new } as CFDictionary, nil)
+                    SecItemAdd(
+                        other.merging([kSecValueData as String: Data(name.utf8)]) { _, new in new } as CFDictionary, nil
+                    )
                         == errSecSuccess, "\(name)")
             }
             #expect(data(itemClass.query()) == Data("0".utf8))
-            for (name, value) in itemClass.others { #expect(data(itemClass.query([name: value])) == Data(name.utf8), "\(name)") }
+            for (name, value) in itemClass.others {
+                #expect(data(itemClass.query([name: value])) == Data(name.utf8), "\(name)")
+            }
             #expect(try used.vault.items().count == itemClass.others.count + 1)
         }
 
         @Test("renames an item by any part of its primary key, but not to one that exists", arguments: Class.allCases)
         func renaming(_ itemClass: Class) {
             for (name, value) in itemClass.others {
-                #expect(SecItemAdd(itemClass.query([kSecValueData as String: Data("1".utf8)]) as CFDictionary, nil) == errSecSuccess)
-                #expect(SecItemUpdate(itemClass.query() as CFDictionary, [name: value] as CFDictionary) == errSecSuccess, "\(name)")
-                #expect(data(itemClass.query()) == nil && data(itemClass.query([name: value])) == Data("1".utf8), "\(name)")
-                #expect(SecItemAdd(itemClass.query([kSecValueData as String: Data("2".utf8)]) as CFDictionary, nil) == errSecSuccess)
-                #expect(SecItemUpdate(itemClass.query() as CFDictionary, [name: value] as CFDictionary) == errSecDuplicateItem, "\(name)")
+                #expect(
+                    SecItemAdd(itemClass.query([kSecValueData as String: Data("1".utf8)]) as CFDictionary, nil)
+                        == errSecSuccess)
+                #expect(
+                    SecItemUpdate(itemClass.query() as CFDictionary, [name: value] as CFDictionary) == errSecSuccess,
+                    "\(name)")
+                #expect(
+                    data(itemClass.query()) == nil && data(itemClass.query([name: value])) == Data("1".utf8), "\(name)")
+                #expect(
+                    SecItemAdd(itemClass.query([kSecValueData as String: Data("2".utf8)]) as CFDictionary, nil)
+                        == errSecSuccess)
+                #expect(
+                    SecItemUpdate(itemClass.query() as CFDictionary, [name: value] as CFDictionary)
+                        == errSecDuplicateItem, "\(name)")
                 #expect(data(itemClass.query()) == Data("2".utf8))
                 #expect(
-                    SecItemDelete([kSecClass as String: itemClass.code, kSecAttrSynchronizable as String: kSecAttrSynchronizableAny])
+                    SecItemDelete([
+                        kSecClass as String: itemClass.code,
+                        kSecAttrSynchronizable as String: kSecAttrSynchronizableAny,
+                    ])
                         == errSecSuccess)
             }
         }
 
         @Test("gives back every attribute, searches by it and changes it", arguments: Class.allCases)
         func attributes(_ itemClass: Class) throws {
-            let item = itemClass.query(itemClass.further).merging([kSecValueData as String: Data("1".utf8)]) { _, new in new }
+            let item = itemClass.query(itemClass.further).merging([kSecValueData as String: Data("1".utf8)]) { _, new in
+                new
+            }
             #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
             var result: CFTypeRef?
-            #expect(SecItemCopyMatching(itemClass.query([kSecReturnAttributes as String: true]) as CFDictionary, &result) == errSecSuccess)
+            #expect(
+                SecItemCopyMatching(itemClass.query([kSecReturnAttributes as String: true]) as CFDictionary, &result)
+                    == errSecSuccess)
             let found = try #require(result as? [String: Any])
             for (name, value) in itemClass.query(itemClass.further) {
                 #expect(String(describing: found[name] ?? "nothing") == String(describing: value), "\(name)")
@@ -186,41 +225,56 @@ extension KeychainTests {
             }
             #expect(data([kSecClass as String: itemClass.code, kSecAttrLabel as String: "m"]) == nil)
             #expect(
-                data([kSecClass as String: itemClass.code, kSecAttrAccessible as String: kSecAttrAccessibleWhenUnlocked]) == Data("1".utf8))
-            #expect(data([kSecClass as String: itemClass.code, kSecAttrAccessible as String: kSecAttrAccessibleAlways]) == nil)
+                data([
+                    kSecClass as String: itemClass.code, kSecAttrAccessible as String: kSecAttrAccessibleWhenUnlocked,
+                ]) == Data("1".utf8))
+            #expect(
+                data([kSecClass as String: itemClass.code, kSecAttrAccessible as String: kSecAttrAccessibleAlways])
+                    == nil)
             #expect(
                 SecItemUpdate(
                     itemClass.query() as CFDictionary,
-                    [kSecAttrLabel as String: "m", kSecAttrAccessible as String: kSecAttrAccessibleAlways]) == errSecSuccess)
+                    [kSecAttrLabel as String: "m", kSecAttrAccessible as String: kSecAttrAccessibleAlways])
+                    == errSecSuccess)
             #expect(
                 data([
                     kSecClass as String: itemClass.code, kSecAttrLabel as String: "m",
                     kSecAttrAccessible as String: kSecAttrAccessibleAlways,
                 ]) == Data("1".utf8))
-            #expect(SecItemUpdate(itemClass.query() as CFDictionary, [kSecValueData as String: Data("2".utf8)]) == errSecSuccess)
+            #expect(
+                SecItemUpdate(itemClass.query() as CFDictionary, [kSecValueData as String: Data("2".utf8)])
+                    == errSecSuccess)
             #expect(data(itemClass.query([kSecAttrLabel as String: "m"])) == Data("2".utf8))
             #expect(
                 SecItemDelete(itemClass.query() as CFDictionary) == errSecSuccess
                     && SecItemDelete(itemClass.query() as CFDictionary) == errSecItemNotFound)
         }
 
-        @Test("finds the same item by its persistent reference, also renamed and in a vault opened again", arguments: Class.allCases)
+        @Test(
+            "finds the same item by its persistent reference, also renamed and in a vault opened again",
+            arguments: Class.allCases)
         func references(_ itemClass: Class) throws {
             var result: CFTypeRef?
-            let new = itemClass.query([kSecValueData as String: Data("1".utf8), kSecReturnPersistentRef as String: true])
+            let new = itemClass.query([
+                kSecValueData as String: Data("1".utf8), kSecReturnPersistentRef as String: true,
+            ])
             #expect(SecItemAdd(new as CFDictionary, &result) == errSecSuccess)
             let reference = try #require(result as? Data)
             #expect(SecItemUpdate(itemClass.query() as CFDictionary, itemClass.others as CFDictionary) == errSecSuccess)
             #expect(
-                SecItemUpdate([kSecValuePersistentRef as String: reference], [kSecValueData as String: Data("2".utf8)]) == errSecSuccess)
+                SecItemUpdate([kSecValuePersistentRef as String: reference], [kSecValueData as String: Data("2".utf8)])
+                    == errSecSuccess)
             used.use(try openVault(used.path))
             #expect(data([kSecValuePersistentRef as String: reference]) == Data("2".utf8))
             #expect(data([kSecClass as String: itemClass.code, kSecValueRef as String: reference]) == Data("2".utf8))
-            #expect(data([kSecClass as String: itemClass.code, kSecMatchItemList as String: [reference]]) == Data("2".utf8))
+            #expect(
+                data([kSecClass as String: itemClass.code, kSecMatchItemList as String: [reference]]) == Data("2".utf8))
             #expect(data([kSecClass as String: itemClass.code, kSecMatchItemList as String: [Data]()]) == nil)
             #expect(SecItemDelete([kSecValuePersistentRef as String: reference]) == errSecSuccess)
             // Another item of the same name is another item.
-            #expect(SecItemAdd(itemClass.query([kSecValueData as String: Data("3".utf8)]) as CFDictionary, nil) == errSecSuccess)
+            #expect(
+                SecItemAdd(itemClass.query([kSecValueData as String: Data("3".utf8)]) as CFDictionary, nil)
+                    == errSecSuccess)
             #expect(SecItemCopyMatching([kSecValuePersistentRef as String: reference], nil) == errSecItemNotFound)
         }
     }

@@ -16,21 +16,30 @@ extension KeychainTests {
         @Test("tells every kind of error that a vault has, by one of Apple's codes")
         func mapping() {
             let expected: [(VaultError.Code, Status)] = [
-                (.notAVault, .invalidKeychain), (.unsupportedVersion, .wrongSecVersion), (.unsupportedCritical, .invalidKeychain),
+                (.notAVault, .invalidKeychain), (.unsupportedVersion, .wrongSecVersion),
+                (.unsupportedCritical, .invalidKeychain),
                 (.headerInvalid, .invalidKeychain), (.kdfLimit, .notAvailable), (.noSlotOpens, .authFailed),
                 (.authenticationFailed, .decode),
-                (.structureInvalid, .invalidKeychain), (.limitExceeded, .dataTooLarge), (.deviceBound, .dataNotAvailable),
-                (.tampered, .invalidKeychain), (.rolledBack, .invalidKeychain), (.forked, .invalidKeychain), (.noSuchItem, .itemNotFound),
-                (.duplicateItem, .duplicateItem), (.noSuchFile, .noSuchKeychain), (.fileExists, .param), (.io, .io), (.noSpace, .diskFull),
-                (.busy, .notAvailable), (.readOnly, .readOnly), (.locked, .interactionNotAllowed), (.notPermitted, .authFailed),
+                (.structureInvalid, .invalidKeychain), (.limitExceeded, .dataTooLarge),
+                (.deviceBound, .dataNotAvailable),
+                (.tampered, .invalidKeychain), (.rolledBack, .invalidKeychain), (.forked, .invalidKeychain),
+                (.noSuchItem, .itemNotFound),
+                (.duplicateItem, .duplicateItem), (.noSuchFile, .noSuchKeychain), (.fileExists, .param), (.io, .io),
+                (.noSpace, .diskFull),
+                (.busy, .notAvailable), (.readOnly, .readOnly), (.locked, .interactionNotAllowed),
+                (.notPermitted, .authFailed),
                 (.outcomeUnknown, .io), (.cannotReplace, .notAvailable), (.lastSlot, .param), (.noSuchSlot, .param),
-                (.keyFileInvalid, .authFailed), (.passphraseInvalid, .authFailed), (.weakKDF, .param), (.invalidArgument, .param),
+                (.keyFileInvalid, .authFailed), (.passphraseInvalid, .authFailed), (.weakKDF, .param),
+                (.invalidArgument, .param),
                 (.outOfMemory, .allocate), (.noKernelKeyring, .notAvailable), (.otherProcess, .notAvailable),
-                (.ancestryUnprovable, .invalidKeychain), (.foreignOwner, .invalidKeychain), (.memoryDamaged, .invalidKeychain),
+                (.ancestryUnprovable, .invalidKeychain), (.foreignOwner, .invalidKeychain),
+                (.memoryDamaged, .invalidKeychain),
                 (.unsupportedForm, .wrongSecVersion), (.damagedTail, .invalidKeychain), (.readOnlyExtension, .readOnly),
             ]
             #expect(expected.map(\.0) == VaultError.Code.allCases)
-            for (code, status) in expected { #expect(KeychainFailure(VaultError(code, "why")).status == status.rawValue, "\(code)") }
+            for (code, status) in expected {
+                #expect(KeychainFailure(VaultError(code, "why")).status == status.rawValue, "\(code)")
+            }
             // Each code is one that the API's own table has.
             for code in KeychainFailure.Code.allCases { #expect(Status(rawValue: code.rawValue) != nil) }
         }
@@ -39,7 +48,9 @@ extension KeychainTests {
         func catching() throws {
             used.use(try openVault(used.path, writable: false))
             var caught: [String] = []
-            do { try keychain.set("1", key: "k") } catch let error as NSError where error.domain == KeychainAccessErrorDomain {
+            do { try keychain.set("1", key: "k") } catch let error as NSError
+                where error.domain == KeychainAccessErrorDomain
+            {
                 caught.append("NSError")
             } catch let error as Status {
                 caught.append("Status \(error.errorCode)")
@@ -62,20 +73,28 @@ extension KeychainTests {
             for (name, code) in names { #expect(SecCopyErrorMessageString(code, nil) != nil, "\(name)") }
             // Apple's numbers go on without a gap from -67585 to -67903.
             #expect(Set(names.values).isSuperset(of: -67903 ... -67585) && names.count > 390)
-            #expect(errSecCertificateDuplicateExtension == -67903 && errSecInvalidEncoding == -67853 && errSecRestrictedAPI == -34020)
-            #expect(errSecServiceNotAvailable == -67585 && errSecSMIMENoEmailAddress == -67627 && errSecOCSPNoSigner == -67640)
+            #expect(
+                errSecCertificateDuplicateExtension == -67903 && errSecInvalidEncoding == -67853
+                    && errSecRestrictedAPI == -34020)
+            #expect(
+                errSecServiceNotAvailable == -67585 && errSecSMIMENoEmailAddress == -67627
+                    && errSecOCSPNoSigner == -67640)
             #expect(errSecDskFull == errSecDiskFull && errSecInvaldCRLAuthority == errSecInvalidCRLAuthority)
-            #expect(errSecInvalidTupleCredendtials == errSecInvalidTupleCredentials && errSecCoreFoundationUnknown == -4960)
+            #expect(
+                errSecInvalidTupleCredendtials == errSecInvalidTupleCredentials && errSecCoreFoundationUnknown == -4960)
         }
 
         @Test("is an answer, not a failure that is told, for items that are there or not")
         func answers() throws {
             let item: [String: Any] = [
-                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s", kSecAttrAccount as String: "k",
+                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s",
+                kSecAttrAccount as String: "k",
             ]
             #expect(SecItemCopyMatching(item as CFDictionary, nil) == errSecItemNotFound)
             #expect(SecItemVault.lastFailure == "the vault '\(used.path)': no item matches (-25300)")
-            #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess && SecItemAdd(item as CFDictionary, nil) == errSecDuplicateItem)
+            #expect(
+                SecItemAdd(item as CFDictionary, nil) == errSecSuccess
+                    && SecItemAdd(item as CFDictionary, nil) == errSecDuplicateItem)
             #expect(try keychain.get("none") == nil && used.said.all.isEmpty)
         }
 
@@ -85,7 +104,9 @@ extension KeychainTests {
             used.use(try openVault(used.path, writable: false))
             fails(.readOnly, saying: used.path) { try keychain.set("2", key: "k") }
             fails(.readOnly) { try keychain.remove("k") }
-            #expect(SecItemUpdate([kSecClass as String: kSecClassGenericPassword], [kSecAttrLabel as String: "x"]) == errSecReadOnly)
+            #expect(
+                SecItemUpdate([kSecClass as String: kSecClassGenericPassword], [kSecAttrLabel as String: "x"])
+                    == errSecReadOnly)
             #expect(try keychain.get("k") == "1")
         }
 
@@ -106,7 +127,9 @@ extension KeychainTests {
         func tooLarge() throws {
             fails(.dataTooLarge) { try keychain.set(Data(count: 16 << 20 | 1), key: "k") }
             fails(.dataTooLarge) { try keychain.set("1", key: String(repeating: "k", count: 4097)) }
-            fails(.dataTooLarge) { try keychain.comment(String(repeating: "c", count: 16 << 20 | 1)).set("1", key: "k") }
+            fails(.dataTooLarge) {
+                try keychain.comment(String(repeating: "c", count: 16 << 20 | 1)).set("1", key: "k")
+            }
             #expect(keychain.allKeys().isEmpty)
             try keychain.set(Data(count: 1 << 20), key: "k")
             #expect(try keychain.getData("k")?.count == 1 << 20)

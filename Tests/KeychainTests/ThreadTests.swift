@@ -31,7 +31,9 @@ extension KeychainTests {
                 for round in 0..<10 {
                     try keychain.set("\(number) \(round)", key: "k\(number)")
                     guard try keychain.get("k\(number)") == "\(number) \(round)" else { throw Status.unexpectedError }
-                    guard try keychain.contains("k\(number)"), keychain.allKeys().contains("k\(number)") else { throw Status.itemNotFound }
+                    guard try keychain.contains("k\(number)"), keychain.allKeys().contains("k\(number)") else {
+                        throw Status.itemNotFound
+                    }
                     if round % 4 == 3 { try keychain.remove("k\(number)") }
                 }
             }
@@ -47,7 +49,9 @@ extension KeychainTests {
             let failures = atOnce { number in
                 for _ in 0..<10 {
                     try keychain.set("\(number)", key: "shared")
-                    guard let value = try keychain.get("shared"), Int(value) != nil else { throw Status.unexpectedError }
+                    guard let value = try keychain.get("shared"), Int(value) != nil else {
+                        throw Status.unexpectedError
+                    }
                 }
             }
             #expect(failures.isEmpty && keychain.allKeys() == ["shared"])
@@ -61,7 +65,9 @@ extension KeychainTests {
             let failures = atOnce { number in
                 for round in 1...40 {
                     if number == 0 { try keychain.set(String(repeating: "\(round) ", count: 400), key: "k") }
-                    guard let value = try keychain.get("k"), values.contains(value) else { throw Status.unexpectedError }
+                    guard let value = try keychain.get("k"), values.contains(value) else {
+                        throw Status.unexpectedError
+                    }
                 }
             }
             #expect(failures.isEmpty)

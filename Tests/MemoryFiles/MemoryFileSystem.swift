@@ -2,9 +2,11 @@ internal import Synchronization
 internal import VaultBytes
 package import VaultStore
 
-/// A file system of bytes in memory, with a clock that stands where it is set: vaults made in it are the same each time.
+/// A file system of bytes in memory, with a clock that stands where it is set: vaults made in it are the same each
+/// time.
 ///
-/// It has one directory and no symbolic links; its locks are those of one process. Everything that is written is durable at once.
+/// It has one directory and no symbolic links; its locks are those of one process. Everything that is written is
+/// durable at once.
 package final class MemoryFileSystem: FileSystem {
     private struct State {
         var files: [String: MemoryFile] = [:]
@@ -43,7 +45,9 @@ package final class MemoryFileSystem: FileSystem {
     package func syncDirectory(of path: String) throws(VaultError) {}
 
     package func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
-        guard let file = state.withLock({ $0.files[path] }) else { throw VaultError(.noSuchFile, "no such file: \(path)") }
+        guard let file = state.withLock({ $0.files[path] }) else {
+            throw VaultError(.noSuchFile, "no such file: \(path)")
+        }
         return MemoryHandle(file, isWritable: writable)
     }
 
@@ -53,12 +57,16 @@ package final class MemoryFileSystem: FileSystem {
         return try open(path, writable: true)
     }
 
-    package func identity(of path: String) throws(VaultError) -> FileIdentity? { state.withLock { $0.files[path] }?.identity }
+    package func identity(of path: String) throws(VaultError) -> FileIdentity? {
+        state.withLock { $0.files[path] }?.identity
+    }
 
     package func rename(_ from: String, to: String, replacing: Bool) throws(VaultError) {
         let failure: VaultError? = state.withLock { state in
             guard replacing || state.files[to] == nil else { return VaultError(.fileExists, "\(to) exists already") }
-            guard let file = state.files.removeValue(forKey: from) else { return VaultError(.noSuchFile, "no such file: \(from)") }
+            guard let file = state.files.removeValue(forKey: from) else {
+                return VaultError(.noSuchFile, "no such file: \(from)")
+            }
             state.files[to] = file
             return nil
         }
@@ -66,7 +74,9 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func remove(_ path: String) throws(VaultError) {
-        guard state.withLock({ $0.files.removeValue(forKey: path) }) != nil else { throw VaultError(.noSuchFile, "no such file: \(path)") }
+        guard state.withLock({ $0.files.removeValue(forKey: path) }) != nil else {
+            throw VaultError(.noSuchFile, "no such file: \(path)")
+        }
     }
 
     package func siblings(of path: String) throws(VaultError) -> [String] { state.withLock { $0.files.keys.sorted() } }
@@ -99,7 +109,9 @@ private final class MemoryFile: Sendable {
         let address = UInt(bitPattern: buffer.baseAddress)
         let count = buffer.count
         return state.withLock { state in
-            guard offset <= UInt64(state.bytes.count), UInt64(state.bytes.count) - offset >= UInt64(count) else { return false }
+            guard offset <= UInt64(state.bytes.count), UInt64(state.bytes.count) - offset >= UInt64(count) else {
+                return false
+            }
             state.bytesRead += count
             guard let start = UnsafeMutableRawPointer(bitPattern: address) else { return true }
             let out = UnsafeMutableRawBufferPointer(start: start, count: count)
@@ -135,7 +147,9 @@ private final class MemoryFile: Sendable {
 
     func unlock(for handle: ObjectIdentifier) { state.withLock { if $0.holder == handle { $0.holder = nil } } }
 
-    func isLocked(byOtherThan handle: ObjectIdentifier) -> Bool { state.withLock { $0.holder != nil && $0.holder != handle } }
+    func isLocked(byOtherThan handle: ObjectIdentifier) -> Bool {
+        state.withLock { $0.holder != nil && $0.holder != handle }
+    }
 }
 
 private final class MemoryHandle: FileHandle {
@@ -150,7 +164,9 @@ private final class MemoryHandle: FileHandle {
     deinit { unlock() }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) {
-        guard file.read(into: buffer, at: offset) else { throw VaultError(.structureInvalid, "the file ends within an object", at: offset) }
+        guard file.read(into: buffer, at: offset) else {
+            throw VaultError(.structureInvalid, "the file ends within an object", at: offset)
+        }
     }
 
     func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int {
@@ -174,7 +190,8 @@ private final class MemoryHandle: FileHandle {
 
     func copy(from other: any FileHandle, _ range: Range<UInt64>) throws(VaultError) {
         try requireWritable()
-        file.write(try other.bytes(Int(range.upperBound - range.lowerBound), at: range.lowerBound), at: range.lowerBound)
+        file.write(
+            try other.bytes(Int(range.upperBound - range.lowerBound), at: range.lowerBound), at: range.lowerBound)
     }
 
     private func requireWritable() throws(VaultError) {

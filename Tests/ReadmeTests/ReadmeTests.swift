@@ -6,7 +6,9 @@ struct ReadmeTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    private static func text(_ path: String) throws -> String { try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8) }
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
 
     @Test("shows exactly the example that is built and run here")
     func example() throws {
@@ -17,11 +19,13 @@ struct ReadmeTests {
 
     @Test("has an example that does what it says")
     func run() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("vaultfmt-readme-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "vaultfmt-readme-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { do { try FileManager.default.removeItem(at: folder) } catch {} }
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+            .deletingLastPathComponent()
             .appendingPathComponent("ReadmeExample")
         process.currentDirectoryURL = folder
         let output = Pipe()
@@ -37,7 +41,8 @@ struct ReadmeTests {
     @Test("names only files and folders that exist")
     func links() throws {
         let documents = [
-            "README.md", "SECURITY.md", "CHANGELOG.md", "Docs/building.md", "Docs/incidents.md", "Docs/programs.md", "Spec/performance.md",
+            "README.md", "SECURITY.md", "CHANGELOG.md", "Docs/building.md", "Docs/incidents.md", "Docs/programs.md",
+            "Spec/performance.md",
             "Spec/rationale.md", "Spec/threat-model.md", "Spec/vaultfmt-1.md", "Tools/python/README.md",
         ]
         for document in documents {

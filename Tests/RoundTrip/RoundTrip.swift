@@ -2,11 +2,13 @@ internal import ArgumentParser
 internal import Fuzzing
 internal import Glibc
 
-/// Runs the generators alone: random operations against a model, each seed a sequence of its own; a failing one is made small and printed.
+/// Runs the generators alone: random operations against a model, each seed a sequence of its own; a failing one is made
+/// small and printed.
 @main
 struct RoundTrip: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "round-trip", abstract: "Does random operations to vaults in memory, and compares them with a plain model.")
+        commandName: "round-trip",
+        abstract: "Does random operations to vaults in memory, and compares them with a plain model.")
 
     @Option(help: "The first sequence's seed; each further one has the next number. Random if it is not given.")
     var seed: UInt64?
@@ -17,7 +19,8 @@ struct RoundTrip: ParsableCommand {
     @Option(help: "How many changes each sequence makes.")
     var changes = 300
 
-    @Option(help: "Instead of all that, write the seeds of the corpora into folders of this one, named after the targets.")
+    @Option(
+        help: "Instead of all that, write the seeds of the corpora into folders of this one, named after the targets.")
     var corpus: String?
 
     func run() throws {

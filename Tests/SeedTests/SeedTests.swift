@@ -16,7 +16,8 @@ struct SeedTests {
 
     private func run(_ program: String, home: Home) throws -> (output: [String], errors: [String], status: Int32) {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+            .deletingLastPathComponent()
             .appendingPathComponent(program)
         process.environment = ["HOME": home.folder.path, "PATH": "/usr/bin:/bin"]
         let output = Pipe()
@@ -27,7 +28,9 @@ struct SeedTests {
         let printed = try output.fileHandleForReading.readToEnd() ?? Data()
         let said = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
-        func lines(_ data: Data) -> [String] { String(decoding: data, as: UTF8.self).split(separator: "\n").map { String($0) } }
+        func lines(_ data: Data) -> [String] {
+            String(decoding: data, as: UTF8.self).split(separator: "\n").map { String($0) }
+        }
         return (lines(printed), lines(said), process.terminationStatus)
     }
 
@@ -38,10 +41,13 @@ struct SeedTests {
         #expect(first.status == 0)
         #expect(
             first.output == [
-                "user before: nothing", "user: Ann Example", "user stored: true", "user after: nothing", "token: t0ken 2",
+                "user before: nothing", "user: Ann Example", "user stored: true", "user after: nothing",
+                "token: t0ken 2",
                 "token elsewhere: t0ken 2", "token after: nothing", "pin: 1234", "pin after the first run: nothing",
-                "pin after the second run: 5678", "pin after all: nothing", "store: bytes", "store after: nothing", "store saves: true",
-                "store saves again: false", "store updates: true", "store has: 3", "dummy-access-token", "Error: -25299", "updated",
+                "pin after the second run: 5678", "pin after all: nothing", "store: bytes", "store after: nothing",
+                "store saves: true",
+                "store saves again: false", "store updates: true", "store has: 3", "dummy-access-token",
+                "Error: -25299", "updated",
                 "helper after: nothing", "dummy-access-token",
             ])
         let vault = home.path(".local/share/vaultfmt/default.vault")

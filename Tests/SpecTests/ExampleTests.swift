@@ -18,7 +18,8 @@ struct ExampleTests {
         #expect(opened.item.attributes.label == "Example")
         let report = try vault.verify()
         #expect(report.isSound, "\(report.problems)")
-        #expect(report.objects == ["record": 2, "page": 1, "versions frame": 1, "keyring": 1, "history": 1, "commit": 1])
+        #expect(
+            report.objects == ["record": 2, "page": 1, "versions frame": 1, "keyring": 1, "history": 1, "commit": 1])
         // The page says of the earlier value only that there is one.
         #expect(report.earlierValues == 1 && opened.item.earlierValues == 1)
     }
@@ -37,7 +38,9 @@ struct ExampleTests {
     private struct Page {
         let text: String
 
-        init() throws { text = try String(contentsOf: Readers.root.appendingPathComponent("Spec/example.md"), encoding: .utf8) }
+        init() throws {
+            text = try String(contentsOf: Readers.root.appendingPathComponent("Spec/example.md"), encoding: .utf8)
+        }
 
         /// The bytes that it shows at their offsets, with zeros between; where it says so, the header's copy.
         func file() throws -> [UInt8] {
@@ -45,12 +48,15 @@ struct ExampleTests {
             var isShown = false
             for line in text.split(separator: "\n") {
                 if line.hasSuffix("bytes:") { isShown = !line.contains("opened") }
-                if let match = line.wholeMatch(of: /The header's copy, from ([0-9a-f]+) to ([0-9a-f]+), is the same\./) {
+                if let match = line.wholeMatch(of: /The header's copy, from ([0-9a-f]+) to ([0-9a-f]+), is the same\./)
+                {
                     let start = try #require(Int(match.1, radix: 16))
                     #expect(file.count == start && Int(match.2, radix: 16) == 2 * start)
                     file += file
                 }
-                guard isShown, let match = line.wholeMatch(of: /([0-9a-f]{4})  ([0-9a-f ]+?) *(?:# .*)?/) else { continue }
+                guard isShown, let match = line.wholeMatch(of: /([0-9a-f]{4})  ([0-9a-f ]+?) *(?:# .*)?/) else {
+                    continue
+                }
                 let offset = try #require(Int(match.1, radix: 16))
                 let digits = Array(match.2.filter { $0 != " " })
                 #expect(offset >= file.count)

@@ -8,7 +8,8 @@ struct FileTypeTests {
     private static let env = URL(fileURLWithPath: "/usr/bin/env")
     private static let type = "application/vnd.vaultfmt"
 
-    /// A vault under a name that tells, one under a name that does not, and a file that only looks like one after its line ends were changed.
+    /// A vault under a name that tells, one under a name that does not, and a file that only looks like one after its
+    /// line ends were changed.
     private struct Files {
         let vault: String
         let unnamed: String
@@ -43,7 +44,8 @@ struct FileTypeTests {
             }
             #expect(try !run(["file", "-b", "-m", magic, files.altered]).contains("vault"))
         }
-        let second = try Vault.open(files.vault, factors: Factors(rawKey: Secret(Array(0..<32))), options: Self.writable())
+        let second = try Vault.open(
+            files.vault, factors: Factors(rawKey: Secret(Array(0..<32))), options: Self.writable())
         _ = try second.addSlot(Factors(rawKey: Secret(Array(32..<64))))
         #expect(try run(["file", "-b", "-m", source, files.vault]) == "vaultfmt vault, version 1, 2 slots")
     }
@@ -56,7 +58,9 @@ struct FileTypeTests {
         try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
         let environment = ["XDG_DATA_HOME": home, "HOME": folder.path]
         let description = Readers.root.appendingPathComponent("Spec/vaultfmt.xml").path
-        #expect(try run(["xdg-mime", "query", "filetype", files.vault], environment) != Self.type, "it is installed on this machine")
+        #expect(
+            try run(["xdg-mime", "query", "filetype", files.vault], environment) != Self.type,
+            "it is installed on this machine")
         _ = try run(["xdg-mime", "install", "--novendor", "--mode", "user", description], environment)
         let named = try folder.write("of another kind.vault", [])
         for path in [files.vault, files.unnamed, named] {

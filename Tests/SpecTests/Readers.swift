@@ -2,12 +2,15 @@ import Foundation
 import Testing
 import VaultFmt
 
-/// The two implementations' `check` (Spec/vectors/README.md): the library's, and the reference, which was written from the specification alone.
+/// The two implementations' `check` (Spec/vectors/README.md): the library's, and the reference, which was written from
+/// the specification alone.
 enum Readers {
-    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
     private static let reference = root.appendingPathComponent("Spec/reference/run")
     /// Beside the bundle of the tests, or above it, as `swift test` lays it out.
-    private static let library = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+    private static let library = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        .deletingLastPathComponent()
         .appendingPathComponent("vectors")
 
     /// The reference's verdict and dump; the library's must be the same.

@@ -14,8 +14,11 @@ struct ReferenceTests {
         /// The passphrase is given with an accent of its own, which NFC joins with its letter.
         static let all = [
             Way(testDescription: "passphrase", passphrase: Array("ko\u{308}der – straße".utf8)),
-            Way(testDescription: "passphrase and generated key file", passphrase: Array("p".utf8), keyFile: generated()),
-            Way(testDescription: "passphrase and other key file", passphrase: Array("p".utf8), keyFile: Array(repeating: 7, count: 1000)),
+            Way(
+                testDescription: "passphrase and generated key file", passphrase: Array("p".utf8), keyFile: generated()),
+            Way(
+                testDescription: "passphrase and other key file", passphrase: Array("p".utf8),
+                keyFile: Array(repeating: 7, count: 1000)),
             Way(testDescription: "generated key file", keyFile: generated()),
             Way(testDescription: "other key file", keyFile: [0]),
             Way(testDescription: "raw key", rawKey: Array(1...32)),
@@ -47,7 +50,8 @@ struct ReferenceTests {
         let path = folder.file("a.vault")
         let device = Device.random()
         let kept = device.fileContents().withUnsafeBytes { Array($0) }
-        let arguments = way.arguments + ["--device", Readers.hex(Array(kept[..<16])) + ":" + Readers.hex(Array(kept[16...]))]
+        let arguments =
+            way.arguments + ["--device", Readers.hex(Array(kept[..<16])) + ":" + Readers.hex(Array(kept[16...]))]
         var options = CreateOptions()
         options.cost = .testing
         options.allowWeak = true
@@ -58,8 +62,11 @@ struct ReferenceTests {
         try fill(vault)
         try compare(vault, arguments)
         try vault.remove(.genericPassword(service: "gone"))
-        try vault.update(.genericPassword(service: "a", account: "1"), attributes: AttributeChanges(set: ["label": "neu"]))
-        try vault.move(.genericPassword(service: "a", account: "2"), to: .genericPassword(service: "b", account: "2", group: "work"))
+        try vault.update(
+            .genericPassword(service: "a", account: "1"), attributes: AttributeChanges(set: ["label": "neu"]))
+        try vault.move(
+            .genericPassword(service: "a", account: "2"),
+            to: .genericPassword(service: "b", account: "2", group: "work"))
         try compare(vault, arguments)
 
         let scoped = Way(testDescription: "scoped", rawKey: Array(101...132))
@@ -67,7 +74,8 @@ struct ReferenceTests {
         let all = try compare(vault, arguments)
         #expect(names(all) == ["657273746572", "73636f706564"])
         let some = try Readers.check(path, scoped.arguments)
-        // Of the group "work" are the moved item and the key, and the one for a device that the scoped slot's holder is not.
+        // Of the group "work" are the moved item and the key, and the one for a device that the scoped slot's holder is
+        // not.
         #expect(some.first == "device-bound" && some.filter { $0.hasPrefix("secret ") }.count == 2)
         #expect(some.filter { $0.hasPrefix("item ") } == all.filter { $0.hasPrefix("item ") })
 
@@ -91,7 +99,8 @@ struct ReferenceTests {
         let vault = try Vault.create(at: folder.file("a.vault"), factors: way.factors())
         try vault.transaction { (transaction) throws(VaultError) in
             for number in 0..<3000 {
-                let key = try ItemKey.genericPassword(service: String(repeating: "\(number % 50)", count: 60), account: "\(number)")
+                let key = try ItemKey.genericPassword(
+                    service: String(repeating: "\(number % 50)", count: 60), account: "\(number)")
                 try transaction.add(key, secret: Secret(text: "\(number)"))
             }
         }
@@ -100,7 +109,8 @@ struct ReferenceTests {
         try compare(vault, way.arguments)
         try vault.transaction { (transaction) throws(VaultError) in
             for number in 0..<2990 {
-                _ = try transaction.remove(.genericPassword(service: String(repeating: "\(number % 50)", count: 60), account: "\(number)"))
+                _ = try transaction.remove(
+                    .genericPassword(service: String(repeating: "\(number % 50)", count: 60), account: "\(number)"))
             }
         }
         #expect(try compare(vault, way.arguments).filter { $0.hasPrefix("item ") }.count == 10)
@@ -114,27 +124,37 @@ struct ReferenceTests {
     private func fill(_ vault: Vault) throws {
         try vault.transaction { (transaction) throws(VaultError) in
             for account in 0..<3 {
-                try transaction.add(.genericPassword(service: "a", account: "\(account)"), secret: Secret(text: "\(account)"))
+                try transaction.add(
+                    .genericPassword(service: "a", account: "\(account)"), secret: Secret(text: "\(account)"))
             }
             try transaction.add(.genericPassword(service: "gone"), secret: Secret(text: "x"))
-            try transaction.add(.genericPassword(service: "zero\u{0}in it", account: "", synchronizable: true), secret: Secret(count: 0))
+            try transaction.add(
+                .genericPassword(service: "zero\u{0}in it", account: "", synchronizable: true), secret: Secret(count: 0)
+            )
             try transaction.add(
                 .internetPassword(
-                    server: "s", account: "a", protocol: "https", port: 65_536, path: "/p", securityDomain: "d", authenticationType: "t"),
+                    server: "s", account: "a", protocol: "https", port: 65_536, path: "/p", securityDomain: "d",
+                    authenticationType: "t"),
                 secret: Secret.random(count: 1100), created: -5, modified: 1 << 50)
-            try transaction.add(.certificate(type: 3, issuer: [0, 1, 0xFF, 0], serialNumber: [0]), secret: Secret.random(count: 80))
+            try transaction.add(
+                .certificate(type: 3, issuer: [0, 1, 0xFF, 0], serialNumber: [0]), secret: Secret.random(count: 80))
             try transaction.add(
                 .key(
-                    keyClass: 1, keyType: 42, applicationLabel: [1], applicationTag: [], sizeInBits: 2048, effectiveSize: 2047,
+                    keyClass: 1, keyType: 42, applicationLabel: [1], applicationTag: [], sizeInBits: 2048,
+                    effectiveSize: 2047,
                     group: "work"),
                 secret: Secret.random(count: 1500), accessibility: .afterFirstUnlock)
-            try transaction.add(.identity(type: 3, issuer: [1], serialNumber: [2, 3]), secret: Secret.random(count: 2500))
             try transaction.add(
-                .genericPassword(service: "here", group: "work"), secret: Secret(text: "only"), accessibility: .whenUnlockedThisDeviceOnly)
+                .identity(type: 3, issuer: [1], serialNumber: [2, 3]), secret: Secret.random(count: 2500))
+            try transaction.add(
+                .genericPassword(service: "here", group: "work"), secret: Secret(text: "only"),
+                accessibility: .whenUnlockedThisDeviceOnly)
             let attributes = Attributes([
-                "large": Array(repeating: 1, count: 257), "small": Array(repeating: 2, count: 256), "é": [], "sealed:seed": [3],
+                "large": Array(repeating: 1, count: 257), "small": Array(repeating: 2, count: 256), "é": [],
+                "sealed:seed": [3],
             ])
-            try transaction.add(.genericPassword(service: "attributes"), secret: Secret(text: "s"), attributes: attributes)
+            try transaction.add(
+                .genericPassword(service: "attributes"), secret: Secret(text: "s"), attributes: attributes)
         }
     }
 
@@ -144,11 +164,17 @@ struct ReferenceTests {
         let read = try Readers.check(vault.path, arguments)
         #expect(read.first == "success" && read.last == "end")
         // Every byte of the file, as the library counts it.
-        let counts = try Readers.reference(["verify"] + arguments + [vault.path]).split(separator: "\n").map { String($0) }
+        let counts = try Readers.reference(["verify"] + arguments + [vault.path]).split(separator: "\n").map {
+            String($0)
+        }
         let report = try vault.verify()
         #expect(report.isSound, "\(report.problems)")
-        for (kind, count) in report.objects { #expect(counts.contains("\(kind) \(count)"), "\(count) of \(kind): \(counts)") }
-        #expect(read.contains("generation \(vault.anchor.generation)") && read.contains("chain " + Readers.hex(vault.anchor.chain)))
+        for (kind, count) in report.objects {
+            #expect(counts.contains("\(kind) \(count)"), "\(count) of \(kind): \(counts)")
+        }
+        #expect(
+            read.contains("generation \(vault.anchor.generation)")
+                && read.contains("chain " + Readers.hex(vault.anchor.chain)))
         return read
     }
 }

@@ -8,7 +8,8 @@ struct AttributePlaceTests {
         let sealed: AttributeFlags = [.sealed, .binary]
         for (flags, size, place) in [
             ([], 0, []), ([], 256, []), ([], 257, .inItemRecord), ([], 4096, .inItemRecord), ([], 4097, .inOwnRecord),
-            ([.concealed], 256, []), (sealed, 0, .inItemRecord), (sealed, 4096, .inItemRecord), (sealed, 4097, .inOwnRecord),
+            ([.concealed], 256, []), (sealed, 0, .inItemRecord), (sealed, 4096, .inItemRecord),
+            (sealed, 4097, .inOwnRecord),
         ] as [(AttributeFlags, Int, AttributeFlags)] {
             #expect(flags.placed(size: size) == flags.union(place))
             // Wherever it was before.
@@ -21,7 +22,9 @@ struct AttributePlaceTests {
 @Suite("A list of attributes in a page")
 struct PageAttributesTests {
     static let own = PageAttribute.Value.inOwnRecord(
-        AttributeRecord(record: ObjectRef(offset: 1 << 20, length: 4304, hash: Bytes32(words: (1, 2, 3, 4))), revision: 9, compartment: 8))
+        AttributeRecord(
+            record: ObjectRef(offset: 1 << 20, length: 4304, hash: Bytes32(words: (1, 2, 3, 4))), revision: 9,
+            compartment: 8))
 
     static let all: [PageAttribute] = [
         .init(name: "a", flags: [], value: .inPage([])), .init(name: "ab", flags: .concealed, value: .inPage([1])),
@@ -53,7 +56,9 @@ struct PageAttributesTests {
 
     /// Both ways to go over a list refuse it, for one reason.
     private func refusesList(_ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
-        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try read(bytes) }
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
+            _ = try read(bytes)
+        }
         refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in try skip(bytes) }
     }
 
@@ -89,18 +94,23 @@ struct PageAttributesTests {
             (0, 1, "record's revision"), (1 << 63, 1, "record's revision"), (1, 0, "compartment's number"),
             (1, .max, "compartment's number"),
         ] as [(UInt64, UInt64, String)] {
-            let record = AttributeRecord(record: ObjectRef(offset: 1, length: 1, hash: .zero), revision: revision, compartment: compartment)
+            let record = AttributeRecord(
+                record: ObjectRef(offset: 1, length: 1, hash: .zero), revision: revision, compartment: compartment)
             refusesList(encoded([.init(name: "a", flags: .inOwnRecord, value: .inOwnRecord(record))]), phrase)
         }
     }
 
     @Test("has names that are text, not empty, in strictly ascending order (R-6.4)")
     func names() {
-        func list(_ names: [String]) -> [UInt8] { encoded(names.map { .init(name: $0, flags: [], value: .inPage([1])) }) }
+        func list(_ names: [String]) -> [UInt8] {
+            encoded(names.map { .init(name: $0, flags: [], value: .inPage([1])) })
+        }
         for names in [["b", "a"], ["a", "a"], ["ab", "a"], ["a", "c", "b"]] { refusesList(list(names), "out of order") }
         refusesList(list([""]), "without a name")
         refusesList(patched(list(["a"]), 3, [0xFF]), "UTF-8")
-        #expect(PageAttribute(name: "\u{E9}", flags: [], value: .inItemRecord) != .init(name: "e\u{301}", flags: [], value: .inItemRecord))
+        #expect(
+            PageAttribute(name: "\u{E9}", flags: [], value: .inItemRecord)
+                != .init(name: "e\u{301}", flags: [], value: .inItemRecord))
     }
 
     @Test("has at most 64 entries, and names of at most 255 bytes")
@@ -135,7 +145,9 @@ struct RecordAttributesTests {
     }
 
     private func refusesList(_ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
-        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try read(bytes) }
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
+            _ = try read(bytes)
+        }
     }
 
     private static let sealed: AttributeFlags = [.sealed, .inItemRecord]
@@ -144,7 +156,8 @@ struct RecordAttributesTests {
     @Test("is read as it was written, and nothing of it can be left out")
     func roundTrip() throws {
         let list: [(String, AttributeFlags, Int)] = [
-            ("a", Self.sealed, 0), ("b", Self.sealed, 256), ("c", Self.plain, 257), ("d", Self.plain.union(.binary), 4096),
+            ("a", Self.sealed, 0), ("b", Self.sealed, 256), ("c", Self.plain, 257),
+            ("d", Self.plain.union(.binary), 4096),
             ("e", Self.sealed.union(.concealed), 4096),
         ]
         let bytes = Self.encoded(list)
@@ -164,7 +177,9 @@ struct RecordAttributesTests {
 
     @Test("has at most 64 entries, with names that are text, not empty, in strictly ascending order (R-6.4)")
     func names() throws {
-        for names in [["b", "a"], ["a", "a"], ["ab", "a"]] { refusesList(Self.encoded(names.map { ($0, Self.sealed, 1) }), "out of order") }
+        for names in [["b", "a"], ["a", "a"], ["ab", "a"]] {
+            refusesList(Self.encoded(names.map { ($0, Self.sealed, 1) }), "out of order")
+        }
         refusesList(Self.encoded([("", Self.sealed, 1)]), "without a name")
         refusesList(patched(Self.encoded([("a", Self.sealed, 1)]), 3, [0xFF]), "UTF-8")
         #expect(try read(Self.encoded((100..<164).map { ("n\($0)", Self.sealed, 0) })).count == 64)

@@ -9,11 +9,13 @@ struct CommitTests {
     static func sample() -> Commit {
         var numbers = Numbers(1)
         return Commit(
-            generation: 5, predecessor: .init(generation: 3, chain: numbers.hash()), offset: own, start: 40_960, clock: 77,
+            generation: 5, predecessor: .init(generation: 3, chain: numbers.hash()), offset: own, start: 40_960,
+            clock: 77,
             tombstoneHorizon: 70, wasSyncedFirst: false,
             root: .init(ref: ObjectRef(offset: 50_000, length: 2048, hash: numbers.hash()), level: 2),
             keyring: ObjectRef(offset: 8192, length: 512, hash: numbers.hash()),
-            history: ObjectRef(offset: 9000, length: 256, hash: numbers.hash()), header: numbers.hash(), digest: numbers.hash(), items: 10,
+            history: ObjectRef(offset: 9000, length: 256, hash: numbers.hash()), header: numbers.hash(),
+            digest: numbers.hash(), items: 10,
             tombstones: 2, versions: 7, liveBytes: 60_000)
     }
 
@@ -22,17 +24,21 @@ struct CommitTests {
     }
 
     private func refusesCommit(
-        _ phrase: String, at offset: UInt64 = own, sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout Commit) -> Void
+        _ phrase: String, at offset: UInt64 = own, sourceLocation: SourceLocation = #_sourceLocation,
+        _ change: (inout Commit) -> Void
     ) {
         var commit = Self.sample()
         change(&commit)
         let bytes = commit.encode()
-        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try Self.read(bytes, at: offset)
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
+            _ = try Self.read(bytes, at: offset)
         }
     }
 
     private func refusesBytes(_ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
-        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try Self.read(bytes) }
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
+            _ = try Self.read(bytes)
+        }
     }
 
     @Test("has a core of 368 bytes, and is read as it was written")
@@ -59,7 +65,8 @@ struct CommitTests {
 
     @Test("has one encoding: whatever changed bytes are accepted mean something else")
     func oneEncoding() {
-        hasOneEncoding(Self.sample().encode(), seed: 3) { changed throws(FormatError) in try Self.read(changed).encode() }
+        hasOneEncoding(Self.sample().encode(), seed: 3) { changed throws(FormatError) in try Self.read(changed).encode()
+        }
         refusesTruncations(Self.sample().encode()) { bytes throws(FormatError) in _ = try Self.read(bytes) }
         refusesBytes(Self.sample().encode() + [0], "left over")
     }
@@ -85,7 +92,9 @@ struct CommitTests {
 
     @Test("has a generation from 1 to 2^63 − 1 that is greater than its predecessor's (R-5.21)")
     func generation() throws {
-        for value in [0, 1 << 63, .max] as [UInt64] { refusesCommit("generation is out of range") { $0.generation = value } }
+        for value in [0, 1 << 63, .max] as [UInt64] {
+            refusesCommit("generation is out of range") { $0.generation = value }
+        }
         for value in [5, 6, .max] as [UInt64] {
             refusesCommit("does not follow") { $0.predecessor = .init(generation: value, chain: .zero) }
         }
@@ -114,7 +123,9 @@ struct CommitTests {
     @Test("names a root, a keyring and a history that are in the file and end at or before it (R-2.3, R-5.22)")
     func references() {
         let hash = Bytes32(words: (1, 2, 3, 4))
-        for (offset, length) in [(Self.own - 255, 256), (Self.own, 256), (8191, 256), (0, 256), (.max, 256), (1 << 63 - 1, 256)]
+        for (offset, length) in [
+            (Self.own - 255, 256), (Self.own, 256), (8191, 256), (0, 256), (.max, 256), (1 << 63 - 1, 256),
+        ]
             as [(UInt64, Int)]
         {
             let bad = ObjectRef(offset: offset, length: length, hash: hash)
@@ -128,12 +139,16 @@ struct CommitTests {
             refusesCommit("keyring of \(length) bytes") { $0.keyring = bad }
             refusesCommit("history of \(length) bytes") { $0.history = bad }
         }
-        refusesCommit("page of 65792") { $0.root = .init(ref: ObjectRef(offset: 8192, length: 65_792, hash: hash), level: 0) }
+        refusesCommit("page of 65792") {
+            $0.root = .init(ref: ObjectRef(offset: 8192, length: 65_792, hash: hash), level: 0)
+        }
         refusesCommit("history of 65792") { $0.history = ObjectRef(offset: 8192, length: 65_792, hash: hash) }
         refusesCommit("keyring of 4194560") { $0.keyring = ObjectRef(offset: 8192, length: 4 << 20 + 256, hash: hash) }
         refusesCommit("without a keyring") { $0.keyring = ObjectRef(offset: 0, length: 0, hash: .zero) }
         refusesCommit("level 16") { $0.root = .init(ref: ObjectRef(offset: 8192, length: 256, hash: hash), level: 16) }
-        refusesCommit("empty tree has a level") { $0.root = .init(ref: ObjectRef(offset: 0, length: 0, hash: .zero), level: 1) }
+        refusesCommit("empty tree has a level") {
+            $0.root = .init(ref: ObjectRef(offset: 0, length: 0, hash: .zero), level: 1)
+        }
         // All zero or not at all.
         refusesCommit("page of 0 bytes") { $0.root = .init(ref: ObjectRef(offset: 0, length: 0, hash: hash), level: 0) }
         refusesCommit("history of 0 bytes") { $0.history = ObjectRef(offset: 8192, length: 0, hash: .zero) }
@@ -148,14 +163,18 @@ struct CommitTests {
             refusesCommit("counts more") { $0.liveBytes = value }
         }
         var commit = Self.sample()
-        (commit.items, commit.tombstones, commit.versions, commit.liveBytes) = (0, Self.own + 512, Self.own + 512, Self.own + 512)
+        (commit.items, commit.tombstones, commit.versions, commit.liveBytes) = (
+            0, Self.own + 512, Self.own + 512, Self.own + 512
+        )
         #expect(try Self.read(commit.encode()) == commit)
     }
 
     @Test("has a clock from 1, and a tombstone horizon from 0, to 2^63 − 1")
     func clocks() throws {
         for value in [0, 1 << 63, .max] as [UInt64] { refusesCommit("clock is out of range") { $0.clock = value } }
-        for value in [1 << 63, .max] as [UInt64] { refusesCommit("horizon is out of range") { $0.tombstoneHorizon = value } }
+        for value in [1 << 63, .max] as [UInt64] {
+            refusesCommit("horizon is out of range") { $0.tombstoneHorizon = value }
+        }
         var commit = Self.sample()
         (commit.clock, commit.tombstoneHorizon) = (1 << 63 - 1, 1 << 63 - 1)
         #expect(try Self.read(commit.encode()) == commit)
@@ -183,7 +202,9 @@ struct CommitTests {
 
     @Test("starts at the least multiple of 512 that is not before what it appended")
     func padding() {
-        for (offset, padded) in [(0, 0), (1, 512), (511, 512), (512, 512), (513, 1024), (1 << 48 - 1, 1 << 48)] as [(UInt64, UInt64)] {
+        for (offset, padded) in [(0, 0), (1, 512), (511, 512), (512, 512), (513, 1024), (1 << 48 - 1, 1 << 48)]
+            as [(UInt64, UInt64)]
+        {
             #expect(Padding.commitOffset(offset) == padded)
         }
     }

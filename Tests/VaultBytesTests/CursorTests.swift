@@ -52,7 +52,9 @@ struct CursorTests {
         let bytes: [UInt8] = [1, 2, 3]
         for length in [4, Int.max, -1, Int.min] {
             var cursor = cursor(bytes)
-            refuses(.structureInvalid, "reaches past the end") { () throws(FormatError) in _ = try cursor.take(length, "a thing") }
+            refuses(.structureInvalid, "reaches past the end") { () throws(FormatError) in
+                _ = try cursor.take(length, "a thing")
+            }
             #expect(cursor.position == 0)
         }
     }
@@ -95,11 +97,13 @@ struct CursorTests {
     @Test(
         "refuses text that is not UTF-8 (R-1.4)",
         arguments: [
-            [0xFF], [0xC3], [0xC0, 0x80], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x61, 0x80],
+            [0xFF], [0xC3], [0xC0, 0x80], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80],
+            [0x61, 0x80],
         ] as [[UInt8]])
     func text(bytes: [UInt8]) {
         let cursor = cursor(bytes)
-        refuses(.structureInvalid, "UTF-8") { () throws(FormatError) in _ = try cursor.text(bytes.span, 0..<bytes.count) }
+        refuses(.structureInvalid, "UTF-8") { () throws(FormatError) in _ = try cursor.text(bytes.span, 0..<bytes.count)
+        }
     }
 
     @Test("keeps every byte of text that is UTF-8")

@@ -7,7 +7,8 @@ struct FrameTests {
 
     /// The least and the greatest length of each type (section 11).
     private static let lengths: [FrameType: ClosedRange<Int>] = [
-        .record: 208...20 << 20, .page: 256...65_536, .versions: 256...2 << 20, .keyring: 256...4 << 20, .history: 256...65_536,
+        .record: 208...20 << 20, .page: 256...65_536, .versions: 256...2 << 20, .keyring: 256...4 << 20,
+        .history: 256...65_536,
         .commit: 512...512, .chunk: 208...20 << 20,
     ]
 
@@ -22,7 +23,9 @@ struct FrameTests {
         #expect(FrameType.allCases.count == 7)
     }
 
-    @Test("has a length between its type's least and greatest, and most types' are multiples of 256 (R-2.2)", arguments: FrameType.allCases)
+    @Test(
+        "has a length between its type's least and greatest, and most types' are multiples of 256 (R-2.2)",
+        arguments: FrameType.allCases)
     func lengths(type: FrameType) throws {
         let limits = try #require(Self.lengths[type])
         for length in [limits.lowerBound, limits.upperBound] {
@@ -45,9 +48,13 @@ struct FrameTests {
     @Test("with another tag is no frame")
     func unknown() {
         for type in [0, 1, FrameType.record.rawValue ^ 0x20, .max] {
-            refuses(.structureInvalid, "no frame") { () throws(FormatError) in _ = try FrameHead(bytes(type, 256).span, at: 0) }
+            refuses(.structureInvalid, "no frame") { () throws(FormatError) in
+                _ = try FrameHead(bytes(type, 256).span, at: 0)
+            }
         }
-        refusesTruncations(bytes(FrameType.page.rawValue, 256)) { bytes throws(FormatError) in _ = try FrameHead(bytes.span, at: 0) }
+        refusesTruncations(bytes(FrameType.page.rawValue, 256)) { bytes throws(FormatError) in
+            _ = try FrameHead(bytes.span, at: 0)
+        }
     }
 
     @Test("of a commit is always the same")
@@ -59,9 +66,11 @@ struct PaddingTests {
     @Test(
         "of records follows the specification's examples (section 5.1)",
         arguments: [
-            (0, 128), (1, 128), (128, 128), (129, 256), (256, 256), (257, 512), (512, 512), (513, 1024), (1024, 1024), (1025, 1088),
+            (0, 128), (1, 128), (128, 128), (129, 256), (256, 256), (257, 512), (512, 512), (513, 1024), (1024, 1024),
+            (1025, 1088),
             (1088, 1088),
-            (1089, 1152), (2047, 2048), (2048, 2048), (2049, 2176), (10_000, 10_240), (65_536, 65_536), (65_537, 67_584),
+            (1089, 1152), (2047, 2048), (2048, 2048), (2049, 2176), (10_000, 10_240), (65_536, 65_536),
+            (65_537, 67_584),
             (1_000_000, 1_015_808), (5000, 5120), (100_000, 100_352),
             (16 << 20, 16 << 20), ((16 << 20) + 1, 17_301_504),
         ])

@@ -4,24 +4,32 @@ import VaultBytes
 @Suite("A header")
 struct HeaderTests {
     /// A header with slots of many kinds and some extensions, and its bytes.
-    static func sample(_ seed: UInt64 = 1, slots: Int = 3, extensions: Int = 2) throws(FormatError) -> (header: Header, bytes: [UInt8]) {
+    static func sample(_ seed: UInt64 = 1, slots: Int = 3, extensions: Int = 2) throws(FormatError) -> (
+        header: Header, bytes: [UInt8]
+    ) {
         var numbers = Numbers(seed)
-        var header = Header(id: numbers.id(), epoch: numbers.hash(), slots: (0..<slots).map { SlotTests.sample($0 * 7, &numbers) })
+        var header = Header(
+            id: numbers.id(), epoch: numbers.hash(), slots: (0..<slots).map { SlotTests.sample($0 * 7, &numbers) })
         header.extensions = (0..<extensions).map {
-            Extension(name: "example.org/\($0 + 10)", isCritical: false, isReadOnly: $0 % 2 == 1, value: numbers.bytes($0 * 7))
+            Extension(
+                name: "example.org/\($0 + 10)", isCritical: false, isReadOnly: $0 % 2 == 1, value: numbers.bytes($0 * 7)
+            )
         }
         let bytes = try encoded(&header, proof: numbers.bytes(64))
         return (header, bytes)
     }
 
-    static func encoded(_ header: inout Header, proof: [UInt8] = [UInt8](repeating: 0, count: 64)) throws(FormatError) -> [UInt8] {
+    static func encoded(_ header: inout Header, proof: [UInt8] = [UInt8](repeating: 0, count: 64)) throws(FormatError)
+        -> [UInt8]
+    {
         var out = try header.encodeWithoutProof()
         out += proof
         return out
     }
 
     private func refusesHeader(
-        _ bytes: [UInt8], _ phrase: String, _ code: FormatError.Code = .headerInvalid, sourceLocation: SourceLocation = #_sourceLocation
+        _ bytes: [UInt8], _ phrase: String, _ code: FormatError.Code = .headerInvalid,
+        sourceLocation: SourceLocation = #_sourceLocation
     ) {
         refuses(code, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try Header(bytes.span) }
     }
@@ -134,7 +142,8 @@ struct HeaderTests {
     func critical() throws {
         for isReadOnly in [false, true] {
             var (header, _) = try Self.sample()
-            header.extensions.append(Extension(name: "example.org/must", isCritical: true, isReadOnly: isReadOnly, value: [1]))
+            header.extensions.append(
+                Extension(name: "example.org/must", isCritical: true, isReadOnly: isReadOnly, value: [1]))
             let bytes = try Self.encoded(&header)
             refusesHeader(bytes, "\"example.org/must\"", .unsupportedCritical)
             refusesHeader(patched(bytes, bytes.count - 65, [1]), "not zero")
@@ -192,7 +201,9 @@ struct ExtensionTests {
         func bytes(_ flags: UInt8 = 0, _ name: [UInt8] = [97], _ value: Int = 0) -> [UInt8] {
             [flags, UInt8(name.count)] + name + u16(UInt16(value)) + [UInt8](repeating: 9, count: value)
         }
-        for good in [bytes(), bytes(1), bytes(2), bytes(3), bytes(0, [UInt8](repeating: 33, count: 64)), bytes(0, [126], 4096)] {
+        for good in [
+            bytes(), bytes(1), bytes(2), bytes(3), bytes(0, [UInt8](repeating: 33, count: 64)), bytes(0, [126], 4096),
+        ] {
             var again: [UInt8] = []
             try read(good).encode(into: &again)
             #expect(again == good)
@@ -213,6 +224,8 @@ struct ExtensionTests {
             refuses(.headerInvalid, "printable") { () throws(FormatError) in _ = try read(bytes(0, [97, byte])) }
         }
         refuses(.headerInvalid, "4097") { () throws(FormatError) in _ = try read(bytes(0, [97], 4097)) }
-        refuses(.headerInvalid, "past the end") { () throws(FormatError) in _ = try read(Array(bytes(0, [97], 10).dropLast())) }
+        refuses(.headerInvalid, "past the end") { () throws(FormatError) in
+            _ = try read(Array(bytes(0, [97], 10).dropLast()))
+        }
     }
 }

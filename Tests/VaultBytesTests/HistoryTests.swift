@@ -14,10 +14,14 @@ struct HistoryTests {
         return History(floor: UInt64(count) + 1, ancestors: ancestors, newest: count / 2)
     }
 
-    private func read(_ bytes: [UInt8]) throws(FormatError) -> History { try History(bytes.span, at: 0, of: Self.generation) }
+    private func read(_ bytes: [UInt8]) throws(FormatError) -> History {
+        try History(bytes.span, at: 0, of: Self.generation)
+    }
 
     private func refusesHistory(_ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
-        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try read(bytes) }
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
+            _ = try read(bytes)
+        }
     }
 
     @Test("is read as it was written", arguments: [0, 1, 3, 4, 5, 9, 126, 1000, 1363, 1364])
@@ -43,10 +47,14 @@ struct HistoryTests {
     @Test("has a floor from 1 to 2^63 − 1, and ancestors from generation 1 to before the commit that names it (R-5.16)")
     func generations() throws {
         let bytes = sample(2).encode()
-        for floor in [0, 1 << 63, .max] as [UInt64] { refusesHistory(patched(bytes, 0, u64(floor)), "floor is out of range") }
+        for floor in [0, 1 << 63, .max] as [UInt64] {
+            refusesHistory(patched(bytes, 0, u64(floor)), "floor is out of range")
+        }
         #expect(try read(patched(bytes, 0, u64(1 << 63 - 1))).floor == 1 << 63 - 1)
         for generation in [0, Self.generation, Self.generation + 1, .max] as [UInt64] {
-            for place in [16, 64] { refusesHistory(patched(bytes, place, u64(generation)), "generation is out of range") }
+            for place in [16, 64] {
+                refusesHistory(patched(bytes, place, u64(generation)), "generation is out of range")
+            }
         }
         #expect(try read(patched(bytes, 64, u64(Self.generation - 1))).ancestors[1].generation == Self.generation - 1)
     }
@@ -64,7 +72,9 @@ struct HistoryTests {
     @Test("has at most 1364 ancestors, of which some are the newest")
     func limits() {
         let bytes = sample(4).encode()
-        for count in [1365, 1 << 31, .max] as [UInt32] { refusesHistory(patched(bytes, 8, u32(count)), "\(count) ancestors") }
+        for count in [1365, 1 << 31, .max] as [UInt32] {
+            refusesHistory(patched(bytes, 8, u32(count)), "\(count) ancestors")
+        }
         for newest in [5, .max] as [UInt32] { refusesHistory(patched(bytes, 12, u32(newest)), "more new ancestors") }
         refusesHistory(patched(bytes, 8, u32(3)), "not zero")
         refusesHistory(patched(bytes, 8, u32(5)), "")

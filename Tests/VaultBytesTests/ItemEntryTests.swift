@@ -6,7 +6,8 @@ struct ItemEntryTests {
     static func sample(versions: Int = 0) -> ItemEntry {
         var numbers = Numbers(1)
         return ItemEntry(
-            record: ObjectRef(offset: 5000, length: 208, hash: numbers.hash()), id: numbers.id(), revision: 90, device: 3,
+            record: ObjectRef(offset: 5000, length: 208, hash: numbers.hash()), id: numbers.id(), revision: 90,
+            device: 3,
             recordRevision: 80, compartment: 1 << 63 - 1, created: -5, modified: 1_700_000_000_000,
             versions: versions == 0
                 ? nil : .init(count: versions, frame: ObjectRef(offset: 1 << 40, length: 512, hash: numbers.hash())))
@@ -26,7 +27,9 @@ struct ItemEntryTests {
     }
 
     private func refusesEntry(_ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
-        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try read(bytes) }
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
+            _ = try read(bytes)
+        }
     }
 
     @Test("is read as it was written, has one encoding, and nothing of it can be left out", arguments: [0, 1, 50])
@@ -74,16 +77,22 @@ struct ObjectRefTests {
         func check(_ type: FrameType, _ offset: UInt64, _ length: Int) throws(FormatError) {
             try ObjectRef(offset: offset, length: length, hash: .zero).check(type, from: 8192, before: own)
         }
-        for (type, length) in [(.page, 256), (.versions, 1024), (.keyring, 256), (.history, 512), (.record, 208), (.chunk, 209)]
+        for (type, length) in [
+            (.page, 256), (.versions, 1024), (.keyring, 256), (.history, 512), (.record, 208), (.chunk, 209),
+        ]
             as [(FrameType, Int)]
         {
             try check(type, 8192, length)
             try check(type, own - UInt64(length), length)
             for offset in [0, 8191, own - UInt64(length) + 1, own, own + 1, 1 << 62, 1 << 63 - 1] as [UInt64] {
-                refuses(.structureInvalid, "does not end before it") { () throws(FormatError) in try check(type, offset, length) }
+                refuses(.structureInvalid, "does not end before it") { () throws(FormatError) in
+                    try check(type, offset, length)
+                }
             }
             for length in [0, 1, 207, 24 << 20, Int.max] {
-                refuses(.structureInvalid, "of \(length) bytes") { () throws(FormatError) in try check(type, 8192, length) }
+                refuses(.structureInvalid, "of \(length) bytes") { () throws(FormatError) in
+                    try check(type, 8192, length)
+                }
             }
         }
     }

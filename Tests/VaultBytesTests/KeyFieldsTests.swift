@@ -19,7 +19,9 @@ struct KeyFieldsTests {
     @Test("are read as they were written, zeros included")
     func roundTrip() throws {
         var numbers = Numbers(1)
-        for field in [[], [0], [0, 0], [0, 0xFF], [0xFF], [0, 1, 0]] + (0..<200).map({ numbers.bytes($0 % 30).map { $0 % 3 } }) {
+        for field in [[], [0], [0, 0], [0, 0xFF], [0xFF], [0, 1, 0]]
+            + (0..<200).map({ numbers.bytes($0 % 30).map { $0 % 3 } })
+        {
             #expect(try decoded(encoded(field)) == field)
         }
     }
@@ -27,12 +29,15 @@ struct KeyFieldsTests {
     @Test("stand in the order of their values, also with another field behind them")
     func order() {
         var numbers = Numbers(2)
-        func small() -> [UInt8] { numbers.bytes(Int.random(in: 0...4, using: &numbers)).map { [0, 1, 0xFE, 0xFF][Int($0 % 4)] } }
+        func small() -> [UInt8] {
+            numbers.bytes(Int.random(in: 0...4, using: &numbers)).map { [0, 1, 0xFE, 0xFF][Int($0 % 4)] }
+        }
         for _ in 0..<4000 {
             let left = (small(), small())
             let right = (small(), small())
             let expected = left.0 == right.0 ? ByteOrder.isLess(left.1, right.1) : ByteOrder.isLess(left.0, right.0)
-            #expect(ByteOrder.isLess(encoded(left.0) + encoded(left.1), encoded(right.0) + encoded(right.1)) == expected)
+            #expect(
+                ByteOrder.isLess(encoded(left.0) + encoded(left.1), encoded(right.0) + encoded(right.1)) == expected)
         }
     }
 
@@ -51,7 +56,9 @@ struct KeyFieldsTests {
     func limits() throws {
         for byte in [0, 1] as [UInt8] {
             #expect(try decoded(encoded([UInt8](repeating: byte, count: 4096))).count == 4096)
-            refuses(.structureInvalid, "4096") { () throws(FormatError) in _ = try decoded(encoded([UInt8](repeating: byte, count: 4097))) }
+            refuses(.structureInvalid, "4096") { () throws(FormatError) in
+                _ = try decoded(encoded([UInt8](repeating: byte, count: 4097)))
+            }
         }
     }
 
@@ -65,9 +72,13 @@ struct KeyFieldsTests {
                 var kept = Cursor(bytes.span, at: 0, else: .structureInvalid)
                 var skipped = kept
                 let isKept = succeeds { () throws(FormatError) in
-                    _ = isText ? Array(try KeyFields.text(bytes.span, &kept).utf8) : try KeyFields.field(bytes.span, &kept)
+                    _ =
+                        isText
+                        ? Array(try KeyFields.text(bytes.span, &kept).utf8) : try KeyFields.field(bytes.span, &kept)
                 }
-                let isSkipped = succeeds { () throws(FormatError) in try KeyFields.skip(bytes.span, &skipped, isText: isText) }
+                let isSkipped = succeeds { () throws(FormatError) in
+                    try KeyFields.skip(bytes.span, &skipped, isText: isText)
+                }
                 #expect(isKept == isSkipped && (!isKept || kept.position == skipped.position))
                 accepted += isKept ? 1 : 0
             }
@@ -75,7 +86,9 @@ struct KeyFieldsTests {
         #expect(accepted > 100)
         let long = encoded([UInt8](repeating: 0, count: 4097))
         var cursor = Cursor(long.span, at: 0, else: .structureInvalid)
-        refuses(.structureInvalid, "4096") { () throws(FormatError) in try KeyFields.skip(long.span, &cursor, isText: false) }
+        refuses(.structureInvalid, "4096") { () throws(FormatError) in
+            try KeyFields.skip(long.span, &cursor, isText: false)
+        }
     }
 
     private func succeeds(_ body: () throws(FormatError) -> Void) -> Bool {

@@ -10,7 +10,9 @@ struct KeyringTests {
         ring.devices = (0..<devices).map { _ in numbers.id() }
         for index in 0..<groups {
             ring.groups.append(
-                .init(number: UInt64(index) << 58 + 1, name: index == 0 ? "" : "group \(index)", wrapped: numbers.bytes(72)))
+                .init(
+                    number: UInt64(index) << 58 + 1, name: index == 0 ? "" : "group \(index)",
+                    wrapped: numbers.bytes(72)))
         }
         for index in 0..<compartments {
             let accessibility = UInt8(index % 7 + 1)
@@ -18,12 +20,17 @@ struct KeyringTests {
             let isOwners = index % 4 == 0 && (accessibility == 1 || accessibility == 5)
             ring.compartments.append(
                 .init(
-                    number: UInt64(index) << 55 + 9, group: isOwners ? 0 : UInt64(index % groups) << 58 + 1, accessibility: accessibility,
+                    number: UInt64(index) << 55 + 9, group: isOwners ? 0 : UInt64(index % groups) << 58 + 1,
+                    accessibility: accessibility,
                     device: isBound ? numbers.id() : .zero, wrapped: numbers.bytes(isBound ? 112 : 72)))
         }
-        ring.removedSlots = (0..<Int(seed % 5)).map { .init(id: Bytes16(high: UInt64($0), low: 5), revision: numbers.next() >> 1) }
+        ring.removedSlots = (0..<Int(seed % 5)).map {
+            .init(id: Bytes16(high: UInt64($0), low: 5), revision: numbers.next() >> 1)
+        }
         ring.handOvers = (0..<Int(seed % 4)).map { _ in
-            HandOver(publicKey: numbers.hash(), generation: numbers.number(), chain: numbers.hash(), signature: numbers.bytes(64))
+            HandOver(
+                publicKey: numbers.hash(), generation: numbers.number(), chain: numbers.hash(),
+                signature: numbers.bytes(64))
         }
         ring.extensions = [
             Extension(name: "a", isCritical: false, value: numbers.bytes(5)),
@@ -38,7 +45,8 @@ struct KeyringTests {
     }
 
     private func refusesRing(
-        _ phrase: String, _ code: FormatError.Code = .structureInvalid, sourceLocation: SourceLocation = #_sourceLocation,
+        _ phrase: String, _ code: FormatError.Code = .structureInvalid,
+        sourceLocation: SourceLocation = #_sourceLocation,
         _ change: (inout Keyring) -> Void
     ) {
         var ring = Self.sample(13, compartments: 7)
@@ -80,14 +88,17 @@ struct KeyringTests {
     @Test("has groups with ascending numbers from 1 to 2^63 − 1, and names that differ (R-5.14)")
     func groups() throws {
         refusesRing("out of order") { $0.groups.swapAt(0, 1) }
-        refusesRing("out of order") { $0.groups[1] = .init(number: $0.groups[0].number, name: "x", wrapped: $0.groups[1].wrapped) }
+        refusesRing("out of order") {
+            $0.groups[1] = .init(number: $0.groups[0].number, name: "x", wrapped: $0.groups[1].wrapped)
+        }
         refusesRing("out of range") { $0.groups[0] = .init(number: 0, name: "x", wrapped: $0.groups[0].wrapped) }
         refusesRing("out of range") { $0.groups[2] = .init(number: 1 << 63, name: "x", wrapped: $0.groups[2].wrapped) }
         refusesRing("the same name") {
             $0.groups[2] = .init(number: $0.groups[2].number, name: $0.groups[1].name, wrapped: $0.groups[2].wrapped)
         }
         refusesRing("a group's name: 4097") {
-            $0.groups[2] = .init(number: 1 << 62, name: String(repeating: "n", count: 4097), wrapped: $0.groups[2].wrapped)
+            $0.groups[2] = .init(
+                number: 1 << 62, name: String(repeating: "n", count: 4097), wrapped: $0.groups[2].wrapped)
         }
         // Equivalent to readers, but different bytes.
         var ring = Self.sample(compartments: 1)
@@ -96,16 +107,21 @@ struct KeyringTests {
         #expect(try read(ring).groups.map { Array($0.name.utf8).count } == [0, 2, 3])
     }
 
-    @Test("has compartments with ascending numbers from 1 to 2^63 − 1, each of a group that exists or the owners' (R-5.14)")
+    @Test(
+        "has compartments with ascending numbers from 1 to 2^63 − 1, each of a group that exists or the owners' (R-5.14)"
+    )
     func compartments() throws {
-        func changed(_ at: Int, number: UInt64? = nil, group: UInt64? = nil, accessibility: UInt8? = nil, device: Bytes16? = nil) -> (
+        func changed(
+            _ at: Int, number: UInt64? = nil, group: UInt64? = nil, accessibility: UInt8? = nil, device: Bytes16? = nil
+        ) -> (
             inout Keyring
         ) -> Void {
             { ring in
                 let old = ring.compartments[at]
                 let device = device ?? old.device
                 ring.compartments[at] = .init(
-                    number: number ?? old.number, group: group ?? old.group, accessibility: accessibility ?? old.accessibility,
+                    number: number ?? old.number, group: group ?? old.group,
+                    accessibility: accessibility ?? old.accessibility,
                     device: device, wrapped: [UInt8](repeating: 1, count: device == .zero ? 72 : 112))
             }
         }
@@ -148,11 +164,15 @@ struct KeyringTests {
         #expect(try read(ring) == ring)
     }
 
-    @Test("has at most 16 hand-overs, in the order in which they were made, of generations from 1 to 2^63 − 1 (section 7.3)")
+    @Test(
+        "has at most 16 hand-overs, in the order in which they were made, of generations from 1 to 2^63 − 1 (section 7.3)"
+    )
     func handOvers() throws {
         var numbers = Numbers(1)
         let many = (0..<17).map { _ in
-            HandOver(publicKey: numbers.hash(), generation: numbers.number(), chain: numbers.hash(), signature: numbers.bytes(64))
+            HandOver(
+                publicKey: numbers.hash(), generation: numbers.number(), chain: numbers.hash(),
+                signature: numbers.bytes(64))
         }
         refusesRing("hand-overs: 17") { $0.handOvers = many }
         var ring = Self.sample()
@@ -162,7 +182,9 @@ struct KeyringTests {
         many[0].encode(into: &one)
         #expect(one.count == 136)
         func handOver(_ generation: UInt64) -> HandOver {
-            HandOver(publicKey: many[0].publicKey, generation: generation, chain: many[0].chain, signature: many[0].signature)
+            HandOver(
+                publicKey: many[0].publicKey, generation: generation, chain: many[0].chain, signature: many[0].signature
+            )
         }
         for generation in [0, 1 << 63, .max] as [UInt64] {
             refusesRing("hand-over's generation is out of range") { $0.handOvers = [many[1], handOver(generation)] }
@@ -173,7 +195,9 @@ struct KeyringTests {
 
     @Test("keeps extensions, refuses critical ones by name (R-3.23), and checks their order (R-3.22)")
     func extensions() {
-        refusesRing("\"c\"", .unsupportedCritical) { $0.extensions.append(Extension(name: "c", isCritical: true, value: [])) }
+        refusesRing("\"c\"", .unsupportedCritical) {
+            $0.extensions.append(Extension(name: "c", isCritical: true, value: []))
+        }
         refusesRing("out of order") { $0.extensions.reverse() }
         refusesRing("extensions: 17") { ring in
             ring.extensions = (10..<27).map { Extension(name: "x\($0)", isCritical: false, value: []) }
@@ -183,7 +207,10 @@ struct KeyringTests {
     @Test("has zeros to the next step, and no more (R-1.2, R-5.11)")
     func padding() throws {
         let bytes = try Self.sample().encode()
-        for bad in [patched(bytes, bytes.count - 1, [1]), bytes + [UInt8](repeating: 0, count: 256), Array(bytes.dropLast()), []] {
+        for bad in [
+            patched(bytes, bytes.count - 1, [1]), bytes + [UInt8](repeating: 0, count: 256), Array(bytes.dropLast()),
+            [],
+        ] {
             refuses(.structureInvalid, "") { () throws(FormatError) in _ = try Keyring(bad.span, at: 0) }
         }
     }

@@ -51,7 +51,8 @@ struct OwnerPartTests {
 
     @Test("has a name of at most 63 bytes of text, with zeros behind it")
     func names() throws {
-        #expect(try OwnerPart(Self.sample(name: String(repeating: "n", count: 63)).encode().span, .full).name.count == 63)
+        #expect(
+            try OwnerPart(Self.sample(name: String(repeating: "n", count: 63)).encode().span, .full).name.count == 63)
         let bytes = Self.sample(name: "abc").encode()
         for length in [64, 255] as [UInt8] { refusesPart(patched(bytes, 0, [length]), "name of \(length) bytes") }
         for place in 4..<64 { refusesPart(patched(bytes, place, [0x80]), "not zero") }
@@ -61,7 +62,9 @@ struct OwnerPartTests {
     @Test("has a revision from 1 to 2^63 − 1, and at most 16,384 bytes of a provider")
     func limits() throws {
         let bytes = Self.sample().encode()
-        for revision in [0, 1 << 63, .max] as [UInt64] { refusesPart(patched(bytes, 96, u64(revision)), "revision is out of range") }
+        for revision in [0, 1 << 63, .max] as [UInt64] {
+            refusesPart(patched(bytes, 96, u64(revision)), "revision is out of range")
+        }
         #expect(try OwnerPart(patched(bytes, 96, u64(1 << 63 - 1)).span, .full).revision == 1 << 63 - 1)
         for size in [16_385, .max] as [UInt16] { refusesPart(patched(bytes, 120, u16(size)), "data of \(size) bytes") }
         refusesPart(patched(bytes, 120, u16(7)), "")
@@ -73,7 +76,9 @@ struct ScopedPayloadTests {
     private static func payload(_ groups: [UInt64], count: UInt8? = nil) -> [UInt8] {
         var out = [UInt8](repeating: 1, count: 32) + [UInt8](repeating: 2, count: 32)
         out += [count ?? UInt8(groups.count)] + [UInt8](repeating: 0, count: 7)
-        for (index, group) in groups.enumerated() { out += u64(group) + [UInt8](repeating: UInt8(index + 3), count: 32) }
+        for (index, group) in groups.enumerated() {
+            out += u64(group) + [UInt8](repeating: UInt8(index + 3), count: 32)
+        }
         out.append(zeros: max(0, Format.scopedPayloadPlain - out.count))
         return out
     }
@@ -103,7 +108,9 @@ struct ScopedPayloadTests {
 
     @Test("has group numbers from 1 to 2^63 − 1 in strictly ascending order (R-3.14)")
     func groups() throws {
-        for groups in [[0], [0, 1], [1 << 63], [1, .max]] as [[UInt64]] { refusesPayload(Self.payload(groups), "out of range") }
+        for groups in [[0], [0, 1], [1 << 63], [1, .max]] as [[UInt64]] {
+            refusesPayload(Self.payload(groups), "out of range")
+        }
         for groups in [[2, 1], [1, 1], [1, 3, 2]] as [[UInt64]] { refusesPayload(Self.payload(groups), "out of order") }
         #expect(try ScopedPayloadLayout(Self.payload([1, 1 << 63 - 1]).span).groups == [1, 1 << 63 - 1])
     }

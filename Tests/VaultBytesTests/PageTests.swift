@@ -14,7 +14,8 @@ struct PageTests {
 
         var bytes: [UInt8] {
             var out: [UInt8] =
-                [level] + varint(UInt64(count ?? entries.count - (level > 0 ? 1 : 0))) + varint(UInt64(prefix.count)) + prefix
+                [level] + varint(UInt64(count ?? entries.count - (level > 0 ? 1 : 0))) + varint(UInt64(prefix.count))
+                + prefix
             for (index, entry) in entries.enumerated() {
                 if level == 0 || index > 0 { out += varint(UInt64(entry.rest.count)) + entry.rest }
                 if level == 0 { out += varint(UInt64(entry.value.count)) }
@@ -51,7 +52,8 @@ struct PageTests {
     }
 
     private func refusesPage(_ raw: Raw, _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
-        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try read(raw) }
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try read(raw)
+        }
     }
 
     /// An entry's whole key.
@@ -78,11 +80,15 @@ struct PageTests {
         var numbers = Numbers(UInt64(seed))
         for level in 0...1 as ClosedRange<UInt8> {
             let shared = numbers.bytes(Int.random(in: 0...(seed * 3), using: &numbers))
-            let keys = Set((0..<seed).map { _ in Self.itemKey(shared + numbers.bytes(Int.random(in: 0...20, using: &numbers))) })
-                .sorted { ByteOrder.isLess($0, $1) }
+            let keys = Set(
+                (0..<seed).map { _ in Self.itemKey(shared + numbers.bytes(Int.random(in: 0...20, using: &numbers))) }
+            )
+            .sorted { ByteOrder.isLess($0, $1) }
             var builder = PageBuilder(level: level)
             if level == 1 { builder.append([], Self.child()) }
-            for key in keys { builder.append(key, level == 0 ? numbers.bytes(Int.random(in: 0...300, using: &numbers)) : Self.child()) }
+            for key in keys {
+                builder.append(key, level == 0 ? numbers.bytes(Int.random(in: 0...300, using: &numbers)) : Self.child())
+            }
             let bytes = builder.encode()
             #expect(bytes.count + 48 <= builder.frameLength)
             #expect(try Self.recoded(bytes) == bytes)
@@ -125,12 +131,15 @@ struct PageTests {
         for raw in [Self.leaf(["a", "b"]), Self.inner(["a", "b"])] {
             let bytes = raw.bytes
             let bad = patched(bytes, bytes.count - 1, [1])
-            refuses(.structureInvalid, "not zero") { () throws(FormatError) in _ = try PageLayout(bad.span, at: Self.own) }
+            refuses(.structureInvalid, "not zero") { () throws(FormatError) in
+                _ = try PageLayout(bad.span, at: Self.own)
+            }
             for extra in [256, -256, 1, -1] where bytes.count + extra > 0 {
                 var longer = raw
                 longer.extraPadding = extra
                 let sized = extra > 0 ? longer.bytes : Array(bytes.dropLast(-extra))
-                refuses(.structureInvalid, "") { () throws(FormatError) in _ = try PageLayout(sized.span, at: Self.own) }
+                refuses(.structureInvalid, "") { () throws(FormatError) in _ = try PageLayout(sized.span, at: Self.own)
+                }
             }
         }
     }
@@ -171,7 +180,9 @@ struct PageTests {
         bytes = patched(bytes, 5, [0x7F])
         let patchedBytes = patched(bytes, 5, varint(20_000))
         for bad in [patched(bytes, 5, varint(0x3FFF)), patchedBytes] {
-            refuses(.structureInvalid, "past the end") { () throws(FormatError) in _ = try PageLayout(bad.span, at: Self.own) }
+            refuses(.structureInvalid, "past the end") { () throws(FormatError) in
+                _ = try PageLayout(bad.span, at: Self.own)
+            }
         }
     }
 
@@ -253,7 +264,9 @@ struct PageTests {
             #expect(found.index == less && found.isEqual == isThere)
             #expect(innerLayout.childIndex(for: probe.span, innerBytes.span) == less + (isThere ? 1 : 0))
             for (index, key) in all.enumerated() {
-                #expect(layout.compareKey(index, probe.span, bytes.span).signum() == ByteOrder.compare(key.span, probe.span).signum())
+                #expect(
+                    layout.compareKey(index, probe.span, bytes.span).signum()
+                        == ByteOrder.compare(key.span, probe.span).signum())
             }
         }
     }
@@ -263,7 +276,9 @@ struct PageTests {
         var numbers = Numbers(13)
         let prefixes: [[UInt8]] = [[], [7], [7, 7], [7, 7, 9], [7, 8], [9, 9, 9, 9, 9, 9, 9, 9, 9, 9]]
         let pages = try prefixes.map { shared in
-            let keys = Set((0..<12).map { _ in Self.itemKey(shared + numbers.bytes(Int.random(in: 0...12, using: &numbers))) }).sorted {
+            let keys = Set(
+                (0..<12).map { _ in Self.itemKey(shared + numbers.bytes(Int.random(in: 0...12, using: &numbers))) }
+            ).sorted {
                 ByteOrder.isLess($0, $1)
             }
             var leaf = PageBuilder(level: 0)
@@ -275,7 +290,8 @@ struct PageTests {
             for right in pages {
                 for (index, key) in left.keys.enumerated() {
                     for (otherIndex, other) in right.keys.enumerated() {
-                        let order = left.layout.compareKey(index, left.bytes.span, right.layout, otherIndex, right.bytes.span)
+                        let order = left.layout.compareKey(
+                            index, left.bytes.span, right.layout, otherIndex, right.bytes.span)
                         #expect(order.signum() == ByteOrder.compare(key.span, other.span).signum())
                     }
                 }
@@ -293,9 +309,10 @@ struct PageBuilderTests {
             for level in 0...1 as ClosedRange<UInt8> {
                 var builder = PageBuilder(level: level)
                 let shared = numbers.bytes(Int.random(in: 0...400, using: &numbers))
-                let keys = Set((0..<12).map { _ in shared + numbers.bytes(Int.random(in: 1...300, using: &numbers)) }).sorted {
-                    ByteOrder.isLess($0, $1)
-                }
+                let keys = Set((0..<12).map { _ in shared + numbers.bytes(Int.random(in: 1...300, using: &numbers)) })
+                    .sorted {
+                        ByteOrder.isLess($0, $1)
+                    }
                 for key in keys {
                     let value = level == 0 ? numbers.bytes(40) : PageTests.child()
                     let expected = builder.frameLength(adding: key, value)

@@ -3,13 +3,19 @@ import VaultBytes
 
 @Suite("An item's record")
 struct ItemRecordTests {
-    static func body(form: UInt8 = 0, key: [UInt8] = [1, 2], secret: Int = 3, attributes: [UInt8] = [0], step: Int = 0) -> [UInt8] {
-        var out = [form] + varint(UInt64(key.count)) + key + varint(UInt64(secret)) + [UInt8](repeating: 9, count: secret) + attributes
+    static func body(form: UInt8 = 0, key: [UInt8] = [1, 2], secret: Int = 3, attributes: [UInt8] = [0], step: Int = 0)
+        -> [UInt8]
+    {
+        var out =
+            [form] + varint(UInt64(key.count)) + key + varint(UInt64(secret)) + [UInt8](repeating: 9, count: secret)
+            + attributes
         out.append(zeros: Padding.record(max(out.count, step)) - out.count)
         return out
     }
 
-    private func read(_ bytes: [UInt8]) throws(FormatError) -> RecordLayout { try RecordLayout(bytes.span, .item, at: 0) }
+    private func read(_ bytes: [UInt8]) throws(FormatError) -> RecordLayout {
+        try RecordLayout(bytes.span, .item, at: 0)
+    }
 
     @Test("is form, key, secret and attributes, padded")
     func parts() throws {
@@ -59,7 +65,9 @@ struct ItemRecordTests {
     func contents() {
         let bytes = Self.body()
         func refusesBody(_ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
-            refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try read(bytes) }
+            refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
+                _ = try read(bytes)
+            }
         }
         for place in 9..<128 { refusesBody(patched(bytes, place, [1]), "not zero") }
         refusesBody(patched(bytes, 4, varint(16_000)), "past the end")
@@ -78,17 +86,23 @@ struct ItemRecordTests {
 
 @Suite("An attribute's record")
 struct AttributeRecordTests {
-    private static func body(flags: UInt8 = 0x20, name: [UInt8] = [97], value: Int = 5000, key: [UInt8] = [1, 2]) -> [UInt8] {
+    private static func body(flags: UInt8 = 0x20, name: [UInt8] = [97], value: Int = 5000, key: [UInt8] = [1, 2])
+        -> [UInt8]
+    {
         var out = [1] + varint(UInt64(key.count)) + key + [flags, UInt8(name.count)] + name + varint(UInt64(value))
         out += [UInt8](repeating: 9, count: value)
         out.append(zeros: Padding.record(out.count) - out.count)
         return out
     }
 
-    private func read(_ bytes: [UInt8]) throws(FormatError) -> RecordLayout { try RecordLayout(bytes.span, .attribute, at: 0) }
+    private func read(_ bytes: [UInt8]) throws(FormatError) -> RecordLayout {
+        try RecordLayout(bytes.span, .attribute, at: 0)
+    }
 
     private func refusesBody(_ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
-        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try read(bytes) }
+        refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
+            _ = try read(bytes)
+        }
     }
 
     @Test("is form, key, flags, name and value, padded")
@@ -111,13 +125,17 @@ struct AttributeRecordTests {
     @Test("of another form is refused as such (R-5.4)")
     func forms() {
         for form in [0, 2, 255] as [UInt8] {
-            refuses(.unsupportedForm, "another form") { () throws(FormatError) in _ = try read(patched(Self.body(), 0, [form])) }
+            refuses(.unsupportedForm, "another form") { () throws(FormatError) in
+                _ = try read(patched(Self.body(), 0, [form]))
+            }
         }
     }
 
     @Test("has the flag of an attribute in a record of its own, and no other place (R-6.3, R-6.5)")
     func flags() {
-        for flags in 0...255 as ClosedRange<UInt8> where flags & 0xF8 != 0x20 { refusesBody(Self.body(flags: flags), "unknown flags") }
+        for flags in 0...255 as ClosedRange<UInt8> where flags & 0xF8 != 0x20 {
+            refusesBody(Self.body(flags: flags), "unknown flags")
+        }
     }
 
     @Test("has a value of 4097 bytes to 16 MiB, and a name that is text")

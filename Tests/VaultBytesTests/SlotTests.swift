@@ -12,7 +12,8 @@ struct SlotTests {
         let known = SlotParameters(
             stretch: factors.isStretched
                 ? .init(cost: .init(memoryKiB: 19_456, passes: 2, lanes: 1), salt: numbers.hash()) : nil,
-            provider: factors.contains(.externalKey) ? .init(name: "example.org/key", parameters: numbers.bytes(number)) : nil)
+            provider: factors.contains(.externalKey)
+                ? .init(name: "example.org/key", parameters: numbers.bytes(number)) : nil)
         var slot = Slot(
             id: numbers.id(), kind: number / 8 % 2 == 0 ? .full : .scoped, factors: factors, known,
             ownerPart: OwnerPart.size(providerData: providerData))
@@ -50,7 +51,9 @@ struct SlotTests {
     }
 
     private func refusesSlot(_ raw: Raw, _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation) {
-        refuses(.headerInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in _ = try Self.read(raw.bytes) }
+        refuses(.headerInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
+            _ = try Self.read(raw.bytes)
+        }
     }
 
     private static func encoded(_ slot: Slot) -> [UInt8] {
@@ -72,7 +75,8 @@ struct SlotTests {
     @Test("has one encoding: whatever changed bytes are accepted mean something else", arguments: [0, 7, 15])
     func oneEncoding(number: Int) {
         var numbers = Numbers(UInt64(number))
-        hasOneEncoding(Self.encoded(Self.sample(number, &numbers)), seed: 1, changes: 1) { changed throws(FormatError) in
+        hasOneEncoding(Self.encoded(Self.sample(number, &numbers)), seed: 1, changes: 1) {
+            changed throws(FormatError) in
             Self.encoded(try Self.read(changed))
         }
     }
@@ -80,7 +84,9 @@ struct SlotTests {
     @Test("cut short anywhere is refused", arguments: [0, 7, 9])
     func truncated(number: Int) {
         var numbers = Numbers(UInt64(number))
-        refusesTruncations(Self.encoded(Self.sample(number, &numbers))) { bytes throws(FormatError) in _ = try Self.read(bytes) }
+        refusesTruncations(Self.encoded(Self.sample(number, &numbers))) { bytes throws(FormatError) in
+            _ = try Self.read(bytes)
+        }
     }
 
     @Test("says what its key, its payload and its owner part are bound to: bytes 0 to 32+p, to 64+p, and to s−o")
@@ -118,8 +124,12 @@ struct SlotTests {
     @Test("has a payload of 48 or 1368 bytes if its kind is known, opaque or not, and of at least 16 otherwise (R-3.7)")
     func payloads() throws {
         for factors in [0x08, 0x40] as [UInt8] {
-            for sealed in [0, 16, 47, 49, 1368] { refusesSlot(Raw(kind: 0x01, factors: factors, sealed: sealed, owner: 200), "payload") }
-            for sealed in [0, 16, 48, 1367, 1369] { refusesSlot(Raw(kind: 0x82, factors: factors, sealed: sealed, owner: 200), "payload") }
+            for sealed in [0, 16, 47, 49, 1368] {
+                refusesSlot(Raw(kind: 0x01, factors: factors, sealed: sealed, owner: 200), "payload")
+            }
+            for sealed in [0, 16, 48, 1367, 1369] {
+                refusesSlot(Raw(kind: 0x82, factors: factors, sealed: sealed, owner: 200), "payload")
+            }
         }
         refusesSlot(Raw(kind: 0x03, sealed: 15, owner: 200), "payload")
         _ = try Self.read(Raw(kind: 0x03, sealed: 16).bytes)
@@ -140,7 +150,9 @@ struct SlotTests {
         _ = try Self.read(Raw(kind: 0x03, sealed: 16).bytes)
         _ = try Self.read(Raw(kind: 0x03, sealed: 65_536 - 56 - 32 - 168).bytes)
         refusesSlot(Raw(kind: 0x03, sealed: 65_537 - 56 - 32 - 168), "a slot of 65537 bytes")
-        for length in [17_409, 1 << 31, .max] as [UInt32] { refusesSlot(Raw(parameterLength: length), "parameters have \(length)") }
+        for length in [17_409, 1 << 31, .max] as [UInt32] {
+            refusesSlot(Raw(parameterLength: length), "parameters have \(length)")
+        }
         _ = try Self.read(Raw(kind: 0x03, parameters: [UInt8](repeating: 1, count: 17_408)).bytes)
         for length in [0, 167, 17_409, 65_537, 1 << 31, .max] as [UInt32] {
             refusesSlot(Raw(ownerLength: length), "owner part has \(length)")
@@ -152,8 +164,9 @@ struct SlotTests {
 
 @Suite("A slot's parameters")
 struct SlotParametersTests {
-    private func refusesParameters(_ factors: UInt8, _ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation)
-    {
+    private func refusesParameters(
+        _ factors: UInt8, _ bytes: [UInt8], _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
         refuses(.headerInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
             _ = try SlotTests.read(SlotTests.Raw(factors: factors, parameters: bytes).bytes)
         }
@@ -194,7 +207,8 @@ struct SlotParametersTests {
         for (memory, passes, lanes) in [(8, 1, 1), (16, 1, 2), (.max, .max, 1), (8 * 0xFF_FFFF, 1, 0xFF_FFFF)]
             as [(UInt32, UInt32, UInt32)]
         {
-            let slot = try SlotTests.read(SlotTests.Raw(factors: 0x01, parameters: stretch(memory, passes, lanes)).bytes)
+            let slot = try SlotTests.read(
+                SlotTests.Raw(factors: 0x01, parameters: stretch(memory, passes, lanes)).bytes)
             #expect(slot.known?.stretch?.cost == .init(memoryKiB: memory, passes: passes, lanes: lanes))
         }
     }
@@ -210,7 +224,11 @@ struct SlotParametersTests {
         refusesParameters(0x10, provider([UInt8](repeating: 97, count: 65)), "name of 65 bytes")
         for byte in [0, 32, 127, 0x80, 0xFF] as [UInt8] { refusesParameters(0x10, provider([97, byte]), "printable") }
         refusesParameters(0x10, provider([97], 16_385), "16385")
-        for name in ["", " ", "a b", "é", String(repeating: "a", count: 65)] { #expect(!SlotParameters.Provider.isName(name)) }
-        for name in ["age", "!", "example.org/~", String(repeating: "a", count: 64)] { #expect(SlotParameters.Provider.isName(name)) }
+        for name in ["", " ", "a b", "é", String(repeating: "a", count: 65)] {
+            #expect(!SlotParameters.Provider.isName(name))
+        }
+        for name in ["age", "!", "example.org/~", String(repeating: "a", count: 64)] {
+            #expect(SlotParameters.Provider.isName(name))
+        }
     }
 }

@@ -26,7 +26,8 @@ struct SpecificationTests {
     private static func labels(_ lines: some Sequence<Substring>, quote: Character) -> Set<Substring> {
         var found: Set<Substring> = []
         for line in lines {
-            for part in line.split(separator: quote, omittingEmptySubsequences: false) where part.hasPrefix("vaultfmt-1 ") {
+            for part in line.split(separator: quote, omittingEmptySubsequences: false)
+            where part.hasPrefix("vaultfmt-1 ") {
                 found.insert(part)
             }
         }
@@ -45,24 +46,30 @@ struct SpecificationTests {
 
     /// A row of section 11 in the words of the page, and what the code says.
     private static let limits: [(what: String, least: Int?, greatest: Int?)] = [
-        ("file", 2 * Format.headerStep + 1024, Int(Format.Limit.fileSize)), ("header", Format.headerStep, Format.Limit.headerSize),
-        ("slots", 1, Format.Limit.slots), ("slot", 272, Format.Limit.slotSize), ("slot parameters", 0, Format.Limit.slotParameters),
+        ("file", 2 * Format.headerStep + 1024, Int(Format.Limit.fileSize)),
+        ("header", Format.headerStep, Format.Limit.headerSize),
+        ("slots", 1, Format.Limit.slots), ("slot", 272, Format.Limit.slotSize),
+        ("slot parameters", 0, Format.Limit.slotParameters),
         ("owner part of a slot", Format.Limit.ownerPart.lowerBound, Format.Limit.ownerPart.upperBound),
         ("slot name", 0, Format.Limit.slotName), ("groups granted to a slot", 0, Format.Limit.grantedGroups),
         ("name of a provider", 1, Format.Limit.providerName),
         ("parameters, and owners' data, of a provider", 0, Format.Limit.providerParameters),
         ("parameters, and owners' data, of a provider", 0, Format.Limit.providerData),
-        ("candidates for an external key of a slot", 0, Format.Limit.candidates), ("passphrase", 1, Format.Limit.passphrase),
+        ("candidates for an external key of a slot", 0, Format.Limit.candidates),
+        ("passphrase", 1, Format.Limit.passphrase),
         ("key file that is not a generated one", 1, Format.Limit.keyFile),
-        ("extensions (each of header and keyring)", 0, Format.Limit.extensions), ("extension name", 1, Format.Limit.extensionName),
+        ("extensions (each of header and keyring)", 0, Format.Limit.extensions),
+        ("extension name", 1, Format.Limit.extensionName),
         ("extension value", 0, Format.Limit.extensionValue),
         ("record frame, and one of the reserved type vCHK", Format.recordOverhead + 128, Format.Limit.recordFrame),
         ("secret", 0, Format.Limit.secret), ("attributes of an item", 0, Format.Limit.attributes),
         ("attribute name", 1, Format.Limit.attributeName), ("attribute value", 0, Format.Limit.attributeValue),
         ("item key", 4, Format.Limit.itemKey), ("text or bytes field", 0, Format.Limit.field),
         ("page frame", Format.pageStep, Format.Limit.pageFrame), ("entries of a leaf", 1, Format.Limit.pageEntries),
-        ("separators of an inner page", 0, Format.Limit.pageEntries), ("tree height (levels)", 0, Int(Format.Limit.level) + 1),
-        ("versions frame", Format.pageStep, Format.Limit.versionsFrame), ("earlier values of an item", 0, Format.Limit.versions),
+        ("separators of an inner page", 0, Format.Limit.pageEntries),
+        ("tree height (levels)", 0, Int(Format.Limit.level) + 1),
+        ("versions frame", Format.pageStep, Format.Limit.versionsFrame),
+        ("earlier values of an item", 0, Format.Limit.versions),
         ("keyring frame", Format.pageStep, Format.Limit.keyringFrame),
         ("group number, compartment number", 1, Int(Format.Limit.number)), ("devices, groups", 0, Format.Limit.devices),
         ("devices, groups", 0, Format.Limit.groups), ("access group's name", 0, Format.Limit.field),
@@ -75,7 +82,8 @@ struct SpecificationTests {
         ("time", Int(Format.Limit.time.lowerBound), Int(Format.Limit.time.upperBound)),
     ]
 
-    /// A number of the table: digits with commas, a power of two (less one), or a multiple of KiB or MiB; only its first part.
+    /// A number of the table: digits with commas, a power of two (less one), or a multiple of KiB or MiB; only its
+    /// first part.
     private static func number(_ cell: Substring) throws -> Int {
         let words = try #require(cell.split(separator: ";").first).split(separator: " ")
         let text = try #require(words.first).filter { $0 != "," }
@@ -92,7 +100,9 @@ struct SpecificationTests {
 
     @Test("has the limits of the code, and no others (section 11)")
     func table() throws {
-        let section = try Self.lines("Spec/vaultfmt-1.md").drop { !$0.hasPrefix("## 11.") }.prefix { !$0.hasPrefix("## 12.") }
+        let section = try Self.lines("Spec/vaultfmt-1.md").drop { !$0.hasPrefix("## 11.") }.prefix {
+            !$0.hasPrefix("## 12.")
+        }
         let rows = section.filter { $0.hasPrefix("| ") && !$0.hasPrefix("| what") }
         #expect(Set(Self.limits.map(\.what)).count == rows.count)
         for row in rows {
@@ -110,19 +120,26 @@ struct SpecificationTests {
     @Test("states the limits of attributes' places in the row of their values")
     func attributePlaces() throws {
         let row = try #require(try Self.lines("Spec/vaultfmt-1.md").first { $0.hasPrefix("| attribute value") })
-        #expect(row.contains("\(Format.Limit.attributeInPage) bytes in a page, \(Format.Limit.attributeInItemRecord) in an item's record"))
+        #expect(
+            row.contains(
+                "\(Format.Limit.attributeInPage) bytes in a page, \(Format.Limit.attributeInItemRecord) in an item's record"
+            ))
     }
 
     @Test("states the numbers that bound the search and the writing of commits (sections 7.1 and 7.4)")
     func commits() throws {
         let page = try Self.lines("Spec/vaultfmt-1.md").joined(separator: "\n")
         for text in [
-            "minus \(grouped(Format.searchBound)) (2^28 + 1024)", "append more than \(grouped(Format.mostAppended)) bytes",
+            "minus \(grouped(Format.searchBound)) (2^28 + 1024)",
+            "append more than \(grouped(Format.mostAppended)) bytes",
             "has \(grouped(Format.smallCommit)) bytes or less", "when \(Format.searchedHeads) heads did not open",
-            "Core, \(Format.commitCoreSize) bytes", "offset 2^48", "the last \(grouped(UInt64(Format.keptAncestors))) ancestors",
+            "Core, \(Format.commitCoreSize) bytes", "offset 2^48",
+            "the last \(grouped(UInt64(Format.keptAncestors))) ancestors",
             "more than 180 days ago", "pages of at most \(Format.pageTarget) bytes", "more than four children",
         ] { #expect(page.contains(text), "\(text)") }
-        #expect(Format.lockOffset == 1 << 48 && Format.tombstoneLifetime == 180 * 24 * 3600 * 1000 && Format.leastChildren == 4)
+        #expect(
+            Format.lockOffset == 1 << 48 && Format.tombstoneLifetime == 180 * 24 * 3600 * 1000
+                && Format.leastChildren == 4)
     }
 
     private func grouped(_ number: UInt64) -> String {

@@ -27,14 +27,16 @@ struct Numbers: RandomNumberGenerator {
 
 /// Expects a refusal with this code, for the reason that has this phrase.
 func refuses(
-    _ code: FormatError.Code, _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws(FormatError) -> Void
+    _ code: FormatError.Code, _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws(FormatError) -> Void
 ) {
     do throws(FormatError) {
         try body()
         Issue.record("accepted, where \"\(phrase)\" should be refused", sourceLocation: sourceLocation)
     } catch {
         #expect(error.code == code, "\(error.what)", sourceLocation: sourceLocation)
-        #expect(error.what.contains(phrase), "refused for another reason: \(error.what)", sourceLocation: sourceLocation)
+        #expect(
+            error.what.contains(phrase), "refused for another reason: \(error.what)", sourceLocation: sourceLocation)
     }
 }
 

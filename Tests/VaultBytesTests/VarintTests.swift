@@ -25,20 +25,28 @@ struct VarintTests {
 
     @Test("has nine bytes at most (R-1.1)")
     func tooLong() {
-        refuses(.structureInvalid, "more than 9") { () throws(FormatError) in _ = try read([UInt8](repeating: 0x80, count: 9) + [1]) }
-        refuses(.structureInvalid, "more than 9") { () throws(FormatError) in _ = try read([UInt8](repeating: 0xFF, count: 10)) }
+        refuses(.structureInvalid, "more than 9") { () throws(FormatError) in
+            _ = try read([UInt8](repeating: 0x80, count: 9) + [1])
+        }
+        refuses(.structureInvalid, "more than 9") { () throws(FormatError) in
+            _ = try read([UInt8](repeating: 0xFF, count: 10))
+        }
     }
 
     @Test("has the fewest bytes possible (R-1.1)", arguments: 1...8)
     func overlong(count: Int) {
         let bytes = [UInt8](repeating: 0x80, count: count) + [0]
         refuses(.structureInvalid, "longer than it needs") { () throws(FormatError) in _ = try read(bytes) }
-        refuses(.structureInvalid, "longer than it needs") { () throws(FormatError) in _ = try read(patched(bytes, 0, [0xFF])) }
+        refuses(.structureInvalid, "longer than it needs") { () throws(FormatError) in
+            _ = try read(patched(bytes, 0, [0xFF]))
+        }
     }
 
     @Test("that is cut off is refused", arguments: 0...8)
     func cutOff(count: Int) {
-        refuses(.structureInvalid, "missing") { () throws(FormatError) in _ = try read([UInt8](repeating: 0x81, count: count)) }
+        refuses(.structureInvalid, "missing") { () throws(FormatError) in
+            _ = try read([UInt8](repeating: 0x81, count: count))
+        }
     }
 
     @Test("has no two encodings of one value")
@@ -47,7 +55,9 @@ struct VarintTests {
         var seen: [UInt64: [UInt8]] = [:]
         var numbers = Numbers(1)
         var candidates: [[UInt8]] = (0...255).map { [$0] }
-        for first in UInt8.min...UInt8.max { for second in UInt8.min...UInt8.max { candidates.append([first, second]) } }
+        for first in UInt8.min...UInt8.max {
+            for second in UInt8.min...UInt8.max { candidates.append([first, second]) }
+        }
         for _ in 0..<20_000 { candidates.append(numbers.bytes(3)) }
         for bytes in candidates {
             do throws(FormatError) {
@@ -64,7 +74,8 @@ struct VarintTests {
         for (value, most) in [(11, 10), (UInt64(Int64.max), 10), (1, 0)] as [(UInt64, Int)] {
             let bytes = varint(value)
             var cursor = Cursor(bytes.span, at: 0, else: .structureInvalid)
-            refuses(.structureInvalid, "at most \(most)") { () throws(FormatError) in _ = try cursor.count(bytes.span, most: most, "things")
+            refuses(.structureInvalid, "at most \(most)") { () throws(FormatError) in
+                _ = try cursor.count(bytes.span, most: most, "things")
             }
         }
         let bytes = varint(10)

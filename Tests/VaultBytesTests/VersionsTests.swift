@@ -9,15 +9,19 @@ struct VersionsTests {
             item: numbers.id(),
             versions: (0..<count).map { index in
                 .init(
-                    revision: UInt64(index / 2 + 1), device: index % 2, replaced: Int64(index) - 3, modified: -Int64(index),
-                    record: ObjectRef(offset: numbers.next() >> 20, length: 208, hash: numbers.hash()), recordRevision: UInt64(index),
+                    revision: UInt64(index / 2 + 1), device: index % 2, replaced: Int64(index) - 3,
+                    modified: -Int64(index),
+                    record: ObjectRef(offset: numbers.next() >> 20, length: 208, hash: numbers.hash()),
+                    recordRevision: UInt64(index),
                     compartment: numbers.next() >> 1, attributes: Array(PageAttributesTests.all.prefix(index % 8)))
             })
     }
 
     private func read(_ bytes: [UInt8]) throws(FormatError) -> Versions { try Versions(bytes.span, at: 0) }
 
-    private func refusesVersions(_ phrase: String, sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout Versions) -> Void) {
+    private func refusesVersions(
+        _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout Versions) -> Void
+    ) {
         var versions = Self.sample(6)
         change(&versions)
         refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in
@@ -59,7 +63,9 @@ struct VersionsTests {
         entry.revision = 2
         entry.device = 1
         try versions.check(entry, at: 0)
-        func refusesEntry(_ phrase: String, sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout ItemEntry) -> Void) {
+        func refusesEntry(
+            _ phrase: String, sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout ItemEntry) -> Void
+        ) {
             var other = entry
             change(&other)
             refuses(.structureInvalid, phrase, sourceLocation: sourceLocation) { () throws(FormatError) in

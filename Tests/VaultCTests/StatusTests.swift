@@ -12,7 +12,8 @@ struct StatusTests {
     /// `noSuchItem` as `no-such-item`.
     private func words(_ code: VaultError.Code) -> String {
         if code == .io { return "io" }
-        return "\(code)".replacing("KDF", with: "Kdf").map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }.joined()
+        return "\(code)".replacing("KDF", with: "Kdf").map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }
+            .joined()
     }
 
     @Test("has the library's numbers and names for errors", arguments: VaultError.Code.allCases)

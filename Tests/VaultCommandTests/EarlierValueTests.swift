@@ -7,7 +7,8 @@ struct EarlierValueTests {
     private func sandbox(_ values: [String]) throws -> Sandbox {
         let sandbox = try Sandbox.withVault()
         for value in values {
-            try sandbox.ok("set", "svc", "ann", "--label", "L-\(value)", "--attribute", "notes=n-\(value)", input: value.utf8)
+            try sandbox.ok(
+                "set", "svc", "ann", "--label", "L-\(value)", "--attribute", "notes=n-\(value)", input: value.utf8)
         }
         return sandbox
     }
@@ -17,7 +18,9 @@ struct EarlierValueTests {
         return try listed.indices.map { try sandbox.ok("get", "svc", "--earlier", "\($0 + 1)").output }
     }
 
-    @Test("a secret that was overwritten is listed, read with the attributes of its time, and restored; nothing is lost by that")
+    @Test(
+        "a secret that was overwritten is listed, read with the attributes of its time, and restored; nothing is lost by that"
+    )
     func overwritten() throws {
         let sandbox = try sandbox(["one", "two", "three"])
         let lines = try sandbox.ok("history", "svc", "ann").lines
@@ -116,7 +119,9 @@ struct EarlierValueTests {
         try sandbox.fails(77, "does not grant earlier values", "history", "svc", "--raw-key-file", key)
         try sandbox.fails(77, "does not grant earlier values", "get", "svc", "--earlier", "1", "--raw-key-file", key)
         let export = try sandbox.ok("export", "--raw-key-file", key)
-        #expect(export.output.contains("\"two\"") && !export.output.contains("\"one\"") && !export.output.contains("\"earlier\""))
+        #expect(
+            export.output.contains("\"two\"") && !export.output.contains("\"one\"")
+                && !export.output.contains("\"earlier\""))
     }
 
     @Test("an import keeps as many as the vault does, names how many it leaves out, and refuses wrong ones")
@@ -126,14 +131,22 @@ struct EarlierValueTests {
         let other = try Sandbox()
         try other.ok("create", "--kdf", "testing", "--keep", "2")
         let run = try other.ok("import", "-", input: export)
-        #expect(run.error.contains("imported 1 item, with 2 earlier values") && run.error.contains("not imported: 1 earlier values"))
+        #expect(
+            run.error.contains("imported 1 item, with 2 earlier values")
+                && run.error.contains("not imported: 1 earlier values"))
         #expect(try secrets(other) == ["three", "two"])
         #expect(try other.ok("get", "svc", "--earlier", "2", "--field", "notes").output == "n-two")
         for (earlier, message) in [
             (#"{"modified": 1, "secret": "s"}"#, "has no time"), (#"{"modified": 1, "replaced": 2}"#, "lacks 'secret'"),
             (#"{"modified": 1, "replaced": 2, "secret": "s", "id": 1}"#, "'id', which is not known"),
-            (#"{"modified": 1, "replaced": 2, "secret": "s", "attributes": {"a": {"text": "x", "base64": ""}}}"#, "one of 'text'"),
-            (#"{"modified": 1, "replaced": 2, "secret": "s", "attributes": {"a": {"text": "x", "flags": ["shiny"]}}}"#, "the flag 'shiny'"),
+            (
+                #"{"modified": 1, "replaced": 2, "secret": "s", "attributes": {"a": {"text": "x", "base64": ""}}}"#,
+                "one of 'text'"
+            ),
+            (
+                #"{"modified": 1, "replaced": 2, "secret": "s", "attributes": {"a": {"text": "x", "flags": ["shiny"]}}}"#,
+                "the flag 'shiny'"
+            ),
         ] {
             let item = #"{"class": "generic-password", "service": "x", "secret": "x", "earlier": [\#(earlier)]}"#
             let text = #"{"format": "vaultfmt-export", "version": 2, "items": [\#(item)]}"#

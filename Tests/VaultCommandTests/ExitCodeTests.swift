@@ -97,7 +97,9 @@ struct ExitCodeTests {
         #expect(ExitStatus(VaultError(.locked, "the vault is locked")) == .bug)
     }
 
-    @Test("every error of the library has an exit code, and its line says what to do", arguments: VaultError.Code.allCases)
+    @Test(
+        "every error of the library has an exit code, and its line says what to do", arguments: VaultError.Code.allCases
+    )
     func everyError(_ code: VaultError.Code) {
         let failure = CommandFailure(VaultError(code, "what happened"))
         #expect(ExitStatus.allCases.contains(failure.status) && failure.status != .success)
@@ -141,7 +143,9 @@ struct ExitCodeTests {
     func topics() throws {
         let sandbox = try Sandbox()
         let codes = try sandbox.ok("help", "exit-codes").output
-        for code in [0, 1, 2, 3, 64, 65, 66, 69, 70, 73, 74, 75, 77, 78, 130] { #expect(codes.contains("\n  \(code) ")) }
+        for code in [0, 1, 2, 3, 64, 65, 66, 69, 70, 73, 74, 75, 77, 78, 130] {
+            #expect(codes.contains("\n  \(code) "))
+        }
         let variables = try sandbox.ok("help", "environment").output
         for name in ["VAULTFMT_VAULT", "VAULTFMT_PASSPHRASE_FILE", "VAULTFMT_KEY_FILE", "XDG_STATE_HOME", "NO_COLOR"] {
             #expect(variables.contains(name))
@@ -195,7 +199,9 @@ struct ExitCodeTests {
         let status = try String(contentsOfFile: "/proc/\(terminal.pid)/status", encoding: .utf8)
         let caught = try #require(status.components(separatedBy: "\n").first { $0.hasPrefix("SigCgt:") })
         let mask = try #require(UInt64(caught.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16))
-        for signal in [SIGSEGV, SIGILL, SIGTRAP, SIGBUS, SIGABRT, SIGFPE] { #expect(mask & 1 << UInt64(signal - 1) == 0) }
+        for signal in [SIGSEGV, SIGILL, SIGTRAP, SIGBUS, SIGABRT, SIGFPE] {
+            #expect(mask & 1 << UInt64(signal - 1) == 0)
+        }
         try terminal.typeHidden("\u{3}")
         #expect(try terminal.finish() == 130)
     }

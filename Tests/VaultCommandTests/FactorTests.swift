@@ -60,7 +60,9 @@ struct FactorTests {
         let sandbox = try Sandbox()
         let key = try sandbox.write("key", "any file".utf8)
         sandbox.environment["VAULTFMT_KEY_FILE"] = key
-        #expect(try sandbox.ok("create", "--kdf", "testing").error.contains("it opens with a passphrase and a key file, both of them"))
+        #expect(
+            try sandbox.ok("create", "--kdf", "testing").error.contains(
+                "it opens with a passphrase and a key file, both of them"))
         sandbox.environment["VAULTFMT_KEY_FILE"] = nil
         try sandbox.fails(77, "it opens with a passphrase and a key file (--key-file)", "list")
         let run = try sandbox.ok("rekey", "--key-file", key, "--remove-key-file", "--kdf", "testing")
@@ -74,17 +76,21 @@ struct FactorTests {
         try sandbox.ok("list", "--key-file", key)
         try sandbox.fails(64, "exclude each other", "rekey", "--remove-passphrase", "--remove-key-file")
         let added = try sandbox.ok(
-            "slot", "add", "--key-file", key, "--new-raw-key-file", try sandbox.write("raw", (0..<32).map { UInt8($0) }))
+            "slot", "add", "--key-file", key, "--new-raw-key-file", try sandbox.write("raw", (0..<32).map { UInt8($0) })
+        )
         #expect(added.error.contains("it opens with a raw key"))
     }
 
     @Test("U7: a weak passphrase is remarked on, a strong one is not, and a measured cost is not below the default")
     func strength() throws {
         let sandbox = try Sandbox()
-        for (number, passphrase) in ["1", "123456789012", "password1", "Passw0rd!", "aaaaaaaaaaaaaaaaaaaaaaaa", "hunter2"].enumerated() {
+        for (number, passphrase) in [
+            "1", "123456789012", "password1", "Passw0rd!", "aaaaaaaaaaaaaaaaaaaaaaaa", "hunter2",
+        ].enumerated() {
             sandbox.environment["VAULTFMT_PASSPHRASE"] = passphrase
             #expect(
-                try sandbox.ok("create", "--kdf", "testing", sandbox.path("weak\(number)")).error.contains("the passphrase is weak"),
+                try sandbox.ok("create", "--kdf", "testing", sandbox.path("weak\(number)")).error.contains(
+                    "the passphrase is weak"),
                 "\(passphrase)")
         }
         for (number, passphrase) in ["correct horse battery staple", "kJ8#mq2!xR", "длинная фраза"].enumerated() {
@@ -211,7 +217,9 @@ struct FactorTests {
         try sandbox.ok("slot", "add", "--new-passphrase-file", kept, "--kdf", "testing", "--name", "kept")
         try sandbox.ok("slot", "add", "--new-passphrase-file", lost, "--kdf", "testing", "--name", "lost")
         let refused = try sandbox.fails(64, "give --yes", "rekey", "--rotate", "--keep-passphrase-file", kept)
-        #expect(refused.error.contains("drops slot") && refused.error.contains("'lost'") && !refused.error.contains("'kept'"))
+        #expect(
+            refused.error.contains("drops slot") && refused.error.contains("'lost'")
+                && !refused.error.contains("'kept'"))
         try sandbox.ok("list", "--passphrase-file", lost)
         let wrong = try sandbox.write("wrong", "no such passphrase".utf8)
         try sandbox.fails(77, "opens no slot", "rekey", "--rotate", "--yes", "--keep-passphrase-file", wrong)

@@ -8,13 +8,17 @@ struct ItemTests {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", "ann", input: "kept".utf8)
         let empty = try sandbox.write("empty", "".utf8)
-        for arguments in [["set", "svc", "ann"], ["set", "svc", "ann", "--secret-file", empty], ["add", "new"], ["set", "new"]] {
+        for arguments in [
+            ["set", "svc", "ann"], ["set", "svc", "ann", "--secret-file", empty], ["add", "new"], ["set", "new"],
+        ] {
             let run = try sandbox.run(arguments, input: [])
             #expect(run.status == 64 && run.error.contains("the secret is empty"), "\(arguments): \(run.error)")
         }
         try sandbox.fails(64, "the secret is empty", "set", "svc", "ann", input: "\n".utf8)
         #expect(try sandbox.ok("get", "svc").output == "kept")
-        for arguments in [["set", ""], ["add", ""], ["set", "--server", ""], ["set", "--service", "", "--account", "x"]] {
+        for arguments in [
+            ["set", ""], ["add", ""], ["set", "--server", ""], ["set", "--service", "", "--account", "x"],
+        ] {
             let run = try sandbox.run(arguments, input: Array("s".utf8))
             #expect(run.status == 64 && run.error.contains("is empty"), "\(arguments): \(run.error)")
         }
@@ -32,10 +36,12 @@ struct ItemTests {
         try sandbox.ok("set", "", "--allow-empty", input: "s".utf8)
     }
 
-    @Test("D8: 'set' means the item that 'get' shows, of whatever class; several are exit 2, with what tells them apart")
+    @Test(
+        "D8: 'set' means the item that 'get' shows, of whatever class; several are exit 2, with what tells them apart")
     func oneRule() throws {
         let sandbox = try Sandbox.withVault()
-        try sandbox.ok("set", "--server", "github.com", "--protocol", "https", "--account", "me", input: "of the browser".utf8)
+        try sandbox.ok(
+            "set", "--server", "github.com", "--protocol", "https", "--account", "me", input: "of the browser".utf8)
         let replaced = try sandbox.ok("set", "github.com", "me", input: "new".utf8)
         #expect(replaced.error.contains("replaced the secret of internet-password 'github.com' 'me' protocol 'https'"))
         #expect(try sandbox.ok("get", "github.com", "me").output == "new")
@@ -43,7 +49,8 @@ struct ItemTests {
         try sandbox.ok("set", "--class", "generic-password", "github.com", "me", input: "generic".utf8)
         try sandbox.fails(2, "2 items are named 'github.com' 'me'; add --class", "get", "github.com", "me")
         let before = try sandbox.read("test.vault")
-        try sandbox.fails(2, "2 items are named 'github.com' 'me'; add --class", "set", "github.com", "me", input: "x".utf8)
+        try sandbox.fails(
+            2, "2 items are named 'github.com' 'me'; add --class", "set", "github.com", "me", input: "x".utf8)
         #expect(try sandbox.read("test.vault") == before)
         try sandbox.ok("set", "--class", "generic-password", "github.com", "me", input: "again".utf8)
         let made = try PseudoTerminal(sandbox, "set", "other", "--generate")
@@ -175,11 +182,13 @@ struct ItemTests {
     func internetPassword() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok(
-            "set", "--class", "internet-password", "db.example.org", "app", "--protocol", "postgres", "--port", "5432", input: "pg".utf8)
+            "set", "--class", "internet-password", "db.example.org", "app", "--protocol", "postgres", "--port", "5432",
+            input: "pg".utf8)
         #expect(try sandbox.ok("get", "db.example.org").output == "pg")
         #expect(try sandbox.ok("get", "--server", "db.example.org", "--port", "5432").output == "pg")
         #expect(try sandbox.ok("get", "db.example.org", "--field", "protocol").output == "postgres")
-        try sandbox.fails(64, "--port does not go with", "set", "x", "--class", "generic-password", "--port", "1", input: "".utf8)
+        try sandbox.fails(
+            64, "--port does not go with", "set", "x", "--class", "generic-password", "--port", "1", input: "".utf8)
         try sandbox.fails(64, "is given twice", "set", "a", "--server", "b", input: "".utf8)
     }
 
@@ -188,14 +197,17 @@ struct ItemTests {
         let sandbox = try Sandbox.withVault()
         for itemClass in ["certificate", "identity"] {
             try sandbox.ok(
-                "set", "--class", itemClass, "--issuer", "hex:3000", "--serial-number", "base64:AQID", "--label", "My \(itemClass)",
+                "set", "--class", itemClass, "--issuer", "hex:3000", "--serial-number", "base64:AQID", "--label",
+                "My \(itemClass)",
                 input: [0x30, 0x00, 0xFF])
             #expect(try sandbox.ok("get", "My \(itemClass)", "--class", itemClass).bytes == [0x30, 0x00, 0xFF])
             #expect(
-                try sandbox.ok("get", "--class", itemClass, "--serial-number", "hex:010203", "--field", "serialNumber").output == "010203")
+                try sandbox.ok("get", "--class", itemClass, "--serial-number", "hex:010203", "--field", "serialNumber")
+                    .output == "010203")
         }
         try sandbox.ok(
-            "set", "--class", "key", "--key-class", "private", "--key-type", "rsa", "--application-tag", "org.example", "--key-size",
+            "set", "--class", "key", "--key-class", "private", "--key-type", "rsa", "--application-tag", "org.example",
+            "--key-size",
             "2048",
             input: "key".utf8)
         #expect(try sandbox.ok("get", "--key-class", "1").output == "key")

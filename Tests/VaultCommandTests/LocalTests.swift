@@ -2,7 +2,8 @@ import Foundation
 import Testing
 import VaultFmt
 
-/// What a machine keeps about vaults, as the command shows it: the device file, descriptors, folders of other users, keys that are kept.
+/// What a machine keeps about vaults, as the command shows it: the device file, descriptors, folders of other users,
+/// keys that are kept.
 @Suite("This machine")
 struct LocalTests {
     @Test("M1: the same vault on two machines: a rotation on one is followed on the other, and not undone there")
@@ -34,12 +35,16 @@ struct LocalTests {
         try sandbox.ok("set", "free", input: "f".utf8)
         try sandbox.ok("set", "bound", "--accessible", "when-unlocked-this-device-only", input: "b".utf8)
         let device = try sandbox.read("state/vaultfmt/device")
-        for bytes in [Array(device.dropLast()), [], [UInt8](repeating: 0, count: 48), [UInt8](repeating: 7, count: 5000)] {
+        for bytes in [
+            Array(device.dropLast()), [], [UInt8](repeating: 0, count: 48), [UInt8](repeating: 7, count: 5000),
+        ] {
             try sandbox.write("state/vaultfmt/device", bytes)
             let run = try sandbox.ok("get", "free")
-            #expect(run.output == "f" && run.error.contains("warning: the device file") && run.error.contains("damaged"))
+            #expect(
+                run.output == "f" && run.error.contains("warning: the device file") && run.error.contains("damaged"))
             try sandbox.fails(69, "device", "get", "bound")
-            try sandbox.fails(65, "is damaged", "set", "more", "--accessible", "when-unlocked-this-device-only", input: "m".utf8)
+            try sandbox.fails(
+                65, "is damaged", "set", "more", "--accessible", "when-unlocked-this-device-only", input: "m".utf8)
         }
         try sandbox.write("state/vaultfmt/device", device)
         #expect(try sandbox.ok("get", "bound").output == "b")
@@ -60,7 +65,9 @@ struct LocalTests {
         #expect(kept.output == "s", "\(kept.error)")
     }
 
-    @Test("E7: as root with a user's HOME nothing is made there, and the cause is named", .enabled(if: geteuid() == 0, "needs root"))
+    @Test(
+        "E7: as root with a user's HOME nothing is made there, and the cause is named",
+        .enabled(if: geteuid() == 0, "needs root"))
     func othersHome() throws {
         let sandbox = try Sandbox()
         let home = sandbox.path("home")
@@ -91,7 +98,8 @@ struct LocalTests {
         }
         chmod(sandbox.path("state/vaultfmt/anchors"), 0o755)
         let run = try sandbox.shell("setpriv --reuid 4711 --regid 4711 --clear-groups vaultfmt list")
-        #expect(run.status == 74 && run.error.contains("belongs to user 0") && run.error.contains("chown"), "\(run.error)")
+        #expect(
+            run.status == 74 && run.error.contains("belongs to user 0") && run.error.contains("chown"), "\(run.error)")
     }
 }
 
@@ -169,7 +177,8 @@ struct KeptTests {
             keyctl pupdate $key <planted
             vaultfmt list --no-input
             """)
-        #expect(run.status == 77 && run.error.contains("does not open it") && !run.error.contains("backup"), "\(run.error)")
+        #expect(
+            run.status == 77 && run.error.contains("does not open it") && !run.error.contains("backup"), "\(run.error)")
         let again = try sandbox.shell("keyctl search @u user vaultfmt:\(id)")
         #expect(again.status != 0)
     }

@@ -72,7 +72,8 @@ struct MemoryTests {
         do {
             var options = OpenOptions()
             options.writable = true
-            let vault = try Vault.open(sandbox.vault, factors: Factors(passphrase: Secret(text: Sandbox.passphrase)), options: options)
+            let vault = try Vault.open(
+                sandbox.vault, factors: Factors(passphrase: Secret(text: Sandbox.passphrase)), options: options)
             let key = try ItemKey.genericPassword(service: "svc")
             // More ancestors than a history has room for (specification, section 5.5).
             for number in 0..<1400 { try vault.set(key, secret: Secret(text: "\(number)")) }

@@ -3,11 +3,14 @@ import Testing
 
 @Suite("Names that other people wrote")
 struct NameTests {
-    /// Controls, line ends, an escape sequence, marks that turn the direction, invisible characters, wide ones, and a lone backslash.
+    /// Controls, line ends, an escape sequence, marks that turn the direction, invisible characters, wide ones, and a
+    /// lone backslash.
     static let names = [
-        "bell\u{7} and \u{1B}[31mred\u{1B}[0m", "two\nlines\r\nand a\ttab", "safe\u{202E}txt.exe", "\u{2066}isolated\u{2069}",
+        "bell\u{7} and \u{1B}[31mred\u{1B}[0m", "two\nlines\r\nand a\ttab", "safe\u{202E}txt.exe",
+        "\u{2066}isolated\u{2069}",
         "zero\u{200B}width\u{FEFF}",
-        "C1 \u{9B}31m", "漢字とかな", "e\u{301} composed later", "back\\slash", " spaces ", "\u{2028}separator", "-starts-with-dash", "\u{7F}",
+        "C1 \u{9B}31m", "漢字とかな", "e\u{301} composed later", "back\\slash", " spaces ", "\u{2028}separator",
+        "-starts-with-dash", "\u{7F}",
     ]
 
     @Test("survive set, get, list and JSON, and come out harmless on a terminal")
@@ -43,7 +46,8 @@ struct NameTests {
         }
         #expect(harmful.isEmpty, "\(terminal.screen.debugDescription)")
         let lines = terminal.screen.components(separatedBy: "\r\n").dropLast()
-        #expect(lines.count == 1 + Self.names.count, "a heading, and a line an item: \(terminal.screen.debugDescription)")
+        #expect(
+            lines.count == 1 + Self.names.count, "a heading, and a line an item: \(terminal.screen.debugDescription)")
     }
 
     @Test("are harmless in error messages too")

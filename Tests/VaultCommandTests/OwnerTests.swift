@@ -8,7 +8,9 @@ struct OwnerTests {
         return try #require(inside["owners"] as? String)
     }
 
-    @Test("--owner refuses a vault of others before anything of it is served; it is the same for all slots, and another after a rotation")
+    @Test(
+        "--owner refuses a vault of others before anything of it is served; it is the same for all slots, and another after a rotation"
+    )
     func owner() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", "--group", "ci", input: "s".utf8)
@@ -21,12 +23,14 @@ struct OwnerTests {
         #expect(try sandbox.ok("get", "svc", "--raw-key-file", key, "--owner", owner).output == "s")
         let other = String(owner.dropLast()) + (owner.hasSuffix("0") ? "1" : "0")
         let all = [
-            ["get", "svc"], ["list"], ["export"], ["verify"], ["anchor"], ["history", "svc"], ["get", "svc", "--raw-key-file", key],
+            ["get", "svc"], ["list"], ["export"], ["verify"], ["anchor"], ["history", "svc"],
+            ["get", "svc", "--raw-key-file", key],
             ["salvage", "--output", sandbox.path("salvaged")],
         ]
         for arguments in all {
             let run = try sandbox.run(arguments + ["--owner", other])
-            #expect(run.status == 65 && run.bytes == [] && run.error.contains("other owners"), "\(arguments): \(run.error)")
+            #expect(
+                run.status == 65 && run.bytes == [] && run.error.contains("other owners"), "\(arguments): \(run.error)")
         }
         #expect(!FileManager.default.fileExists(atPath: sandbox.path("salvaged")))
         let salvaged = try sandbox.ok("salvage", "--output", sandbox.path("salvaged"), "--owner", owner)
@@ -39,7 +43,9 @@ struct OwnerTests {
         try sandbox.fails(65, "other owners", "get", "svc", "--owner", owner)
     }
 
-    @Test("--owner counts for a vault that is kept unlocked too", .enabled(if: Machine.hasKeyring, "no kernel keyring here"))
+    @Test(
+        "--owner counts for a vault that is kept unlocked too",
+        .enabled(if: Machine.hasKeyring, "no kernel keyring here"))
     func unlocked() throws {
         let sandbox = try Sandbox.withVault()
         let owner = try owners(sandbox)
@@ -78,7 +84,9 @@ struct OwnerTests {
     func unknownSlot() throws {
         let sandbox = try Sandbox.withVault()
         let whole = try sandbox.read("test.vault")
-        for (place, value, text) in [(68 + 20, 0x03, "unknown kind 3"), (68 + 21, 0x40, "unknown factors")] as [(Int, UInt8, String)] {
+        for (place, value, text) in [(68 + 20, 0x03, "unknown kind 3"), (68 + 21, 0x40, "unknown factors")]
+            as [(Int, UInt8, String)]
+        {
             var bytes = whole
             bytes[place] = value
             try sandbox.write("test.vault", Headers.sealed(bytes))

@@ -4,19 +4,23 @@ import Testing
 /// Tools/test says where the statically linked binary is; without it these checks have nothing to look at.
 private let releaseBinary = ProcessInfo.processInfo.environment["VAULTFMT_RELEASE_BINARY"]
 
-@Suite("The statically linked binary", .enabled(if: releaseBinary != nil, "Tools/test builds it and sets VAULTFMT_RELEASE_BINARY"))
+@Suite(
+    "The statically linked binary",
+    .enabled(if: releaseBinary != nil, "Tools/test builds it and sets VAULTFMT_RELEASE_BINARY"))
 struct ReleaseBinaryTests {
-    /// A header with one slot (unless said otherwise), whose figures may be anything; nothing in it opens. Its hash is right, as
-    /// anybody can make it.
+    /// A header with one slot (unless said otherwise), whose figures may be anything; nothing in it opens. Its hash is
+    /// right, as anybody can make it.
     private static func header(
-        memory: UInt32 = 65_536, lanes: UInt32 = 1, slots: UInt8 = 1, slotLength: UInt32 = 348, headerLength: UInt32 = 4096,
+        memory: UInt32 = 65_536, lanes: UInt32 = 1, slots: UInt8 = 1, slotLength: UInt32 = 348,
+        headerLength: UInt32 = 4096,
         parameters: UInt32 = 44
     ) -> [UInt8] {
         func bytes(_ value: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: value.littleEndian, Array.init) }
         var out: [UInt8] = [0x89, 0x56, 0x41, 0x55, 0x4C, 0x54, 0x0D, 0x0A]
         out += bytes(UInt16(1)) + bytes(UInt16(0)) + bytes(headerLength)
         out += [UInt8](repeating: 7, count: 48) + [slots, 0, 0, 0]
-        out += bytes(slotLength) + [UInt8](repeating: 9, count: 16) + [1, 1, 0, 0] + bytes(parameters) + bytes(UInt32(168))
+        out +=
+            bytes(slotLength) + [UInt8](repeating: 9, count: 16) + [1, 1, 0, 0] + bytes(parameters) + bytes(UInt32(168))
         out += bytes(memory) + bytes(UInt32(3)) + bytes(lanes)
         // Salt, commitment, nonce, payload and owner part.
         out += [UInt8](repeating: 5, count: 32 + 32 + 24 + 48 + 168)
@@ -45,9 +49,12 @@ struct ReleaseBinaryTests {
         try sandbox.write("hostile.vault", hostile.header)
         // A process keeps the peak of the one that it was started from; time(1) is small, and measures what it starts.
         let measured = ["--quiet", "-f", "%M", "-o", sandbox.path("peak"), try #require(releaseBinary)]
-        let status = try start(measured + ["list", "--vault", sandbox.path("hostile.vault")], "/usr/bin/time", sandbox).status
+        let status = try start(measured + ["list", "--vault", sandbox.path("hostile.vault")], "/usr/bin/time", sandbox)
+            .status
         #expect(status == (hostile == .memory ? 78 : 65))
-        let peak = String(decoding: try sandbox.read("peak"), as: UTF8.self).split(separator: "\n").last.flatMap { Int($0) }
+        let peak = String(decoding: try sandbox.read("peak"), as: UTF8.self).split(separator: "\n").last.flatMap {
+            Int($0)
+        }
         #expect(try #require(peak) <= 20 * 1024, "\(peak ?? 0) KiB")
     }
 
@@ -56,7 +63,8 @@ struct ReleaseBinaryTests {
     ) {
         let name = UUID().uuidString
         let child = try Child.start(
-            arguments, program: program, environment: sandbox.environment, directory: sandbox.folder, output: sandbox.path(name),
+            arguments, program: program, environment: sandbox.environment, directory: sandbox.folder,
+            output: sandbox.path(name),
             error: sandbox.path(name + ".err"))
         let status = try child.wait()
         return (
@@ -71,7 +79,8 @@ struct ReleaseBinaryTests {
         let binary = try #require(releaseBinary)
         var csv = "name,url,username,password\n"
         for number in 0..<200_000 {
-            csv += "Item \(number),https://host\(number % 997).example.com/,user\(number)@example.com,secret-\(number)\n"
+            csv +=
+                "Item \(number),https://host\(number % 997).example.com/,user\(number)@example.com,secret-\(number)\n"
         }
         try sandbox.write("many.csv", csv.utf8)
         #expect(try start(["create", "--kdf", "testing"], binary, sandbox).status == 0)
@@ -79,10 +88,13 @@ struct ReleaseBinaryTests {
         #expect(imported.status == 0, "\(imported.error)")
         let trace = ["-f", "-y", "-e", "trace=pread64,read", "-o", sandbox.path("trace"), binary]
         let got = try start(
-            trace + ["get", "host123.example.com", "user123@example.com", "--class", "internet-password"], "/usr/bin/strace", sandbox)
+            trace + ["get", "host123.example.com", "user123@example.com", "--class", "internet-password"],
+            "/usr/bin/strace", sandbox)
         #expect(got.status == 0, "\(got.error)")
         #expect(got.output == "secret-123")
-        let reads = String(decoding: try sandbox.read("trace"), as: UTF8.self).split(separator: "\n").filter { $0.contains("test.vault>") }
+        let reads = String(decoding: try sandbox.read("trace"), as: UTF8.self).split(separator: "\n").filter {
+            $0.contains("test.vault>")
+        }
         let sum = reads.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
         print("a get out of 200,000 items read \(sum) bytes of the vault in \(reads.count) calls")
         #expect(sum > 0 && sum <= 65_536)
@@ -99,7 +111,9 @@ struct ReleaseBinaryTests {
             for when in 1...400 {
                 let name = "\(call)-\(when)"
                 try sandbox.write("secret", "s-\(name)".utf8)
-                let inject = ["-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(when)"]
+                let inject = [
+                    "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(when)",
+                ]
                 let set = [binary, "set", "service", name, "--secret-file", sandbox.path("secret")]
                 let status = try start(inject + set, "/usr/bin/strace", sandbox).status
                 // What ended well is acknowledged; one that was killed may have been written, or not.

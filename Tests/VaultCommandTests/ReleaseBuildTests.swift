@@ -3,7 +3,9 @@ import Testing
 
 private let releaseBinary = ProcessInfo.processInfo.environment["VAULTFMT_RELEASE_BINARY"]
 
-@Suite("The released file (H10)", .enabled(if: releaseBinary != nil, "Tools/test builds it and sets VAULTFMT_RELEASE_BINARY"))
+@Suite(
+    "The released file (H10)",
+    .enabled(if: releaseBinary != nil, "Tools/test builds it and sets VAULTFMT_RELEASE_BINARY"))
 struct ReleaseBuildTests {
     private func output(_ program: String, _ arguments: String...) throws -> String {
         let process = Process()
@@ -28,7 +30,9 @@ struct ReleaseBuildTests {
         #expect(size < 25_000_000, "\(size) bytes")
     }
 
-    @Test("looks for no library beside itself, and resolves everything before it starts, into memory that is then read-only")
+    @Test(
+        "looks for no library beside itself, and resolves everything before it starts, into memory that is then read-only"
+    )
     func hardening() throws {
         let binary = try #require(releaseBinary)
         let dynamic = try output("readelf", "-dW", binary)
@@ -43,8 +47,13 @@ struct ReleaseBuildTests {
 
     @Test("needs the C libraries that it names, and none of Swift's")
     func libraries() throws {
-        let needed = try output("readelf", "-dW", try #require(releaseBinary)).matches(of: /NEEDED.*\[(.+?)\.so/).map { String($0.1) }
-        let known: Set = ["libcsv", "libsodium", "libargon2", "libutf8proc", "libm", "libstdc++", "libgcc_s", "libc", "ld-linux-x86-64"]
+        let needed = try output("readelf", "-dW", try #require(releaseBinary)).matches(of: /NEEDED.*\[(.+?)\.so/).map {
+            String($0.1)
+        }
+        let known: Set = [
+            "libcsv", "libsodium", "libargon2", "libutf8proc", "libm", "libstdc++", "libgcc_s", "libc",
+            "ld-linux-x86-64",
+        ]
         #expect(Set(needed).subtracting(known) == [])
     }
 }

@@ -6,7 +6,8 @@ import Testing
     @Test("D16: the arguments are found where a preloaded library has moved the environment")
     func movedEnvironment() throws {
         let sandbox = try Sandbox.withVault()
-        let source = "#include <stdlib.h>\n__attribute__((constructor)) static void move(void) { setenv(\"MOVED\", \"1\", 1); }\n"
+        let source =
+            "#include <stdlib.h>\n__attribute__((constructor)) static void move(void) { setenv(\"MOVED\", \"1\", 1); }\n"
         try sandbox.write("move.c", source.utf8)
         try sandbox.okShell("gcc -shared -fPIC -o move.so move.c")
         sandbox.environment["LD_PRELOAD"] = sandbox.path("move.so")
@@ -21,7 +22,9 @@ import Testing
         #expect(run.error.contains("USAGE: vaultfmt") && run.error.contains("no command is given"))
     }
 
-    @Test("H12: a system without random numbers is one clear line and exit 69, not an abort", arguments: ["ENOSYS", "EPERM"])
+    @Test(
+        "H12: a system without random numbers is one clear line and exit 69, not an abort",
+        arguments: ["ENOSYS", "EPERM"])
     func noRandomNumbers(_ error: String) throws {
         let sandbox = try Sandbox()
         // Without /dev/urandom, in a mount namespace of its own.
@@ -33,7 +36,8 @@ import Testing
         for arguments in ["generate", "create --kdf testing", "--version"] {
             let run = try sandbox.shell("timeout 30 unshare --user --map-root-user --mount bash -eu start \(arguments)")
             #expect(run.status == 69 && run.bytes.isEmpty, "\(run.status)")
-            #expect(run.error.hasPrefix("vaultfmt: the system's random number generator does not answer"), "\(run.error)")
+            #expect(
+                run.error.hasPrefix("vaultfmt: the system's random number generator does not answer"), "\(run.error)")
             #expect(run.error.utf8.count { $0 == 0x0A } == 1)
         }
         #expect(!FileManager.default.fileExists(atPath: sandbox.vault))

@@ -4,10 +4,13 @@ import Testing
 /// What the command makes of a system that fails, or lacks something.
 @Suite struct SystemTests {
     /// Runs the binary under strace, which alters what some calls return.
-    private func traced(_ sandbox: Sandbox, _ injections: [String], _ arguments: String..., input: String = "") throws -> Run {
+    private func traced(_ sandbox: Sandbox, _ injections: [String], _ arguments: String..., input: String = "") throws
+        -> Run
+    {
         let options = injections.flatMap { ["-e", "inject=" + $0] }
         return try sandbox.run(
-            ["-f", "-qq", "-o", sandbox.path("trace")] + options + [Child.binary] + arguments, program: "/usr/bin/strace",
+            ["-f", "-qq", "-o", sandbox.path("trace")] + options + [Child.binary] + arguments,
+            program: "/usr/bin/strace",
             input: Array(input.utf8))
     }
 
@@ -18,7 +21,9 @@ import Testing
         let sandbox = try Sandbox()
         let vault = sandbox.vault
         #expect(try traced(sandbox, injections, "create", "--kdf", "testing").status == 0)
-        #expect(try traced(sandbox, injections, "create", "--kdf", "testing").status == 73, "an existing file is never replaced")
+        #expect(
+            try traced(sandbox, injections, "create", "--kdf", "testing").status == 73,
+            "an existing file is never replaced")
         let own = ["set", "a", "b", "--accessible", "when-unlocked-this-device-only"]
         let stored = try traced(sandbox, injections, own[0], own[1], own[2], own[3], own[4], input: "secret")
         #expect(stored.status == 0, "\(stored.error)")
@@ -37,14 +42,17 @@ import Testing
         let sandbox = try Sandbox.withVault()
         for number in 1...5 { try sandbox.ok("set", "item", "\(number)", input: "secret".utf8) }
         let new = sandbox.path("new")
-        for command in [["export", "--output", new], ["generate", "--key-file", new], ["salvage", sandbox.vault, "--output", new]] {
+        for command in [
+            ["export", "--output", new], ["generate", "--key-file", new], ["salvage", sandbox.vault, "--output", new],
+        ] {
             let arguments = command + (command[0] == "salvage" ? ["--kdf", "testing"] : [])
             // Killed at each sync of a file: at the last of them the content is there, and the name is not.
             for call in ["fsync", "fdatasync", "linkat", "renameat2"] {
                 for number in 1...3 {
                     let injection = "inject=\(call):signal=KILL:when=\(number)"
                     _ = try sandbox.run(
-                        ["-f", "-qq", "-o", sandbox.path("trace"), "-e", injection, Child.binary] + arguments, program: "/usr/bin/strace")
+                        ["-f", "-qq", "-o", sandbox.path("trace"), "-e", injection, Child.binary] + arguments,
+                        program: "/usr/bin/strace")
                     guard FileManager.default.fileExists(atPath: new) else { continue }
                     try checkWhole(sandbox, new, command[0])
                     try FileManager.default.removeItem(atPath: new)
@@ -53,10 +61,12 @@ import Testing
             // The name is durable before success is reported: the folder is synced after it was given.
             let trace = sandbox.path("trace")
             let run = try sandbox.run(
-                ["-f", "-qq", "-y", "-o", trace, "-e", "trace=linkat,renameat2,fsync", Child.binary] + arguments, program: "/usr/bin/strace"
+                ["-f", "-qq", "-y", "-o", trace, "-e", "trace=linkat,renameat2,fsync", Child.binary] + arguments,
+                program: "/usr/bin/strace"
             )
             #expect(run.status == 0, "\(run.error)")
-            let lines = String(decoding: try sandbox.read("trace"), as: UTF8.self).split(separator: "\n").map(String.init)
+            let lines = String(decoding: try sandbox.read("trace"), as: UTF8.self).split(separator: "\n").map(
+                String.init)
             let named = try #require(lines.lastIndex { $0.contains("\"\(new)\"") && !$0.contains("fsync") })
             let folder = URL(fileURLWithPath: sandbox.folder).resolvingSymlinksInPath().path
             #expect(lines[named...].contains { $0.contains("fsync(") && $0.contains("<\(folder)>") }, "\(lines)")
@@ -67,7 +77,9 @@ import Testing
 
     @Test(
         "H7: what a killed command left where files need a name is removed by the next one; what a living one writes stays",
-        arguments: [["export", "--output"], ["generate", "--key-file"], ["inject", "template", "--force", "--output"]])
+        arguments: [
+            ["export", "--output"], ["generate", "--key-file"], ["inject", "template", "--force", "--output"],
+        ])
     func leftovers(_ command: [String]) throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", input: "secret".utf8)
@@ -75,13 +87,18 @@ import Testing
         let folder = sandbox.path("out")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         let new = folder + "/new"
-        // The folder is opened once to see what is left there; from then on it has no files without a name. What is replaced always needs one.
+        // The folder is opened once to see what is left there; from then on it has no files without a name. What is
+        // replaced always needs one.
         let injections =
             command[0] == "inject"
             ? ["-e", "inject=rename:signal=KILL"]
-            : ["-P", folder, "-P", new, "-e", "inject=openat:error=EOPNOTSUPP:when=2+", "-e", "inject=renameat2:signal=KILL"]
+            : [
+                "-P", folder, "-P", new, "-e", "inject=openat:error=EOPNOTSUPP:when=2+", "-e",
+                "inject=renameat2:signal=KILL",
+            ]
         let killed = try sandbox.run(
-            ["-qq", "-o", sandbox.path("trace")] + injections + [Child.binary] + command + [new], program: "/usr/bin/strace")
+            ["-qq", "-o", sandbox.path("trace")] + injections + [Child.binary] + command + [new],
+            program: "/usr/bin/strace")
         #expect(killed.status != 0)
         let left = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(left.count == 1 && left.allSatisfy { $0.hasPrefix(".new.vaultfmt-") }, "\(left)")
@@ -115,7 +132,10 @@ import Testing
         let sandbox = try Sandbox.withVault()
         for call in ["lstat", "newfstatat", "statx"] {
             let run = try sandbox.run(
-                ["-qq", "-o", sandbox.path("trace"), "-P", sandbox.vault, "-e", "inject=\(call):error=EIO", Child.binary, "list"],
+                [
+                    "-qq", "-o", sandbox.path("trace"), "-P", sandbox.vault, "-e", "inject=\(call):error=EIO",
+                    Child.binary, "list",
+                ],
                 program: "/usr/bin/strace")
             #expect(run.status == 74 || run.status == 0 && call == "lstat", "\(call): \(run.status) \(run.error)")
         }
@@ -135,7 +155,9 @@ import Testing
         #expect(try unfinished(sandbox).isEmpty)
     }
 
-    @Test("H12: whatever the umask, vaults, key files and exports are readable by their owner", arguments: ["0777", "0277", "0477"])
+    @Test(
+        "H12: whatever the umask, vaults, key files and exports are readable by their owner",
+        arguments: ["0777", "0277", "0477"])
     func umask(_ mask: String) throws {
         let sandbox = try Sandbox()
         try sandbox.write("config", "".utf8)
@@ -177,7 +199,9 @@ import Testing
         try sandbox.ok("verify")
     }
 
-    @Test("D13: every command says that the newest change does not open, and none changes the vault before 'repair' has kept it aside")
+    @Test(
+        "D13: every command says that the newest change does not open, and none changes the vault before 'repair' has kept it aside"
+    )
     func damagedCommit() throws {
         let sandbox = try Sandbox.withVault()
         // Without memory: a machine that remembers the newest generation refuses.
@@ -188,17 +212,22 @@ import Testing
         bytes[bytes.count - 100] ^= 1
         try sandbox.write("test.vault", bytes)
         let commands = [
-            ["get", "a", "b"], ["list"], ["export"], ["slot", "list"], ["anchor"], ["read", "vaultfmt:a/b"], ["set", "c", "d"],
+            ["get", "a", "b"], ["list"], ["export"], ["slot", "list"], ["anchor"], ["read", "vaultfmt:a/b"],
+            ["set", "c", "d"],
             ["repair"],
         ]
         for (number, command) in commands.enumerated() {
             sandbox.environment["XDG_STATE_HOME"] = sandbox.path("other-\(number)")
             let run = try sandbox.run(command, input: Array("third".utf8))
             #expect(run.status == (command[0] == "set" ? 65 : 0), "\(command): \(run.error)")
-            #expect(run.error.contains("does not open") && run.error.contains("vaultfmt repair"), "\(command): \(run.error)")
+            #expect(
+                run.error.contains("does not open") && run.error.contains("vaultfmt repair"), "\(command): \(run.error)"
+            )
             if command[0] != "repair" { #expect(try sandbox.read("test.vault") == bytes) }
         }
-        let kept = try FileManager.default.contentsOfDirectory(atPath: sandbox.folder).filter { $0.contains(".vault.damaged-") }
+        let kept = try FileManager.default.contentsOfDirectory(atPath: sandbox.folder).filter {
+            $0.contains(".vault.damaged-")
+        }
         #expect(kept.count == 1)
         if let name = kept.first {
             let rest = try sandbox.read(name)

@@ -233,7 +233,8 @@ struct TerminalTests {
     @Test("Ctrl-Z at a prompt restores the echo, stops, and asks again on return")
     func stop() throws {
         let sandbox = try asking()
-        let terminal = try PseudoTerminal(sandbox, shell: #""$0" get svc; echo "stopped: $?"; read line; fg; echo "ended: $?""#)
+        let terminal = try PseudoTerminal(
+            sandbox, shell: #""$0" get svc; echo "stopped: $?"; read line; fg; echo "ended: $?""#)
         try terminal.expect("Passphrase for")
         try terminal.typeHidden("half\u{1A}")
         try terminal.expect("stopped: 148")
@@ -336,7 +337,8 @@ struct TerminalTests {
         let sandbox = try Sandbox.withVault()
         let large = try sandbox.write("large", [UInt8](repeating: 0x41, count: 1 << 20))
         try sandbox.ok("set", "svc", "--secret-file", large)
-        let terminal = try PseudoTerminal(sandbox, shell: #"trap '' PIPE; "$0" get svc | head -c 3; echo " status ${PIPESTATUS[0]}""#)
+        let terminal = try PseudoTerminal(
+            sandbox, shell: #"trap '' PIPE; "$0" get svc | head -c 3; echo " status ${PIPESTATUS[0]}""#)
         try terminal.expect("AAA status 141")
         #expect(try terminal.finish() == 0)
         #expect(terminal.screen == "AAA status 141\r\n")

@@ -44,7 +44,9 @@ struct UnlockTests {
     @Test("a scoped slot stays scoped: its groups open, others do not, and nothing can be changed")
     func scoped() throws {
         let sandbox = try Sandbox.withVault()
-        for group in ["ci", "private"] { try sandbox.ok("set", group, "--group", group, input: "secret of \(group)".utf8) }
+        for group in ["ci", "private"] {
+            try sandbox.ok("set", group, "--group", group, input: "secret of \(group)".utf8)
+        }
         let key = try sandbox.write("raw", (0..<32).map { UInt8($0) })
         try sandbox.ok("slot", "add", "--new-raw-key-file", key, "--grant-group", "ci")
         sandbox.forgetPassphrase()
@@ -61,7 +63,9 @@ struct UnlockTests {
         let sandbox = try Sandbox.withVault()
         let new = try sandbox.write("new", Sandbox.passphrase.utf8)
         try sandbox.ok("unlock")
-        #expect(try sandbox.ok("rekey", "--new-passphrase-file", new, "--kdf", "testing").error.contains("the vault is locked"))
+        #expect(
+            try sandbox.ok("rekey", "--new-passphrase-file", new, "--kdf", "testing").error.contains(
+                "the vault is locked"))
         try sandbox.fails(77, "wrong passphrase", "list", "--passphrase-file", try sandbox.write("wrong", "wrong".utf8))
         try sandbox.ok("unlock")
         try sandbox.ok("rekey", "--rotate")
@@ -72,7 +76,8 @@ struct UnlockTests {
         try sandbox.ok("slot", "add", "--passphrase-file", new, "--new-raw-key-file", key, "--name", "raw")
         try sandbox.ok("unlock", "--raw-key-file", key)
         try sandbox.ok("list")
-        let list = try #require(try sandbox.ok("slot", "list", "--json", "--passphrase-file", new).json() as? [String: [[String: Any]]])
+        let list = try #require(
+            try sandbox.ok("slot", "list", "--json", "--passphrase-file", new).json() as? [String: [[String: Any]]])
         let id = try #require(list["slots"]?.first { $0["name"] as? String == "raw" }?["id"] as? String)
         try sandbox.ok("slot", "remove", id, "--passphrase-file", new)
         try sandbox.fails(77, "there is no terminal", "list")
@@ -96,13 +101,16 @@ struct UnlockTests {
         try sandbox.ok("lock")
     }
 
-    @Test("a session that does not possess the user keyring unlocks, reads and locks like any other", .enabled(if: Machine.has("keyctl")))
+    @Test(
+        "a session that does not possess the user keyring unlocks, reads and locks like any other",
+        .enabled(if: Machine.has("keyctl")))
     func otherSession() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.linkPrograms()
         try sandbox.okShell("keyctl session - vaultfmt unlock")
         sandbox.forgetPassphrase()
-        try sandbox.okShell("keyctl session - vaultfmt list --no-input; vaultfmt list --no-input; keyctl session - vaultfmt lock")
+        try sandbox.okShell(
+            "keyctl session - vaultfmt list --no-input; vaultfmt list --no-input; keyctl session - vaultfmt lock")
         try sandbox.fails(77, "--no-input forbids asking", "list", "--no-input")
     }
 
@@ -133,7 +141,9 @@ struct UnlockTests {
         let sandbox = try Sandbox.withVault()
         try sandbox.linkPrograms()
         try sandbox.ok("list")
-        let files = { try FileManager.default.subpathsOfDirectory(atPath: sandbox.folder).filter { !$0.hasPrefix(".") }.sorted() }
+        let files = {
+            try FileManager.default.subpathsOfDirectory(atPath: sandbox.folder).filter { !$0.hasPrefix(".") }.sorted()
+        }
         let before = try files()
         let bytes = try sandbox.read("test.vault")
         try sandbox.unlock()
@@ -156,7 +166,9 @@ struct NoKeyringTests {
         let without = "strace -f -o trace -e trace=keyctl,add_key -e inject=keyctl,add_key:error=\(error) vaultfmt"
         let run = try sandbox.shell("\(without) unlock")
         #expect(run.status == 69)
-        #expect(run.error.contains("the kernel keyring cannot be used here") && run.error.contains("VAULTFMT_PASSPHRASE_FILE"))
+        #expect(
+            run.error.contains("the kernel keyring cannot be used here")
+                && run.error.contains("VAULTFMT_PASSPHRASE_FILE"))
         try sandbox.write("new", Sandbox.passphrase.utf8)
         try sandbox.okShell("printf s | \(without) set svc; \(without) rekey --kdf testing --new-passphrase-file new")
         sandbox.forgetPassphrase()

@@ -6,7 +6,8 @@ struct VaultTests {
     @Test(
         "U2: every command takes the vault by --vault or -f, before and after its name, and by an argument if it is about the file",
         arguments: [
-            ["inspect"], ["verify"], ["export"], ["slot", "list"], ["compact"], ["anchor"], ["list"], ["get", "svc"], ["lock"],
+            ["inspect"], ["verify"], ["export"], ["slot", "list"], ["compact"], ["anchor"], ["list"], ["get", "svc"],
+            ["lock"],
             ["salvage", "--output", "new.vault", "--kdf", "testing"],
         ])
     func vaultEverywhere(_ command: [String]) throws {
@@ -17,7 +18,8 @@ struct VaultTests {
         let isAboutItems = command[0] == "list" || command[0] == "get"
         if command[0] == "lock" && !Machine.hasKeyring { return }
         var ways = [
-            command + ["--vault", vault], command + ["-f", vault], command + ["--vault=\(vault)"], ["--vault", vault] + command,
+            command + ["--vault", vault], command + ["-f", vault], command + ["--vault=\(vault)"],
+            ["--vault", vault] + command,
             ["-f", vault] + command, ["--vault=\(vault)"] + command,
         ]
         if command.count == 2 && !isAboutItems { ways.append([command[0], "-f", vault, command[1]]) }
@@ -69,11 +71,15 @@ struct VaultTests {
         try sandbox.write("test.vault", damaged)
         let without = try sandbox.run("salvage", sandbox.vault, "--output", "other.vault")
         #expect(without.status != 0)
-        #expect(!without.error.contains("'vaultfmt salvage'") && !without.error.contains("'vaultfmt inspect'"), "\(without.error)")
+        #expect(
+            !without.error.contains("'vaultfmt salvage'") && !without.error.contains("'vaultfmt inspect'"),
+            "\(without.error)")
         #expect(!(try sandbox.run("inspect").error.contains("'vaultfmt inspect'")))
     }
 
-    @Test("U5: whatever is wrong with the header, inspect shows it or fails with one line, and nobody recommends what fails likewise")
+    @Test(
+        "U5: whatever is wrong with the header, inspect shows it or fails with one line, and nobody recommends what fails likewise"
+    )
     func damagedHeader() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", input: "s".utf8)
@@ -88,7 +94,9 @@ struct VaultTests {
             if inspect.status == 0 {
                 #expect(inspect.error == "", "\(at): \(inspect.error)")
             } else {
-                #expect(inspect.error.hasPrefix("vaultfmt: ") && inspect.error.utf8.count { $0 == 0x0A } == 1, "\(at): \(inspect.error)")
+                #expect(
+                    inspect.error.hasPrefix("vaultfmt: ") && inspect.error.utf8.count { $0 == 0x0A } == 1,
+                    "\(at): \(inspect.error)")
                 #expect(!inspect.error.contains("'vaultfmt inspect'"), "\(at): \(inspect.error)")
             }
             if inspect.bytes.isEmpty {
@@ -148,9 +156,12 @@ struct VaultTests {
         #expect(try sandbox.ok("inspect", "preset.vault").output.contains("Argon2id 64 MiB/3/1"))
         try sandbox.ok("create", "figures.vault", "--kdf-memory", "20MiB", "--kdf-passes", "2", "--kdf-lanes", "1")
         #expect(try sandbox.ok("inspect", "figures.vault").output.contains("Argon2id 20 MiB/2/1"))
-        try sandbox.fails(64, "--allow-weak-kdf", "create", "weak.vault", "--kdf-memory", "1MiB", "--kdf-passes", "1", "--kdf-lanes", "1")
+        try sandbox.fails(
+            64, "--allow-weak-kdf", "create", "weak.vault", "--kdf-memory", "1MiB", "--kdf-passes", "1", "--kdf-lanes",
+            "1")
         #expect(!FileManager.default.fileExists(atPath: sandbox.path("weak.vault")))
-        try sandbox.ok("create", "weak.vault", "--kdf-memory", "1MiB", "--kdf-passes", "1", "--kdf-lanes", "1", "--allow-weak-kdf")
+        try sandbox.ok(
+            "create", "weak.vault", "--kdf-memory", "1MiB", "--kdf-passes", "1", "--kdf-lanes", "1", "--allow-weak-kdf")
         #expect(try sandbox.ok("inspect", "weak.vault").output.contains(", weak"))
         try sandbox.ok("create", "measured.vault", "--kdf-time", "0.05")
         try sandbox.ok("list", "-f", "measured.vault")
@@ -163,7 +174,9 @@ struct VaultTests {
         try sandbox.ok("set", "svc", "alice", "--group", "hidden group", input: "s".utf8)
         sandbox.environment["VAULTFMT_PASSPHRASE"] = nil
         let text = try sandbox.ok("inspect").output
-        for part in ["format: 1", "id: ", "slot 1: ", "full, passphrase, Argon2id", "weak", "tail: clean", "unauthenticated"] {
+        for part in [
+            "format: 1", "id: ", "slot 1: ", "full, passphrase, Argon2id", "weak", "tail: clean", "unauthenticated",
+        ] {
             #expect(text.contains(part), "\(text)")
         }
         #expect(!text.contains("hidden group") && !text.contains("svc"))
@@ -181,7 +194,8 @@ struct VaultTests {
         try sandbox.ok("set", "--server", "h", input: "s".utf8)
         let text = try sandbox.ok("inspect").output
         for part in [
-            "opened as: owner", "anchor: ", "items: 2", "  generic-password: 1", "  internet-password: 1", "compartment: group 'work'",
+            "opened as: owner", "anchor: ", "items: 2", "  generic-password: 1", "  internet-password: 1",
+            "compartment: group 'work'",
             "live: ",
             "tree: depth 1",
         ] {
@@ -267,7 +281,8 @@ struct VaultTests {
         let list = try sandbox.ok("list", "-f", sandbox.path("new.vault"))
         #expect(list.lines.count == 2)
         #expect(try sandbox.ok("get", "three", "-f", sandbox.path("new.vault")).output == "secret three")
-        try sandbox.fails(73, "exists already", "salvage", sandbox.vault, "-o", sandbox.path("new.vault"), "--kdf", "testing")
+        try sandbox.fails(
+            73, "exists already", "salvage", sandbox.vault, "-o", sandbox.path("new.vault"), "--kdf", "testing")
     }
 
     @Test("M4: a salvaged vault is remembered as any new one: no first sight, and it cannot be rolled back")

@@ -33,7 +33,8 @@ struct KeyScheduleTests {
             let keys = VaultKeys(vaultKey: vaultKey.copy(), epoch: epoch)
             let owner = OwnerKeys(vaultKey: vaultKey)
             return [
-                keys.index.array, owner.vault.array, owner.mac.array, owner.locator.array, owner.slotOwner.array, owner.keyring.array,
+                keys.index.array, owner.vault.array, owner.mac.array, owner.locator.array, owner.slotOwner.array,
+                owner.keyring.array,
                 owner.earlier.array, keys.ownersPublicKey().bytes,
             ]
         }

@@ -90,7 +90,8 @@ struct Argon2Tests {
         for (memory, passes, lanes) in [(8, 1, 0), (8, 0, 1), (7, 1, 1), (15, 1, 2)] as [(UInt32, UInt32, UInt32)] {
             #expect(throws: CryptoError.kdfFailed) {
                 _ = try Argon2.stretch(
-                    Secret(count: 32), salt: [UInt8](repeating: 1, count: 16), memoryKiB: memory, passes: passes, lanes: lanes)
+                    Secret(count: 32), salt: [UInt8](repeating: 1, count: 16), memoryKiB: memory, passes: passes,
+                    lanes: lanes)
             }
         }
     }
@@ -110,7 +111,9 @@ struct AEADTests {
         21f9664c97637da9768812f615c68b13b52e c0875924c1c7987947deafd8780acf49
         """)
 
-    private func open(_ sealed: [UInt8], nonce: [UInt8] = nonce, data: [UInt8] = data, key: [UInt8] = key) throws(CryptoError) -> [UInt8] {
+    private func open(_ sealed: [UInt8], nonce: [UInt8] = nonce, data: [UInt8] = data, key: [UInt8] = key)
+        throws(CryptoError) -> [UInt8]
+    {
         try AEAD.unwrap(nonce + sealed, data, key: Secret(bytes: key)).array
     }
 
@@ -140,10 +143,18 @@ struct AEADTests {
                 return out
             }
         }
-        for sealed in changed(Self.sealed) { #expect(throws: CryptoError.authenticationFailed) { _ = try open(sealed) } }
-        for nonce in changed(Self.nonce) { #expect(throws: CryptoError.authenticationFailed) { _ = try open(Self.sealed, nonce: nonce) } }
-        for data in changed(Self.data) { #expect(throws: CryptoError.authenticationFailed) { _ = try open(Self.sealed, data: data) } }
-        for key in changed(Self.key) { #expect(throws: CryptoError.authenticationFailed) { _ = try open(Self.sealed, key: key) } }
+        for sealed in changed(Self.sealed) {
+            #expect(throws: CryptoError.authenticationFailed) { _ = try open(sealed) }
+        }
+        for nonce in changed(Self.nonce) {
+            #expect(throws: CryptoError.authenticationFailed) { _ = try open(Self.sealed, nonce: nonce) }
+        }
+        for data in changed(Self.data) {
+            #expect(throws: CryptoError.authenticationFailed) { _ = try open(Self.sealed, data: data) }
+        }
+        for key in changed(Self.key) {
+            #expect(throws: CryptoError.authenticationFailed) { _ = try open(Self.sealed, key: key) }
+        }
         for count in 0..<40 {
             #expect(throws: CryptoError.authenticationFailed) {
                 _ = try AEAD.unwrap([UInt8](repeating: 0, count: count), [], key: Secret(bytes: Self.key))

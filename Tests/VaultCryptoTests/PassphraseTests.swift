@@ -7,12 +7,15 @@ struct PassphraseTests {
         String(decoding: try Passphrase.normalised(Secret(text: text)).array, as: UTF8.self)
     }
 
-    private func bytes(_ text: String) throws(CryptoError) -> [UInt8] { try Passphrase.normalised(Secret(text: text)).array }
+    private func bytes(_ text: String) throws(CryptoError) -> [UInt8] {
+        try Passphrase.normalised(Secret(text: text)).array
+    }
 
     @Test(
         "is composed (NFC): the same letters give the same bytes",
         arguments: [
-            ("e\u{301}", "\u{E9}"), ("A\u{30A}", "\u{C5}"), ("\u{212B}", "\u{C5}"), ("\u{1100}\u{1161}\u{11A8}", "\u{AC01}"),
+            ("e\u{301}", "\u{E9}"), ("A\u{30A}", "\u{C5}"), ("\u{212B}", "\u{C5}"),
+            ("\u{1100}\u{1161}\u{11A8}", "\u{AC01}"),
             ("a\u{323}\u{302}", "\u{1EAD}"), ("a\u{302}\u{323}", "\u{1EAD}"), ("\u{2126}", "\u{3A9}"),
             // Excluded from composition: these decompose and stay so.
             ("\u{FB1D}", "\u{5D9}\u{5B4}"), ("\u{344}", "\u{308}\u{301}"), ("\u{1D160}", "\u{1D158}\u{1D165}\u{1D16E}"),
@@ -41,7 +44,9 @@ struct PassphraseTests {
 
     @Test("that is not UTF-8 is refused (R-3.18)")
     func invalid() {
-        for bytes in [[0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80], [0x61, 0x80]] as [[UInt8]] {
+        for bytes in [[0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80], [0x61, 0x80]]
+            as [[UInt8]]
+        {
             #expect(throws: CryptoError.passphraseNotUTF8) { _ = try Passphrase.normalised(Secret(bytes: bytes)) }
         }
     }
@@ -58,7 +63,9 @@ struct PassphraseTests {
 
     @Test(
         "of the greatest length never outgrows its memory, however much its characters expand",
-        arguments: ["\u{1D160}", "\u{344}", "\u{FB1D}", "\u{1F82}", "\u{390}", "\u{1EAD}", "\u{FDFA}", "\u{1D164}", "\u{AC01}"])
+        arguments: [
+            "\u{1D160}", "\u{344}", "\u{FB1D}", "\u{1F82}", "\u{390}", "\u{1EAD}", "\u{FDFA}", "\u{1D164}", "\u{AC01}",
+        ])
     func expanding(character: String) throws {
         let text = String(repeating: character, count: 65_536 / character.utf8.count)
         let result = try bytes(text)

@@ -17,12 +17,16 @@ final class SealingTests {
         return frame
     }
 
-    private func opens(_ frame: [UInt8], _ kind: Sealing.Placed, at offset: UInt64, in sealing: Sealing? = nil) -> [UInt8]? {
+    private func opens(_ frame: [UInt8], _ kind: Sealing.Placed, at offset: UInt64, in sealing: Sealing? = nil)
+        -> [UInt8]?
+    {
         var out = [UInt8](repeating: 0, count: frame.count - 48)
         var isOpen = true
         out.withUnsafeMutableBytes { out in
             frame.withUnsafeBytes { frame in
-                do throws(CryptoError) { try (sealing ?? self.sealing).open(frame, as: kind, at: offset, key: key, into: out) } catch {
+                do throws(CryptoError) {
+                    try (sealing ?? self.sealing).open(frame, as: kind, at: offset, key: key, into: out)
+                } catch {
                     isOpen = false
                 }
             }
@@ -33,17 +37,23 @@ final class SealingTests {
     private func record(_ body: [UInt8]) -> [UInt8] {
         var frame = [UInt8](repeating: 0, count: body.count + 80)
         frame.withUnsafeMutableBytes { frame in
-            body.withUnsafeBytes { sealing.sealRecord($0, identity, head: 7, key: key, locatorKey: locator, into: frame) }
+            body.withUnsafeBytes {
+                sealing.sealRecord($0, identity, head: 7, key: key, locatorKey: locator, into: frame)
+            }
         }
         return frame
     }
 
-    private func opensRecord(_ frame: [UInt8], _ identity: Sealing.RecordIdentity, in sealing: Sealing? = nil) -> [UInt8]? {
+    private func opensRecord(_ frame: [UInt8], _ identity: Sealing.RecordIdentity, in sealing: Sealing? = nil)
+        -> [UInt8]?
+    {
         var out = [UInt8](repeating: 0, count: frame.count - 80)
         var isOpen = true
         out.withUnsafeMutableBytes { out in
             frame.withUnsafeBytes { frame in
-                do throws(CryptoError) { try (sealing ?? self.sealing).openRecord(frame, identity, key: key, into: out) } catch {
+                do throws(CryptoError) {
+                    try (sealing ?? self.sealing).openRecord(frame, identity, key: key, into: out)
+                } catch {
                     isOpen = false
                 }
             }
@@ -120,7 +130,9 @@ final class SealingTests {
         let identity = Bytes16(high: 3, low: 4).bytes + numbers
         let data = Bound.label("vaultfmt-1 record") + vault + identity + head
         #expect(Array(frame[..<8]) == head)
-        #expect(try AEAD.unwrap(Array(frame[8..<32]) + frame[64...], data, key: key).array == [UInt8](repeating: 8, count: 128))
+        #expect(
+            try AEAD.unwrap(Array(frame[8..<32]) + frame[64...], data, key: key).array
+                == [UInt8](repeating: 8, count: 128))
         let mask = locator.derive("vaultfmt-1 locator mask", Array(frame[8..<32])).array
         #expect(zip(frame[32..<64], mask).map { $0 ^ $1 } == identity)
     }

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("A secret")
 struct SecretTests {
-    @Test("holds what it was given", arguments: [0, 1, 31, 32, 33, 63, 64, 65, 1000, 32_768, 32_769, 65_536, 65_537, 100_000])
+    @Test(
+        "holds what it was given",
+        arguments: [0, 1, 31, 32, 33, 63, 64, 65, 1000, 32_768, 32_769, 65_536, 65_537, 100_000])
     func contents(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7) }
         let secret = Secret(bytes: bytes)
@@ -66,7 +68,8 @@ struct SecretMemoryTests {
         "is wiped when its secret goes: whoever gets the same piece next finds zeros",
         arguments: [1, 32, 33, 64, 500, 4096, 20_000, 32_768])
     func wiped(count: Int) {
-        // Other tests use the same memory at the same time: a piece handed to them is not ours to look at, so several tries.
+        // Other tests use the same memory at the same time: a piece handed to them is not ours to look at, so several
+        // tries.
         var looked = 0
         for _ in 0..<200 {
             var address: UInt = 0
@@ -87,7 +90,9 @@ struct SecretMemoryTests {
     func disjoint() throws {
         var pieces: [(start: UInt, end: UInt)] = []
         var held: [SecretMemory.Piece] = []
-        for count in Array(0...300) + [511, 512, 513, 4096, 8193, 16_385, 32_768, 32_769, 65_535, 65_536, 65_537, 100_000] {
+        for count in Array(0...300) + [
+            511, 512, 513, 4096, 8193, 16_385, 32_768, 32_769, 65_535, 65_536, 65_537, 100_000,
+        ] {
             let piece = try #require(SecretMemory.shared.take(count))
             #expect(piece.capacity >= count)
             held.append(piece)
@@ -110,7 +115,9 @@ struct SecretMemoryTests {
                         let count = round % 50 == 0 ? 40_000 : Int.random(in: 0...3000, using: &generator)
                         kept.append(SecretHolder(Secret(bytes: [UInt8](repeating: UInt8(task + 1), count: count))))
                         if kept.count > 20 { kept.remove(at: Int.random(in: kept.indices, using: &generator)) }
-                        for holder in kept where !holder.secret.array.allSatisfy({ $0 == UInt8(task + 1) }) { wrong += 1 }
+                        for holder in kept where !holder.secret.array.allSatisfy({ $0 == UInt8(task + 1) }) {
+                            wrong += 1
+                        }
                     }
                     return wrong
                 }

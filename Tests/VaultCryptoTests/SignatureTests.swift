@@ -6,7 +6,9 @@ import VaultCrypto
 struct SignatureTests {
     private let message = Array("message".utf8)
 
-    private func key(_ byte: UInt8 = 5) -> SigningKey { SigningKey(seed: Secret(bytes: [UInt8](repeating: byte, count: 32))) }
+    private func key(_ byte: UInt8 = 5) -> SigningKey {
+        SigningKey(seed: Secret(bytes: [UInt8](repeating: byte, count: 32)))
+    }
 
     private func isValid(_ signature: [UInt8], _ publicKey: [UInt8], of message: [UInt8]) throws -> Bool {
         let publicKey = try #require(Bytes32(publicKey))
@@ -68,7 +70,9 @@ struct SignatureTests {
             changed[index / 8] ^= 1 << UInt8(index % 8)
             #expect(try !isValid(signature, changed, of: message))
         }
-        for other in [[], message + [0], Array(message.dropLast())] { #expect(try !isValid(signature, publicKey, of: other)) }
+        for other in [[], message + [0], Array(message.dropLast())] {
+            #expect(try !isValid(signature, publicKey, of: other))
+        }
         for length in [0, 1, 32, 63] { #expect(try !isValid(Array(signature[..<length]), publicKey, of: message)) }
         #expect(try !isValid(signature + [0], publicKey, of: message))
         #expect(try !isValid([UInt8](repeating: 0, count: 64), publicKey, of: message))
@@ -128,8 +132,8 @@ struct SignatureTests {
         #expect(try !isValid(hex(point) + signature[32...], key.publicKey.bytes, of: message))
     }
 
-    /// Signatures of "message" by keys, or with an R, that have a part of small order: public key, signature, and whether the
-    /// equation holds without the cofactor. With the cofactor all of them would be valid.
+    /// Signatures of "message" by keys, or with an R, that have a part of small order: public key, signature, and
+    /// whether the equation holds without the cofactor. With the cofactor all of them would be valid.
     private static let mixed: [(what: String, publicKey: String, signature: String, isValid: Bool)] = [
         (
             "R has a part of order 2", "d68d24f798273f1fb2640be3817b89bfd1a487fc7329cf8db887a089bc087688",
@@ -193,7 +197,8 @@ struct SignatureTests {
         let (what, publicKey, signature, expected) = Self.mixed[index]
         #expect(try isValid(hex(signature), hex(publicKey), of: message) == expected, "\(what)")
         // libsodium after 1.0.18 accepts them all: what this project adds to it decides.
-        let exact = try Signature.satisfiesEquation(hex(signature), of: message, under: #require(Bytes32(hex(publicKey))))
+        let exact = try Signature.satisfiesEquation(
+            hex(signature), of: message, under: #require(Bytes32(hex(publicKey))))
         #expect(exact == expected, "\(what)")
         #expect(try !isValid(beyond(hex(signature)), hex(publicKey), of: message), "\(what)")
     }
@@ -215,7 +220,9 @@ struct ProofTests {
     private let chain = Bytes32(words: (1, 2, 3, 4))
     private let core = [UInt8](repeating: 9, count: 368)
 
-    private func owner(_ byte: UInt8 = 3) -> OwnerKeys { OwnerKeys(vaultKey: Secret(bytes: [UInt8](repeating: byte, count: 32))) }
+    private func owner(_ byte: UInt8 = 3) -> OwnerKeys {
+        OwnerKeys(vaultKey: Secret(bytes: [UInt8](repeating: byte, count: 32)))
+    }
 
     private func hash(_ bytes: [UInt8]) -> Bytes32 { bytes.withUnsafeBytes { Blake2b.hash($0) } }
 
@@ -228,11 +235,16 @@ struct ProofTests {
         let chain = core.withUnsafeBytes { CommitProof.chain(vault: vault, core: $0) }
         #expect(chain == hash(Bound.label("vaultfmt-1 chain") + vault.bytes + core))
         let owner = owner()
-        #expect(CommitProof.mac(chain, key: owner.mac).bytes == owner.mac.derive("vaultfmt-1 commit owner", chain.bytes).array)
-        #expect(CommitProof.sign(chain, owner.signing()) == owner.signing().sign(Bound.label("vaultfmt-1 commit") + chain.bytes))
+        #expect(
+            CommitProof.mac(chain, key: owner.mac).bytes
+                == owner.mac.derive("vaultfmt-1 commit owner", chain.bytes).array)
+        #expect(
+            CommitProof.sign(chain, owner.signing())
+                == owner.signing().sign(Bound.label("vaultfmt-1 commit") + chain.bytes))
         let next = Bytes32(words: (9, 9, 9, 9))
         let over = HandOver.make(owner.signing(), vault: vault, generation: 0x0102, chain: chain, next: next)
-        let message = Bound.label("vaultfmt-1 hand-over") + vault.bytes + [2, 1, 0, 0, 0, 0, 0, 0] + chain.bytes + next.bytes
+        let message =
+            Bound.label("vaultfmt-1 hand-over") + vault.bytes + [2, 1, 0, 0, 0, 0, 0, 0] + chain.bytes + next.bytes
         #expect(over.signature == owner.signing().sign(message))
         #expect(over.publicKey == owner.signing().publicKey && over.generation == 0x0102 && over.chain == chain)
     }

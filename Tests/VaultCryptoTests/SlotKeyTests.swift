@@ -9,7 +9,8 @@ struct SlotKeyTests {
 
     private func factors(_ passphrase: String?, _ key: UInt8?, _ file: String?, kinds: SlotFactors) -> FactorKeys {
         FactorKeys(
-            passphrase: passphrase.map { Secret(text: $0) }, key: key.map { Secret(bytes: [UInt8](repeating: $0, count: 32)) },
+            passphrase: passphrase.map { Secret(text: $0) },
+            key: key.map { Secret(bytes: [UInt8](repeating: $0, count: 32)) },
             fileHash: file.map { FactorKeys.hash(ofKeyFile: Secret(text: $0)) }, kinds: kinds)
     }
 

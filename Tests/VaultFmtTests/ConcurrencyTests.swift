@@ -48,11 +48,15 @@ struct ConcurrencyTests {
     func oneHandle() throws {
         let folder = try Folder()
         let vault = try Fast.create(folder.file("a.vault"))
-        for number in 0..<50 { try vault.set(try password("s", "\(number)"), secret: Secret(text: "0"), accessibility: .always) }
+        for number in 0..<50 {
+            try vault.set(try password("s", "\(number)"), secret: Secret(text: "0"), accessibility: .always)
+        }
         let failures = onThreads(6) { thread in
             for round in 0..<60 {
                 switch thread {
-                case 0: try vault.set(try password("s", "\(round % 50)"), secret: Secret(text: "\(round)"), accessibility: .always)
+                case 0:
+                    try vault.set(
+                        try password("s", "\(round % 50)"), secret: Secret(text: "\(round)"), accessibility: .always)
                 case 1 where round % 20 == 0: try vault.compact()
                 case 2: #expect(try vault.allItems().count == 50)
                 case 3: #expect(try vault.text(try password("s", "\(round % 50)")) != nil)
@@ -77,7 +81,9 @@ struct ConcurrencyTests {
         // In each state all items have the same secret.
         @Sendable func fill(_ value: String) throws {
             try writer.transaction { (transaction) throws(VaultError) in
-                for number in 0..<30 { try transaction.set(try password("s", "\(number)"), secret: Secret(text: value)) }
+                for number in 0..<30 {
+                    try transaction.set(try password("s", "\(number)"), secret: Secret(text: value))
+                }
             }
         }
         try fill("0")

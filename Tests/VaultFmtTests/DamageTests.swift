@@ -10,12 +10,15 @@ private struct Specimen {
     /// What was in the vault at each generation that a reader could be served.
     let states: [UInt64: Dump]
 
-    /// Looks at one variation: nil if what it gives is allowed, else what is wrong. `isWhole` says whether it was a whole state.
+    /// Looks at one variation: nil if what it gives is allowed, else what is wrong. `isWhole` says whether it was a
+    /// whole state.
     func look(_ changed: [UInt8]) -> (wrong: String?, isWhole: Bool) {
         do {
             let vault = try Fast.open(changed)
             let anchor = vault.anchor
-            guard let state = states[anchor.generation] else { return ("generation \(anchor.generation) out of nowhere", false) }
+            guard let state = states[anchor.generation] else {
+                return ("generation \(anchor.generation) out of nowhere", false)
+            }
             let newest = states.keys.max()
             // A file that was cut off right behind a commit is that state: only who remembers a later one can tell.
             if anchor.generation != newest, vault.tail == .clean, !bytes.starts(with: changed) {
@@ -59,14 +62,18 @@ private struct Specimen {
         let problems = wrong.withLock { $0 }
         #expect(problems.isEmpty, "\(problems.count): \(problems.prefix(10))")
         let states = whole.load(ordering: .relaxed)
-        print("\(what): \(count) cases over \(bytes.count) bytes; \(states) gave a whole state, \(count - states) an error")
+        print(
+            "\(what): \(count) cases over \(bytes.count) bytes; \(states) gave a whole state, \(count - states) an error"
+        )
         #expect(states > 0 && states < count)
     }
 }
 
 @Suite("A damaged vault")
 struct DamageTests {
-    private static func record(_ vault: Vault, _ states: inout [UInt64: Dump]) throws { states[vault.anchor.generation] = try vault.dump() }
+    private static func record(_ vault: Vault, _ states: inout [UInt64: Dump]) throws {
+        states[vault.anchor.generation] = try vault.dump()
+    }
 
     /// A few items in several commits.
     private static func plain() throws -> Specimen {
@@ -76,7 +83,9 @@ struct DamageTests {
         var states: [UInt64: Dump] = [:]
         try record(vault, &states)
         try vault.transaction { (transaction) throws(VaultError) in
-            for name in ["a", "b"] { try transaction.add(try password("s", name), secret: Secret(text: name), attributes: ["label": name]) }
+            for name in ["a", "b"] {
+                try transaction.add(try password("s", name), secret: Secret(text: name), attributes: ["label": name])
+            }
         }
         try record(vault, &states)
         try vault.update(try password("s", "a"), attributes: setting(["label": "changed"]))
@@ -112,7 +121,8 @@ struct DamageTests {
             try vault.transaction { (transaction) throws(VaultError) in
                 for number in 0..<60 {
                     try transaction.set(
-                        try password("s", "\(number)"), secret: Secret(text: "\(round) \(number)"), attributes: setting(["label": "L"]))
+                        try password("s", "\(number)"), secret: Secret(text: "\(round) \(number)"),
+                        attributes: setting(["label": "L"]))
                 }
                 try transaction.set(try password("s", "big"), secret: Secret(count: 33_000))
             }
@@ -139,7 +149,9 @@ struct DamageTests {
         specimen.lookAtAll(bytes.count, "cut off, \(which)") { Array(bytes[..<$0]) }
     }
 
-    @Test("gives an error or a committed state with ranges of it zeroed, doubled, moved or made up, also in large commits")
+    @Test(
+        "gives an error or a committed state with ranges of it zeroed, doubled, moved or made up, also in large commits"
+    )
     func ranges() throws {
         for specimen in [try Self.plain(), try Self.rebuilt(), try Self.large()] {
             let bytes = specimen.bytes
@@ -149,7 +161,9 @@ struct DamageTests {
                 for _ in 0..<Int.random(in: 1...3, using: &numbers) {
                     let length = Int.random(in: 1...700, using: &numbers)
                     let from = Int.random(in: 0..<changed.count - length, using: &numbers)
-                    let to = Int.random(in: number % 4 == 0 ? 0..<changed.count - length : 4096..<changed.count - length, using: &numbers)
+                    let to = Int.random(
+                        in: number % 4 == 0 ? 0..<changed.count - length : 4096..<changed.count - length,
+                        using: &numbers)
                     let part: [UInt8] =
                         switch number % 5 {
                         case 0: [UInt8](repeating: 0, count: length)

@@ -94,7 +94,9 @@ struct DeadByteTests {
         #expect(try owner.text(first) == "portable")
     }
 
-    @Test("S2: what another device replaced is left to the first one alone only as an earlier value (R-6.10)", arguments: [0, 10])
+    @Test(
+        "S2: what another device replaced is left to the first one alone only as an earlier value (R-6.10)",
+        arguments: [0, 10])
     func otherDevice(kept: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -104,7 +106,9 @@ struct DeadByteTests {
         try owner.add(first, secret: Secret(text: "old"), accessibility: .whenUnlockedThisDeviceOnly)
         let other = try Fast.open(path, device: .random())
         try other.put(first, "new")
-        #expect(try RawReader(try Fast.open(path, device: device)).secrets(in: contents(path)) == (kept == 0 ? [] : ["old"]))
+        #expect(
+            try RawReader(try Fast.open(path, device: device)).secrets(in: contents(path)) == (kept == 0 ? [] : ["old"])
+        )
         #expect(try other.text(first) == "new")
         #expect(try other.item(first)?.earlierValues == (kept == 0 ? 0 : 1))
     }

@@ -21,7 +21,13 @@ struct FactorTests {
             ("generated", { try Factors(keyFile: try KeyFile(contents: generated)) }),
             ("other file", { try Factors(keyFile: try KeyFile(contents: Secret(text: "any content"))) }),
             ("both", { try Factors(passphrase: Secret(text: "pw"), keyFile: try KeyFile(contents: generated)) }),
-            ("both, other", { try Factors(passphrase: Secret(text: "pw"), keyFile: try KeyFile(contents: Secret(text: "any content"))) }),
+            (
+                "both, other",
+                {
+                    try Factors(
+                        passphrase: Secret(text: "pw"), keyFile: try KeyFile(contents: Secret(text: "any content")))
+                }
+            ),
             ("raw", { try Factors(rawKey: Secret(bytes: [UInt8](repeating: 1, count: 32))) }),
             ("raw, of the file", { try Factors(rawKey: Secret(bytes: [UInt8](repeating: 2, count: 32))) }),
         ]
@@ -54,7 +60,9 @@ struct FactorTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try create(path, try Fast.factors("caf\u{E9} \u{AC01} \u{1EAD}"))
-        for same in ["cafe\u{301} \u{1100}\u{1161}\u{11A8} a\u{323}\u{302}", "caf\u{E9} \u{AC00}\u{11A8} a\u{302}\u{323}"] {
+        for same in [
+            "cafe\u{301} \u{1100}\u{1161}\u{11A8} a\u{323}\u{302}", "caf\u{E9} \u{AC00}\u{11A8} a\u{302}\u{323}",
+        ] {
             #expect(try Vault.open(path, factors: try Fast.factors(same)).anchor == vault.anchor)
         }
         for other in ["cafe \u{AC01} \u{1EAD}", " caf\u{E9} \u{AC01} \u{1EAD}", "CAF\u{C9} \u{AC01} \u{1EAD}"] {
@@ -68,7 +76,9 @@ struct FactorTests {
         fails(.passphraseInvalid) { _ = try Factors(passphrase: Secret(text: "")) }
         fails(.passphraseInvalid, "UTF-8") { _ = try Factors(passphrase: Secret(bytes: [0xC3, 0x28])) }
         fails(.passphraseInvalid) { _ = try Factors(passphrase: Secret(bytes: [UInt8](repeating: 97, count: 65_537))) }
-        for count in [0, 31, 33, 64] { fails(.invalidArgument, "32 bytes") { _ = try Factors(rawKey: Secret(count: count)) } }
+        for count in [0, 31, 33, 64] {
+            fails(.invalidArgument, "32 bytes") { _ = try Factors(rawKey: Secret(count: count)) }
+        }
         fails(.keyFileInvalid) { _ = try KeyFile(contents: Secret(count: 0)) }
         fails(.keyFileInvalid) { _ = try KeyFile(contents: Secret(count: (64 << 20) + 1)) }
         fails(.keyFileInvalid, "damaged") { _ = try KeyFile(contents: Secret(text: "VAULTFMT-KEY-1-oops")) }
@@ -89,7 +99,8 @@ struct FactorTests {
             return try Vault.create(at: path, factors: try Fast.factors(), options: options)
         }
         for weak in [
-            KDFCost.testing, KDFCost(memoryKiB: (19 << 10) - 1, passes: 2, lanes: 1), KDFCost(memoryKiB: 1 << 20, passes: 1, lanes: 1),
+            KDFCost.testing, KDFCost(memoryKiB: (19 << 10) - 1, passes: 2, lanes: 1),
+            KDFCost(memoryKiB: 1 << 20, passes: 1, lanes: 1),
         ] {
             #expect(weak.isWeak)
             fails(.weakKDF) { _ = try create(weak) }
@@ -105,7 +116,9 @@ struct FactorTests {
             KDFCost(memoryKiB: .max, passes: .max, lanes: 1),
         ] { fails(.kdfLimit) { _ = try create(costly) } }
         #expect(folder.names.isEmpty)
-        #expect(!KDFCost.floor.isWeak && !KDFCost.interactive.isWeak && !KDFCost.moderate.isWeak && !KDFCost.sensitive.isWeak)
+        #expect(
+            !KDFCost.floor.isWeak && !KDFCost.interactive.isWeak && !KDFCost.moderate.isWeak
+                && !KDFCost.sensitive.isWeak)
         let vault = try create(.floor)
         #expect(try vault.slots()[0].cost == .floor && !vault.slots()[0].isWeak)
         // A reader can allow less.
@@ -127,8 +140,14 @@ struct FactorTests {
                 }
             }
         }
-        #expect(KDFCost.fitting(kibPassesPerSecond: 1_500_000, seconds: 1, lanes: 4) == KDFCost(memoryKiB: 500_000, passes: 3, lanes: 4))
-        for seconds in [0, -1, 61, .nan, .infinity] { fails(.invalidArgument) { _ = try KDFCost.calibrated(seconds: seconds) } }
-        for lanes in [0, 17] as [UInt32] { fails(.invalidArgument) { _ = try KDFCost.calibrated(seconds: 1, lanes: lanes) } }
+        #expect(
+            KDFCost.fitting(kibPassesPerSecond: 1_500_000, seconds: 1, lanes: 4)
+                == KDFCost(memoryKiB: 500_000, passes: 3, lanes: 4))
+        for seconds in [0, -1, 61, .nan, .infinity] {
+            fails(.invalidArgument) { _ = try KDFCost.calibrated(seconds: seconds) }
+        }
+        for lanes in [0, 17] as [UInt32] {
+            fails(.invalidArgument) { _ = try KDFCost.calibrated(seconds: 1, lanes: lanes) }
+        }
     }
 }

@@ -17,7 +17,9 @@ struct FaultTests {
         return vault
     }
 
-    @Test("that is full leaves the vault as it was and usable, whichever write fails and how far it got", arguments: [0, 0.5, 1])
+    @Test(
+        "that is full leaves the vault as it was and usable, whichever write fails and how far it got",
+        arguments: [0, 0.5, 1])
     func full(part: Double) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -63,7 +65,9 @@ struct FaultTests {
         let before = try vault.dump()
         let bytes = try contents(path)
         system.fail { call, _ in
-            call == .write ? .init(error: Self.full, part: 0.5) : call == .truncate ? .init(error: VaultError(.io, "planned")) : nil
+            call == .write
+                ? .init(error: Self.full, part: 0.5)
+                : call == .truncate ? .init(error: VaultError(.io, "planned")) : nil
         }
         fails(.noSpace) { try vault.put(key, "x") }
         system.reset()
@@ -102,7 +106,9 @@ struct FaultTests {
                 #expect(isThere == (number == syncs))
                 system.reset()
                 try again.put(try password("s", "next"), "x")
-                #expect(system.counts.sync == 2 && system.counts.write == 2, "what was written last is written and synced again (R-7.4)")
+                #expect(
+                    system.counts.sync == 2 && system.counts.write == 2,
+                    "what was written last is written and synced again (R-7.4)")
                 #expect(try again.dump().count == before.count + 1 + (isThere ? 1 : 0))
                 #expect(try again.verify().isSound)
                 try remove(path)
@@ -170,7 +176,9 @@ struct FaultTests {
     func readingBack() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
-        let changes: [(Vault) throws -> Void] = [{ try $0.compact() }, { try $0.changeFactors(to: try Fast.rawKey(9)) }]
+        let changes: [(Vault) throws -> Void] = [
+            { try $0.compact() }, { try $0.changeFactors(to: try Fast.rawKey(9)) },
+        ]
         for change in changes {
             let system = FaultyFileSystem()
             let vault = try filled(path, system)
@@ -207,7 +215,9 @@ struct FaultTests {
         try vault.keepVersions(0)
         try vault.put(key, "first")
         system.fail(.create, 1, Self.full)
-        for number in 0..<6 { try vault.set(try password("big"), secret: Secret(bytes: [UInt8](repeating: UInt8(number), count: 1 << 20))) }
+        for number in 0..<6 {
+            try vault.set(try password("big"), secret: Secret(bytes: [UInt8](repeating: UInt8(number), count: 1 << 20)))
+        }
         #expect(try vault.dump()[try password("big")]?.secret.first == 5)
         #expect(try vault.statistics().compactionBlocked?.contains("planned") == true)
         system.reset()

@@ -150,7 +150,9 @@ private final class FaultyFile: FileHandle {
         try inner.copy(from: Self.unwrapped(other), range)
     }
 
-    func adopt(attributesOf other: any FileHandle) throws(VaultError) { try inner.adopt(attributesOf: Self.unwrapped(other)) }
+    func adopt(attributesOf other: any FileHandle) throws(VaultError) {
+        try inner.adopt(attributesOf: Self.unwrapped(other))
+    }
 
     private static func unwrapped(_ file: any FileHandle) -> any FileHandle { (file as? FaultyFile)?.inner ?? file }
 }

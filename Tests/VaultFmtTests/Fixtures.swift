@@ -19,7 +19,9 @@ final class Folder {
 
 /// Vaults that open fast.
 enum Fast {
-    static func factors(_ passphrase: String = "correct horse") throws -> Factors { try Factors(passphrase: Secret(text: passphrase)) }
+    static func factors(_ passphrase: String = "correct horse") throws -> Factors {
+        try Factors(passphrase: Secret(text: passphrase))
+    }
 
     static func rawKey(_ byte: UInt8 = 0x2B) throws -> Factors {
         let bytes = [UInt8](repeating: byte, count: 32)

@@ -39,7 +39,9 @@ struct HostTests {
         return test_exit_status(status)
     }
 
-    @Test("find a transaction with its object and not with a thread: others wait for a limited time, and any of them may end it (C7, H9)")
+    @Test(
+        "find a transaction with its object and not with a thread: others wait for a limited time, and any of them may end it (C7, H9)"
+    )
     func openTransactions() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -49,7 +51,9 @@ struct HostTests {
         let open = Mutex<OpenTransaction?>(nil)
         try onThread {
             let begun = try vault.begin()
-            _ = try begun.perform { (transaction) throws(VaultError) in try transaction.set(a, secret: Secret(text: "1")) }
+            _ = try begun.perform { (transaction) throws(VaultError) in
+                try transaction.set(a, secret: Secret(text: "1"))
+            }
             open.withLock { $0 = begun }
         }
         // A new thread may be given what the old one's was called by.
@@ -90,7 +94,9 @@ struct HostTests {
         #expect(try vault.text(key) == "1")
     }
 
-    @Test("leave a vault to the process that opened it: a child gets otherProcess, writes nothing and releases no lock (C2, C3)")
+    @Test(
+        "leave a vault to the process that opened it: a child gets otherProcess, writes nothing and releases no lock (C2, C3)"
+    )
     func forks() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -125,7 +131,9 @@ struct HostTests {
         #expect(!vault.isLocked)
         let other = try writable(path, wait: 0.02)
         let inherited = try vault.begin()
-        _ = try inherited.perform { (transaction) throws(VaultError) in try transaction.set(key, secret: Secret(text: "parent")) }
+        _ = try inherited.perform { (transaction) throws(VaultError) in
+            try transaction.set(key, secret: Secret(text: "parent"))
+        }
         let second = inChild {
             do throws(VaultError) { try inherited.commit() } catch { return error.code == .otherProcess ? 0 : 1 }
             return 2
@@ -149,7 +157,9 @@ struct HostTests {
         try vault.transaction { (transaction) throws(VaultError) in
             try transaction.set(key, secret: Secret(text: "1"))
             code = inChild {
-                do throws(VaultError) { try transaction.set(key, secret: Secret(bytes: [UInt8](repeating: 1, count: 2 << 20))) } catch {
+                do throws(VaultError) {
+                    try transaction.set(key, secret: Secret(bytes: [UInt8](repeating: 1, count: 2 << 20)))
+                } catch {
                     return error.code == .otherProcess ? 0 : 1
                 }
                 return 2

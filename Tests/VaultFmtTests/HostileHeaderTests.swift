@@ -25,7 +25,8 @@ struct HostileHeaderTests {
         var options = OpenOptions()
         options.limits = limits
         _ = try Vault.open(
-            "in memory", factors: try Fast.factors(passphrase), options: options, place: Store.Place(fileSystem: ByteFileSystem(bytes)))
+            "in memory", factors: try Fast.factors(passphrase), options: options,
+            place: Store.Place(fileSystem: ByteFileSystem(bytes)))
     }
 
     /// With other bytes in the header, and its hash made again: anybody can.
@@ -59,12 +60,16 @@ struct HostileHeaderTests {
         fails(.noSlotOpens) { try open(bytes, passphrase: "third") }
     }
 
-    @Test("asking for more memory, passes or lanes than allowed is refused with value and limit (R-3.11)", arguments: [0, 1])
+    @Test(
+        "asking for more memory, passes or lanes than allowed is refused with value and limit (R-3.11)",
+        arguments: [0, 1])
     func cost(slot: Int) {
         let place = Self.figures[slot]
         for (figures, phrase) in [
-            (u32(.max, 1, 1), "memory 4294967295 KiB, limit 2097152 KiB"), (u32((2 << 20) + 1, 1, 1), "memory 2097153 KiB"),
-            (u32(8, .max, 1), "passes 4294967295, limit 16"), (u32(8, 17, 1), "passes 17"), (u32(8 * 17, 1, 17), "lanes 17, limit 16"),
+            (u32(.max, 1, 1), "memory 4294967295 KiB, limit 2097152 KiB"),
+            (u32((2 << 20) + 1, 1, 1), "memory 2097153 KiB"),
+            (u32(8, .max, 1), "passes 4294967295, limit 16"), (u32(8, 17, 1), "passes 17"),
+            (u32(8 * 17, 1, 17), "lanes 17, limit 16"),
             (u32(8 * 0xFF_FFFF, 1, 0xFF_FFFF), "KiB, limit"), (u32(.max, .max, 1), "limit"),
         ] {
             // Also where the other slot is the one that would open, and comes first.
@@ -76,7 +81,9 @@ struct HostileHeaderTests {
 
     @Test("with figures that Argon2 cannot take is malformed (R-3.9)", arguments: [0, 1])
     func figures(slot: Int) {
-        for figures in [u32(8, 1, 0), u32(8, 0, 1), u32(7, 1, 1), u32(0, 0, 0), u32(.max, 1, 0x100_0000), u32(.max, .max, .max)] {
+        for figures in [
+            u32(8, 1, 0), u32(8, 0, 1), u32(7, 1, 1), u32(0, 0, 0), u32(.max, 1, 0x100_0000), u32(.max, .max, .max),
+        ] {
             fails(.headerInvalid, "KDF figures") { try open(patched(Self.figures[slot], figures)) }
         }
     }
@@ -153,7 +160,9 @@ struct HostileHeaderTests {
                     try open(bad, limits: limits)
                     Issue.record("byte \(place) does not count")
                 } catch let error as VaultError {
-                    #expect([.headerInvalid, .kdfLimit, .noSlotOpens, .authenticationFailed].contains(error.code), "\(error)")
+                    #expect(
+                        [.headerInvalid, .kdfLimit, .noSlotOpens, .authenticationFailed].contains(error.code),
+                        "\(error)")
                 } catch { Issue.record("\(error)") }
             }
         }
@@ -176,7 +185,8 @@ struct HostileHeaderTests {
         let path = folder.file("a.vault")
         try write(bytes, path)
         let shown = try Vault.inspect(path)
-        #expect(shown.slots.count == 2 && shown.slots.allSatisfy { $0.isWeak && $0.name == nil } && shown.tail == .clean)
+        #expect(
+            shown.slots.count == 2 && shown.slots.allSatisfy { $0.isWeak && $0.name == nil } && shown.tail == .clean)
         #expect(shown.objects.map(\.type) == ["keyring", "commit"])
         #expect(shown.objects.reduce(UInt64(shown.headerBytes)) { $0 + $1.bytes } <= shown.fileBytes)
         try write(patched(Self.figures[0], u32(.max, 1, 1)), path)
@@ -184,7 +194,8 @@ struct HostileHeaderTests {
         try write(bytes + [1, 2, 3], path)
         #expect(try Vault.inspect(path).tail == .torn(bytes: 3))
         for (bad, code) in [
-            (patched(64, [255]), VaultError.Code.headerInvalid), (patched(8, [9]), .unsupportedVersion), ([1, 2, 3], .notAVault),
+            (patched(64, [255]), VaultError.Code.headerInvalid), (patched(8, [9]), .unsupportedVersion),
+            ([1, 2, 3], .notAVault),
             ([], .notAVault),
         ] {
             try write(bad, path)

@@ -28,7 +28,9 @@ struct HostileTreeTests {
         }
     }
 
-    @Test("H11: 15 levels of pages that name one child three times are gone through once by verify and salvage, and refused by readers")
+    @Test(
+        "H11: 15 levels of pages that name one child three times are gone through once by verify and salvage, and refused by readers"
+    )
     func oneChildThrice() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -51,7 +53,8 @@ struct HostileTreeTests {
         let report = try reader.verify()
         #expect(report.problems.contains { $0.what.contains("named twice") } && report.problemCount < 100)
         fails(.structureInvalid) { _ = try reader.dump() }
-        let salvaged = try Vault.salvage(path, factors: try Fast.rawKey(), to: folder.file("b.vault"), newFactors: try Fast.rawKey())
+        let salvaged = try Vault.salvage(
+            path, factors: try Fast.rawKey(), to: folder.file("b.vault"), newFactors: try Fast.rawKey())
         #expect(salvaged.recovered == 1)
         #expect(try Fast.open(folder.file("b.vault")).text(key) == "x")
     }
@@ -76,7 +79,8 @@ struct HostileTreeTests {
                 let ofNoDevice = TombstoneEntry(revision: 5, device: 3, lastRevision: 4, lastDevice: 0)
                 page.append([Format.tombstoneTag] + id, ofNoDevice.encode())
             }
-            return Commit.Root(ref: try appender.append(page.encode(), as: .page, .page, key: store.slot.keys.index), level: 0)
+            return Commit.Root(
+                ref: try appender.append(page.encode(), as: .page, .page, key: store.slot.keys.index), level: 0)
         }
         let reader = try Fast.open(path)
         fails(.structureInvalid) { _ = try reader.dump() }

@@ -5,16 +5,21 @@ import Testing
 @Suite("An item's key")
 struct ItemClassTests {
     /// One of each class with every field set, and for each its neighbours: the same but for one field.
-    static func neighbours() throws -> [[ItemKey]] { [try generics(), try internets(), try certificates(), try keys(), try identities()] }
+    static func neighbours() throws -> [[ItemKey]] {
+        [try generics(), try internets(), try certificates(), try keys(), try identities()]
+    }
 
     private static let a: [UInt8] = [1, 0, 2]
     private static let b: [UInt8] = [0, 0]
 
     private static func generics() throws -> [ItemKey] {
         let rows: [(String, String, String, Bool)] = [
-            ("s", "a", "g", true), ("s2", "a", "g", true), ("s", "a2", "g", true), ("s", "a", "g2", true), ("s", "a", "g", false),
+            ("s", "a", "g", true), ("s2", "a", "g", true), ("s", "a2", "g", true), ("s", "a", "g2", true),
+            ("s", "a", "g", false),
         ]
-        return try rows.map { try ItemKey.genericPassword(service: $0.0, account: $0.1, group: $0.2, synchronizable: $0.3) }
+        return try rows.map {
+            try ItemKey.genericPassword(service: $0.0, account: $0.1, group: $0.2, synchronizable: $0.3)
+        }
     }
 
     private static func internets() throws -> [ItemKey] {
@@ -28,35 +33,45 @@ struct ItemClassTests {
         }
         return try rows.map { row in
             try ItemKey.internetPassword(
-                server: row[0], account: row[4], protocol: row[1], port: UInt32(row[2]) ?? 0, path: row[3], securityDomain: row[5],
+                server: row[0], account: row[4], protocol: row[1], port: UInt32(row[2]) ?? 0, path: row[3],
+                securityDomain: row[5],
                 authenticationType: row[6], group: row[7], synchronizable: row[8] == "true")
         }
     }
 
     private typealias CertificateRow = (UInt32, [UInt8], [UInt8], String, Bool)
     private static let certificateRows: [CertificateRow] = [
-        (3, a, b, "g", true), (4, a, b, "g", true), (3, b, b, "g", true), (3, a, a, "g", true), (3, a, b, "", true), (3, a, b, "g", false),
+        (3, a, b, "g", true), (4, a, b, "g", true), (3, b, b, "g", true), (3, a, a, "g", true), (3, a, b, "", true),
+        (3, a, b, "g", false),
     ]
 
     private static func certificates() throws -> [ItemKey] {
-        try certificateRows.map { try ItemKey.certificate(type: $0.0, issuer: $0.1, serialNumber: $0.2, group: $0.3, synchronizable: $0.4) }
+        try certificateRows.map {
+            try ItemKey.certificate(type: $0.0, issuer: $0.1, serialNumber: $0.2, group: $0.3, synchronizable: $0.4)
+        }
     }
 
     private static func keys() throws -> [ItemKey] {
         let rows: [(UInt32, UInt32, [UInt8], [UInt8], UInt32, UInt32, String, Bool)] = [
-            (1, 42, a, b, 2048, 2047, "g", true), (2, 42, a, b, 2048, 2047, "g", true), (1, 43, a, b, 2048, 2047, "g", true),
-            (1, 42, b, b, 2048, 2047, "g", true), (1, 42, a, a, 2048, 2047, "g", true), (1, 42, a, b, 2049, 2047, "g", true),
-            (1, 42, a, b, 2048, 2046, "g", true), (1, 42, a, b, 2048, 2047, "h", true), (1, 42, a, b, 2048, 2047, "g", false),
+            (1, 42, a, b, 2048, 2047, "g", true), (2, 42, a, b, 2048, 2047, "g", true),
+            (1, 43, a, b, 2048, 2047, "g", true),
+            (1, 42, b, b, 2048, 2047, "g", true), (1, 42, a, a, 2048, 2047, "g", true),
+            (1, 42, a, b, 2049, 2047, "g", true),
+            (1, 42, a, b, 2048, 2046, "g", true), (1, 42, a, b, 2048, 2047, "h", true),
+            (1, 42, a, b, 2048, 2047, "g", false),
         ]
         return try rows.map { row in
             try ItemKey.key(
-                keyClass: row.0, keyType: row.1, applicationLabel: row.2, applicationTag: row.3, sizeInBits: row.4, effectiveSize: row.5,
+                keyClass: row.0, keyType: row.1, applicationLabel: row.2, applicationTag: row.3, sizeInBits: row.4,
+                effectiveSize: row.5,
                 group: row.6, synchronizable: row.7)
         }
     }
 
     private static func identities() throws -> [ItemKey] {
-        try certificateRows.map { try ItemKey.identity(type: $0.0, issuer: $0.1, serialNumber: $0.2, group: $0.3, synchronizable: $0.4) }
+        try certificateRows.map {
+            try ItemKey.identity(type: $0.0, issuer: $0.1, serialNumber: $0.2, group: $0.3, synchronizable: $0.4)
+        }
     }
 
     @Test("has every attribute of its class's primary key: items that differ in one are two items")
@@ -81,7 +96,9 @@ struct ItemClassTests {
             #expect(key.fields.itemClass == key.itemClass)
         }
         let generic = try Self.neighbours()[0][0]
-        #expect(generic.service == "s" && generic.account == "a" && generic.server == nil && generic.group == "g" && generic.synchronizable)
+        #expect(
+            generic.service == "s" && generic.account == "a" && generic.server == nil && generic.group == "g"
+                && generic.synchronizable)
         let internet = try Self.neighbours()[1][0]
         #expect(internet.service == nil && internet.account == "a" && internet.server == "h")
         let certificate = try Self.neighbours()[2][0]
@@ -97,7 +114,9 @@ struct ItemClassTests {
         sorted.append(try .genericPassword(service: "b", account: "a", group: "x"))
         for port in [9, 10, 300] as [UInt32] { sorted.append(try .internetPassword(server: "a", port: port)) }
         sorted.append(try .certificate(type: 1, issuer: [], serialNumber: []))
-        sorted.append(try .key(keyClass: 0, keyType: 0, applicationLabel: [], applicationTag: [], sizeInBits: 0, effectiveSize: 0))
+        sorted.append(
+            try .key(keyClass: 0, keyType: 0, applicationLabel: [], applicationTag: [], sizeInBits: 0, effectiveSize: 0)
+        )
         sorted.append(try .identity(type: 0, issuer: [], serialNumber: []))
         #expect(sorted.shuffled().sorted() == sorted)
     }
@@ -125,7 +144,9 @@ struct ItemClassTests {
         }
         fails(.limitExceeded, "take 8200 bytes") { _ = try ItemKey.genericPassword(service: most, account: most) }
         // Zeros take two bytes each.
-        fails(.limitExceeded, "at most 8192") { _ = try ItemKey.genericPassword(service: String(repeating: "\0", count: 4093)) }
+        fails(.limitExceeded, "at most 8192") {
+            _ = try ItemKey.genericPassword(service: String(repeating: "\0", count: 4093))
+        }
         #expect(try ItemKey.genericPassword(service: String(repeating: "\0", count: 4092)).bytes.count == 8192)
     }
 

@@ -31,12 +31,14 @@ struct ItemTests {
         let vault = try Fast.create(path)
         let large = String(repeating: "n", count: 5000)
         try vault.add(
-            ann, secret: Secret(text: "one"), attributes: ["label": "L", "comment": large, "x": "1"], accessibility: .afterFirstUnlock,
+            ann, secret: Secret(text: "one"), attributes: ["label": "L", "comment": large, "x": "1"],
+            accessibility: .afterFirstUnlock,
             created: 1000,
             modified: 2000)
         let before = try #require(try vault.item(ann))
         try vault.set(
-            ann, secret: Secret(text: "two"), attributes: AttributeChanges(set: ["x": "2", "y": "3"], remove: ["label", "absent"]))
+            ann, secret: Secret(text: "two"),
+            attributes: AttributeChanges(set: ["x": "2", "y": "3"], remove: ["label", "absent"]))
         let opened = try #require(try Fast.open(path).dump()[ann])
         #expect(opened.secret == Array("two".utf8))
         #expect(opened.attributes == Contents.attributes(["comment": large, "x": "2", "y": "3"]))
@@ -45,7 +47,8 @@ struct ItemTests {
         #expect(after.id == before.id && after.revision > before.revision && after.modified > 2000)
 
         try vault.set(
-            ann, secret: Secret(text: "three"), attributes: AttributeChanges(set: ["z": "1"], replaceAll: true), accessibility: .always)
+            ann, secret: Secret(text: "three"), attributes: AttributeChanges(set: ["z": "1"], replaceAll: true),
+            accessibility: .always)
         #expect(try vault.dump()[ann]?.attributes == Contents.attributes(["z": "1"]))
         #expect(try vault.item(ann)?.accessibility == .always)
         #expect(try vault.item(ann)?.id == before.id)
@@ -55,7 +58,8 @@ struct ItemTests {
     func upsert() throws {
         let folder = try Folder()
         let vault = try Fast.create(folder.file("a.vault"))
-        try vault.set(ann, secret: Secret(text: "s"), attributes: AttributeChanges(set: ["label": "L"], remove: ["label"]))
+        try vault.set(
+            ann, secret: Secret(text: "s"), attributes: AttributeChanges(set: ["label": "L"], remove: ["label"]))
         #expect(try vault.item(ann)?.attributes.label == "L")
         #expect(try vault.item(ann)?.accessibility == .whenUnlocked)
     }
@@ -89,7 +93,9 @@ struct ItemTests {
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
         let large = String(repeating: "n", count: 300)
-        try vault.add(ann, secret: Secret(text: "s"), attributes: ["label": "L", "comment": large], accessibility: .always, created: 5)
+        try vault.add(
+            ann, secret: Secret(text: "s"), attributes: ["label": "L", "comment": large], accessibility: .always,
+            created: 5)
         let before = try #require(try vault.item(ann))
         let target = try ItemKey.genericPassword(service: "post", account: "ann", group: "g")
         try vault.move(ann, to: target)
@@ -98,7 +104,9 @@ struct ItemTests {
         #expect(try again.text(target) == "s")
         #expect(try again.dump()[target]?.attributes == Contents.attributes(["label": "L", "comment": large]))
         let after = try #require(try again.item(target))
-        #expect(after.id == before.id && after.created == 5 && after.accessibility == .always && after.revision > before.revision)
+        #expect(
+            after.id == before.id && after.created == 5 && after.accessibility == .always
+                && after.revision > before.revision)
         #expect(try again.statistics().items == 1 && again.statistics().tombstones == 0)
         #expect(try again.verify().isSound)
 

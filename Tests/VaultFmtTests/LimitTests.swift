@@ -21,7 +21,9 @@ struct LimitTests {
         var attributes = Attributes()
         for index in 0..<4 { attributes["a\(index)"] = [UInt8](repeating: 1, count: 1 << 18) }
         try vault.add(key, secret: largest, attributes: attributes)
-        fails(.limitExceeded, "not \(most + 1)") { try vault.add(try password("s", "b"), secret: Secret(count: most + 1)) }
+        fails(.limitExceeded, "not \(most + 1)") {
+            try vault.add(try password("s", "b"), secret: Secret(count: most + 1))
+        }
         let again = try Fast.open(path)
         let opened = try #require(try again.contents(of: key))
         #expect(opened.secret == largest.array)
@@ -60,7 +62,8 @@ struct LimitTests {
         }
         func named(_ count: Int) -> Attributes { Attributes([String(repeating: "n", count: count): [1]]) }
         for (index, good) in [
-            numbered(64), numbered(64, 256), numbered(64, 257), numbered(64, 4096), numbered(64, 4097), named(1), named(255),
+            numbered(64), numbered(64, 256), numbered(64, 257), numbered(64, 4096), numbered(64, 4097), named(1),
+            named(255),
         ].enumerated() {
             let key = try password("good", "\(index)")
             try vault.add(key, secret: Secret(text: ""), attributes: good)
@@ -86,7 +89,9 @@ struct LimitTests {
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
         var attributes = Attributes()
-        for index in 0..<64 { attributes[String(repeating: "n", count: 250) + "\(1000 + index)"] = [UInt8](repeating: 1, count: 256) }
+        for index in 0..<64 {
+            attributes[String(repeating: "n", count: 250) + "\(1000 + index)"] = [UInt8](repeating: 1, count: 256)
+        }
         for account in ["x", "y", "z"] {
             let key = try ItemKey.genericPassword(
                 service: String(repeating: "s", count: 4096), account: String(repeating: account, count: 4088))

@@ -5,7 +5,9 @@ import Testing
 @Suite("Locking")
 struct LockTests {
     /// One item for each accessibility that needs no device.
-    private func filled(_ path: String, device: consuming Device? = nil, all: Bool = false) throws -> (Vault, [Accessibility: ItemKey]) {
+    private func filled(_ path: String, device: consuming Device? = nil, all: Bool = false) throws -> (
+        Vault, [Accessibility: ItemKey]
+    ) {
         let vault = try Fast.create(path, device: device)
         var keys: [Accessibility: ItemKey] = [:]
         for one in Accessibility.allCases where all || !one.isThisDeviceOnly {
@@ -144,7 +146,8 @@ struct DeviceTests {
         let file = device.fileContents()
         let vault = try Fast.create(path, device: device)
         try vault.add(plain, secret: Secret(text: "plain"))
-        try vault.add(key, secret: Secret(text: "bound"), attributes: ["label": "L"], accessibility: .whenUnlockedThisDeviceOnly)
+        try vault.add(
+            key, secret: Secret(text: "bound"), attributes: ["label": "L"], accessibility: .whenUnlockedThisDeviceOnly)
         return file
     }
 
@@ -159,7 +162,8 @@ struct DeviceTests {
         let nowhere = try Fast.open(path)
         let elsewhere = try Fast.open(path, device: Device.random())
         // Whoever claims the id needs the secret too.
-        let pretending = try Fast.open(path, device: try Device(id: try #require(here.device), secret: Secret.random(count: 32)))
+        let pretending = try Fast.open(
+            path, device: try Device(id: try #require(here.device), secret: Secret.random(count: 32)))
         for other in [nowhere, elsewhere, pretending] {
             #expect(try other.item(key)?.attributes.label == "L")
             #expect(try other.item(key)?.accessibility == .whenUnlockedThisDeviceOnly)
@@ -183,7 +187,9 @@ struct DeviceTests {
         _ = try sample(path)
         let elsewhere = try Fast.open(path)
         for one in Accessibility.allCases where one.isThisDeviceOnly {
-            fails(.deviceBound) { try elsewhere.add(try password("s", one.name), secret: Secret(text: ""), accessibility: one) }
+            fails(.deviceBound) {
+                try elsewhere.add(try password("s", one.name), secret: Secret(text: ""), accessibility: one)
+            }
         }
         try elsewhere.update(key, attributes: setting(["label": "M"]))
         #expect(try elsewhere.item(key)?.attributes.label == "M")

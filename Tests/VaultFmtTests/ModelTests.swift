@@ -23,7 +23,8 @@ struct ModelTests {
             let start: Int64 = 1_700_000_000_000
             clock.set(start)
             var passed: Int64 = 0
-            let runner = try OperationRunner(path: folder.file("a.vault"), place: Store.Place(fileSystem: clock)) { milliseconds in
+            let runner = try OperationRunner(path: folder.file("a.vault"), place: Store.Place(fileSystem: clock)) {
+                milliseconds in
                 passed += milliseconds
                 clock.set(start + passed)
             }

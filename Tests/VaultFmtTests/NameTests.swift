@@ -5,9 +5,11 @@ import Testing
 @Suite("A name")
 struct NameTests {
     static let strange = [
-        "", "\0", "a\0b", "\0\0", "\n", "line one\r\nline two", "\u{1B}[31mred\u{1B}[0m", "\u{7}", "\u{202E}drowssap\u{202C}",
+        "", "\0", "a\0b", "\0\0", "\n", "line one\r\nline two", "\u{1B}[31mred\u{1B}[0m", "\u{7}",
+        "\u{202E}drowssap\u{202C}",
         "\u{200F}\u{200E}",
-        "\u{FEFF}", "é", "e\u{301}", "👩‍👧‍👦", "\u{FFFF}", "\u{10FFFF}", " ", "-rf", "--", "/", "..", "~", String(repeating: "ä", count: 500),
+        "\u{FEFF}", "é", "e\u{301}", "👩‍👧‍👦", "\u{FFFF}", "\u{10FFFF}", " ", "-rf", "--", "/", "..", "~",
+        String(repeating: "ä", count: 500),
         String(repeating: "x", count: 1000), "\"", "\\", "%n", "\u{85}\u{2028}",
     ]
 
@@ -21,14 +23,16 @@ struct NameTests {
             all.append(try .genericPassword(service: name, account: name))
             all.append(
                 try .internetPassword(
-                    server: name, account: name, protocol: name, path: name, securityDomain: name, authenticationType: name))
+                    server: name, account: name, protocol: name, path: name, securityDomain: name,
+                    authenticationType: name))
             all.append(try .genericPassword(service: "group", account: "", group: name))
         }
         try vault.transaction { (transaction) throws(VaultError) in
             for key in all {
                 let label = key.account ?? ""
                 try transaction.add(
-                    key, secret: Secret(text: label), attributes: Attributes(["label": Array(label.utf8), "n" + label.prefix(60): [1]]))
+                    key, secret: Secret(text: label),
+                    attributes: Attributes(["label": Array(label.utf8), "n" + label.prefix(60): [1]]))
             }
         }
         let again = try Fast.open(path)

@@ -20,12 +20,14 @@ struct QueryTests {
             }
             for (server, port) in [("a.example", 80), ("a.example", 443), ("b.example", 443)] as [(String, UInt32)] {
                 for proto in ["http", "https"] {
-                    let key = try ItemKey.internetPassword(server: server, account: "ann", protocol: proto, port: port, path: "/\(port)")
+                    let key = try ItemKey.internetPassword(
+                        server: server, account: "ann", protocol: proto, port: port, path: "/\(port)")
                     try transaction.add(key, secret: Secret(text: "x"))
                 }
             }
             try transaction.add(
-                try .certificate(type: 1, issuer: [1], serialNumber: [2]), secret: Secret(text: "x"), attributes: ["label": "CA"])
+                try .certificate(type: 1, issuer: [1], serialNumber: [2]), secret: Secret(text: "x"),
+                attributes: ["label": "CA"])
             try transaction.add(try .identity(type: 1, issuer: [1], serialNumber: [2]), secret: Secret(text: "x"))
         }
     }
@@ -77,8 +79,10 @@ struct QueryTests {
         if case .internetPassword(let itsServer, let itsProtocol, let itsPort, let itsPath, _, _, _) = item.key.fields {
             (server, port, proto, path) = (itsServer, itsPort, itsProtocol, itsPath)
         }
-        return (query.itemClass ?? item.key.itemClass) == item.key.itemClass && (query.service == nil || query.service == item.key.service)
-            && (query.account == nil || query.account == item.key.account) && (query.server == nil || query.server == server)
+        return (query.itemClass ?? item.key.itemClass) == item.key.itemClass
+            && (query.service == nil || query.service == item.key.service)
+            && (query.account == nil || query.account == item.key.account)
+            && (query.server == nil || query.server == server)
             && (query.protocol == nil || query.protocol == proto) && (query.port == nil || query.port == port)
             && (query.path == nil || query.path == path) && (query.group ?? item.key.group) == item.key.group
             && (query.label == nil || query.label == item.attributes.label)
@@ -89,7 +93,8 @@ struct QueryTests {
     @Test(
         "finds a pattern in service, account, server and label, whatever the case",
         arguments: [
-            ("GIT", 8), ("ann", 12), ("example", 6), ("of bob", 6), ("ca", 1), ("zzz", 0), ("", 20), (" ", 12), ("b.ex", 2),
+            ("GIT", 8), ("ann", 12), ("example", 6), ("of bob", 6), ("ca", 1), ("zzz", 0), ("", 20), (" ", 12),
+            ("b.ex", 2),
             ("longer than anything", 0),
         ])
     func patterns(pattern: String, count: Int) throws {

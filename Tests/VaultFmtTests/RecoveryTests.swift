@@ -61,7 +61,9 @@ struct RecoveryTests {
         let (bytes, _, dumps) = try sample(path)
         var tail = Self.garbage(count)
         let head = withUnsafeBytes(of: FrameHead.commit.littleEndian) { Array($0) }
-        for place in stride(from: 0, to: tail.count - 8, by: 1024) { tail.replaceSubrange(place..<place + 8, with: head) }
+        for place in stride(from: 0, to: tail.count - 8, by: 1024) {
+            tail.replaceSubrange(place..<place + 8, with: head)
+        }
         try write(bytes + tail, path)
         let reader = try Fast.open(path, writable: false)
         #expect(reader.tail == .damaged(bytes: UInt64(count)))
@@ -78,7 +80,9 @@ struct RecoveryTests {
         #expect(folder.names == ["a.vault", "a.vault.damaged-6"])
     }
 
-    @Test("D13: a newest commit with any bit altered is never passed over in silence, and is kept aside before it is cut off")
+    @Test(
+        "D13: a newest commit with any bit altered is never passed over in silence, and is kept aside before it is cut off"
+    )
     func damagedCommit() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -92,7 +96,9 @@ struct RecoveryTests {
             let length = UInt64(ends[3] - ends[2])
             // Without its head it is no commit, and could be a torn write.
             let isHead = bit < frame.lowerBound + 64
-            #expect(reader.tail == (isHead ? .torn(bytes: length) : .damaged(bytes: length)), "bit \(bit - frame.lowerBound)")
+            #expect(
+                reader.tail == (isHead ? .torn(bytes: length) : .damaged(bytes: length)),
+                "bit \(bit - frame.lowerBound)")
             guard !isHead, bit % 61 == 0 else { continue }
             let writer = try Fast.open(path)
             #expect(try writer.dump() == dumps[2])
@@ -111,7 +117,8 @@ struct RecoveryTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let (bytes, ends, _) = try sample(path)
-        // A dead head, and zeros that are no reserve any more, in a hole: whoever can make the file longer need not pay for it.
+        // A dead head, and zeros that are no reserve any more, in a hole: whoever can make the file longer need not pay
+        // for it.
         var damaged = bytes
         damaged[ends[3] - 100] ^= 1
         try write(damaged, path)
@@ -127,7 +134,8 @@ struct RecoveryTests {
         #expect(folder.names == ["a.vault", "a.vault.damaged-5"])
     }
 
-    /// A crash can lose any of the sectors that were not synced: the newest commit is then wholly there or wholly absent.
+    /// A crash can lose any of the sectors that were not synced: the newest commit is then wholly there or wholly
+    /// absent.
     @Test("serves the state before, wherever the newest commit is torn", arguments: [512, 4096])
     func torn(sector: Int) throws {
         let folder = try Folder()
@@ -150,7 +158,9 @@ struct RecoveryTests {
                     try write(bytes, path)
                     let reader = try Fast.open(path, writable: false)
                     #expect(try reader.dump() == before.1, "bytes \(lost) of \(range) lost")
-                    #expect((reader.tail == .clean) == bytes[before.0.count...].allSatisfy { $0 == 0 }, "zeros are a reserve")
+                    #expect(
+                        (reader.tail == .clean) == bytes[before.0.count...].allSatisfy { $0 == 0 },
+                        "zeros are a reserve")
                     let writer = try Fast.open(path)
                     try writer.put(keys[1], "next")
                     #expect(try writer.dump().count == 2)
@@ -189,7 +199,8 @@ struct RecoveryTests {
         }
     }
 
-    @Test("keeps an incomplete generation beside one from before, and once only where a crash came before it was cut off")
+    @Test(
+        "keeps an incomplete generation beside one from before, and once only where a crash came before it was cut off")
     func keptTwice() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -289,6 +300,7 @@ struct RecoveryTests {
         var moved = bytes
         moved.replaceSubrange(pages[3].range, with: bytes[pages[2].range])
         try write(moved, path)
-        #expect(try Fast.open(path, writable: false).tail == .incomplete(generation: 5), "the newest page is an older one")
+        #expect(
+            try Fast.open(path, writable: false).tail == .incomplete(generation: 5), "the newest page is an older one")
     }
 }

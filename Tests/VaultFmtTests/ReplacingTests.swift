@@ -50,7 +50,8 @@ struct ReplacingTests {
         #expect(try Fast.open(path).anchor == vault.anchor)
         #expect(folder.names == ["link.vault", "real.vault"])
         // A link to nothing names the file that is to be made.
-        try FileManager.default.createSymbolicLink(atPath: folder.file("new.vault"), withDestinationPath: "absent.vault")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("new.vault"), withDestinationPath: "absent.vault")
         fails(.noSuchFile) { _ = try Fast.open(folder.file("new.vault")) }
     }
 
@@ -60,9 +61,11 @@ struct ReplacingTests {
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
         try vault.put(key, "x")
-        // Opening it would take the lock of another vault, and waiting writers with it; a FIFO would be opened, a device perhaps act.
+        // Opening it would take the lock of another vault, and waiting writers with it; a FIFO would be opened, a
+        // device perhaps act.
         try write([1, 2, 3], folder.file("other"))
-        try FileManager.default.createSymbolicLink(atPath: folder.file(".a.vault.vaultfmt-00000000"), withDestinationPath: "other")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file(".a.vault.vaultfmt-00000000"), withDestinationPath: "other")
         try vault.compact()
         #expect(folder.names == [".a.vault.vaultfmt-00000000", "a.vault", "other"])
         #expect(try vault.text(key) == "x")
@@ -80,7 +83,9 @@ struct ReplacingTests {
         #expect(folder.names == ["a.vault"])
     }
 
-    @Test("E3: a second name, left where a vault got its own by link and unlink, is removed, and the vault can be replaced")
+    @Test(
+        "E3: a second name, left where a vault got its own by link and unlink, is removed, and the vault can be replaced"
+    )
     func secondName() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -111,10 +116,13 @@ struct ReplacingTests {
         let vault = try Fast.create(path)
         try vault.put(key, "x")
         let others = [
-            ".a.vault.vaultfmt-1234567", ".a.vault.vaultfmt-123456789", ".b.vault.vaultfmt-12345678", "a.vault.vaultfmt-12345678",
+            ".a.vault.vaultfmt-1234567", ".a.vault.vaultfmt-123456789", ".b.vault.vaultfmt-12345678",
+            "a.vault.vaultfmt-12345678",
             ".a.vault",
         ]
-        for name in others + [".a.vault.vaultfmt-12345678", ".a.vault.vaultfmt-deadbeef"] { try write([1], folder.file(name)) }
+        for name in others + [".a.vault.vaultfmt-12345678", ".a.vault.vaultfmt-deadbeef"] {
+            try write([1], folder.file(name))
+        }
         // One whose writer lives holds its lock.
         let live = try Fast.create(folder.file("live"))
         try FileManager.default.moveItem(atPath: folder.file("live"), toPath: folder.file(".a.vault.vaultfmt-00000000"))
@@ -128,7 +136,9 @@ struct ReplacingTests {
         #expect(folder.names == (others + ["a.vault"]).sorted())
     }
 
-    @Test("and creating leave nothing behind where they fail", arguments: [FaultyFileSystem.Call.write, .sync, .rename, .create])
+    @Test(
+        "and creating leave nothing behind where they fail",
+        arguments: [FaultyFileSystem.Call.write, .sync, .rename, .create])
     func leftovers(call: FaultyFileSystem.Call) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")

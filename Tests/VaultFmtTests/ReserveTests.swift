@@ -49,7 +49,9 @@ struct ReserveTests {
         #expect(try second.verify().isSound)
     }
 
-    @Test("has 262,144 bytes at most, and nothing but zeros", arguments: [1, 512, 4096, 262_143, 262_144, 262_145, 500_000])
+    @Test(
+        "has 262,144 bytes at most, and nothing but zeros",
+        arguments: [1, 512, 4096, 262_143, 262_144, 262_145, 500_000])
     func limits(count: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")

@@ -16,7 +16,8 @@ struct SalvageProofTests {
         home = try .genericPassword(service: "s", account: "home", group: "home")
     }
 
-    private func salvage(_ path: String, _ folder: Folder, takesUnproven: Bool = false) throws -> (Vault, SalvageReport) {
+    private func salvage(_ path: String, _ folder: Folder, takesUnproven: Bool = false) throws -> (Vault, SalvageReport)
+    {
         let new = folder.file("new.vault")
         if folder.names.contains("new.vault") { try remove(new) }
         let report = try Vault.salvage(
@@ -43,7 +44,8 @@ struct SalvageProofTests {
         try write(bytes, path)
     }
 
-    /// What the slot's holder adds to the file: a newer record of an item, and a leaf that names it; if asked for, as longer than any file.
+    /// What the slot's holder adds to the file: a newer record of an item, and a leaf that names it; if asked for, as
+    /// longer than any file.
     private func forge(_ path: String, length: Int? = nil) throws {
         let scoped = try Fast.openWritable(path, try Fast.rawKey(9))
         let end = UInt64(try contents(path).count)
@@ -63,7 +65,9 @@ struct SalvageProofTests {
                 locatorKey: SecretBox(Secret(count: 32)),
                 sealing: store.sealing)
             entry.record = try RecordCodec.append(work, Secret(text: "forged"), [], seal, to: appender)
-            if let length { entry.record = ObjectRef(offset: entry.record.offset, length: length, hash: entry.record.hash) }
+            if let length {
+                entry.record = ObjectRef(offset: entry.record.offset, length: length, hash: entry.record.hash)
+            }
             let value = ItemCodec.encode(entry, item.attributes.listed)
             let bytes = page.bytes
             let body = page.layout.replacing(index, with: value, in: bytes.span).body
@@ -107,7 +111,8 @@ struct SalvageProofTests {
         #expect(try vault.text(work) == (takesUnproven ? "forged" : nil))
     }
 
-    @Test("S3: follows no reference of a forged page to what is not possible (R-2.3)", arguments: [0, 1 << 45, Int.max])
+    @Test(
+        "S3: follows no reference of a forged page to what is not possible (R-2.3)", arguments: [0, 1 << 45, Int.max])
     func forgedLength(length: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -123,8 +128,9 @@ struct SalvageProofTests {
         #expect(try vault.text(home) == "new" && vault.text(work) == "new")
     }
 
-    /// What the slot's holder puts in the place of the newest keyring: a group that it opened once, with the key of that time, and a
-    /// compartment of its own in that; and behind everything a record in this compartment, of an item of that group.
+    /// What the slot's holder puts in the place of the newest keyring: a group that it opened once, with the key of
+    /// that time, and a compartment of its own in that; and behind everything a record in this compartment, of an item
+    /// of that group.
     private func forgeKeyring(_ path: String, _ former: Vault) throws {
         let (old, oldKey) = try former.withCore { (core) throws(VaultError) in
             guard let group = core.store.keyring.groups.first(where: { $0.name == "home" }) else {
@@ -143,7 +149,8 @@ struct SalvageProofTests {
             }
             ring.compartments.removeAll { $0.group == now.number }
             ring.groups.removeAll { $0.number == now.number }
-            var own = Keyring.Compartment(number: number, group: old.number, accessibility: 1, device: .zero, wrapped: [])
+            var own = Keyring.Compartment(
+                number: number, group: old.number, accessibility: 1, device: .zero, wrapped: [])
             Wrapping.wrap(&own, key.secret, oldKey.secret, device: nil, store.vault, store.random)
             ring.groups = (ring.groups + [old]).sorted { $0.number < $1.number }
             ring.compartments = [own] + ring.compartments
@@ -198,7 +205,9 @@ struct SalvageProofTests {
         #expect(try vault.text(work) == (takesUnproven ? "new" : nil))
     }
 
-    @Test("S3: in the place of a damaged keyring, an older one that a commit names opens what it can; a forged one does not")
+    @Test(
+        "S3: in the place of a damaged keyring, an older one that a commit names opens what it can; a forged one does not"
+    )
     func olderKeyring() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")

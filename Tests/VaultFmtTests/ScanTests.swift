@@ -37,7 +37,9 @@ struct ScanTests {
         #expect(try scanned(vault, query).allSatisfy { $0.key.service == "s3" })
     }
 
-    @Test("says which secrets it may not open, gives the attributes that stand with a secret, and lets its caller use the vault")
+    @Test(
+        "says which secrets it may not open, gives the attributes that stand with a secret, and lets its caller use the vault"
+    )
     func refused() throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -63,7 +65,9 @@ struct ScanTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         try Fast.create(path).transaction { (transaction) throws(VaultError) in
-            for number in 0..<200 { try transaction.add(try ItemKey.genericPassword(service: "\(number)"), secret: Secret(count: 300)) }
+            for number in 0..<200 {
+                try transaction.add(try ItemKey.genericPassword(service: "\(number)"), secret: Secret(count: 300))
+            }
         }
         var bytes = try folder.read("a.vault")
         let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))

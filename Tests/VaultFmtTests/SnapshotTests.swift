@@ -7,7 +7,9 @@ struct SnapshotTests {
     private func filled(_ path: String, _ count: Int) throws -> Vault {
         let vault = try Fast.create(path)
         try vault.transaction { (transaction) throws(VaultError) in
-            for number in 0..<count { try transaction.add(try password("s", "\(10_000 + number)"), secret: Secret(text: "\(number)")) }
+            for number in 0..<count {
+                try transaction.add(try password("s", "\(10_000 + number)"), secret: Secret(text: "\(number)"))
+            }
         }
         return vault
     }

@@ -88,7 +88,8 @@ extension Contents {
         var attributes: [[UInt8]: [UInt8]] = [:]
         opened.item.attributes.forEach { attributes[Array($0.utf8)] = $1 }
         self.init(
-            secret: opened.secret.array, attributes: attributes, accessibility: opened.item.accessibility, created: opened.item.created,
+            secret: opened.secret.array, attributes: attributes, accessibility: opened.item.accessibility,
+            created: opened.item.created,
             modified: opened.item.modified)
     }
 }
@@ -96,14 +97,16 @@ extension Contents {
 /// Expects a failure with this code; gives the error back for a closer look.
 @discardableResult
 func fails(
-    _ code: VaultError.Code, _ phrase: String = "", sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+    _ code: VaultError.Code, _ phrase: String = "", sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
 ) -> VaultError? {
     do {
         try body()
         Issue.record("succeeded, where \(code) should be thrown", sourceLocation: sourceLocation)
     } catch let error as VaultError {
         #expect(error.code == code, "\(error.code): \(error)", sourceLocation: sourceLocation)
-        #expect(phrase.isEmpty || error.detail.contains(phrase), "another reason: \(error)", sourceLocation: sourceLocation)
+        #expect(
+            phrase.isEmpty || error.detail.contains(phrase), "another reason: \(error)", sourceLocation: sourceLocation)
         return error
     } catch {
         Issue.record("\(error)", sourceLocation: sourceLocation)

@@ -100,9 +100,12 @@ struct TransactionTests {
                     try transaction.set(keys[1], secret: Secret(text: "changed"))
                     try transaction.update(keys[2], attributes: setting(["label": "changed"]), accessibility: .always)
                     try transaction.move(keys[3], to: keys[7])
-                    try transaction.add(try .genericPassword(service: "s", group: "new group"), secret: Secret(text: ""))
+                    try transaction.add(
+                        try .genericPassword(service: "s", group: "new group"), secret: Secret(text: ""))
                     // Enough to be written before the end.
-                    for number in 0..<size { try transaction.set(try password("many", "\(number)"), secret: Secret(count: 600)) }
+                    for number in 0..<size {
+                        try transaction.set(try password("many", "\(number)"), secret: Secret(count: 600))
+                    }
                     throw stop
                 }
             }
@@ -127,7 +130,9 @@ struct TransactionTests {
         try vault.transaction { (transaction) throws(VaultError) in
             fails(.duplicateItem) { try transaction.add(keys[0], secret: Secret(text: "x")) }
             fails(.duplicateItem) { try transaction.move(keys[0], to: keys[1]) }
-            fails(.limitExceeded) { try transaction.set(keys[0], secret: Secret(text: "x"), attributes: setting(["comment": tooLong])) }
+            fails(.limitExceeded) {
+                try transaction.set(keys[0], secret: Secret(text: "x"), attributes: setting(["comment": tooLong]))
+            }
             fails(.limitExceeded) { try transaction.update(keys[0], attributes: setting(["comment": tooLong])) }
             fails(.deviceBound) { try transaction.update(keys[0], accessibility: .alwaysThisDeviceOnly) }
             fails(.limitExceeded) { try transaction.add(keys[2], secret: Secret(count: (16 << 20) + 1)) }
@@ -222,7 +227,9 @@ struct TransactionTests {
             }
         }
         for transaction in kept {
-            fails(.invalidArgument, "ends with its closure") { try transaction.add(try password("s"), secret: Secret(text: "")) }
+            fails(.invalidArgument, "ends with its closure") {
+                try transaction.add(try password("s"), secret: Secret(text: ""))
+            }
             fails(.invalidArgument, "ends with its closure") { _ = try transaction.item(try password("s")) }
         }
         #expect(try vault.allItems().isEmpty)

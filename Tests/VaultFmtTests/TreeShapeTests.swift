@@ -47,7 +47,8 @@ struct TreeShapeTests {
         var all: Set<ItemKey> = []
         for round in 0..<60 {
             let key = try ItemKey.certificate(
-                type: UInt32(round % 3), issuer: numbers.bytes(3900).map { $0 | 1 }, serialNumber: numbers.bytes(4000).map { $0 | 1 })
+                type: UInt32(round % 3), issuer: numbers.bytes(3900).map { $0 | 1 },
+                serialNumber: numbers.bytes(4000).map { $0 | 1 })
             try vault.put(key, "\(round)")
             all.insert(key)
         }
@@ -86,7 +87,8 @@ struct TreeShapeTests {
         let vault = try Fast.create(folder.file("a.vault"))
         try vault.transaction { (transaction) throws(VaultError) in
             for number in 0..<100 {
-                try transaction.add(try password("m", "\(number * 1000)"), secret: Secret(text: ""), attributes: Self.wide(100))
+                try transaction.add(
+                    try password("m", "\(number * 1000)"), secret: Secret(text: ""), attributes: Self.wide(100))
             }
         }
         var numbers = Numbers(5)
@@ -96,7 +98,8 @@ struct TreeShapeTests {
                 for step in 0..<Int.random(in: 1...12, using: &numbers) {
                     let size = [0, 30, 1700, 1750, 1800, 1850, 5000][Int.random(in: 0..<7, using: &numbers)]
                     try transaction.set(
-                        try password("m", "\(start + step)"), secret: Secret(text: ""), attributes: AttributeChanges(set: Self.wide(size)))
+                        try password("m", "\(start + step)"), secret: Secret(text: ""),
+                        attributes: AttributeChanges(set: Self.wide(size)))
                 }
             }
         }

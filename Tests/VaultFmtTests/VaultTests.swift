@@ -34,7 +34,8 @@ struct VaultTests {
         #expect(try vault.allItems().map(\.key) == vault.allItems().map(\.key).sorted())
         try vault.transaction { (transaction) throws(VaultError) in
             for number in 0..<9_000 {
-                _ = try transaction.remove(try ItemKey.genericPassword(service: "service-\(number % 97)", account: "user\(number)"))
+                _ = try transaction.remove(
+                    try ItemKey.genericPassword(service: "service-\(number % 97)", account: "user\(number)"))
             }
         }
         #expect(try vault.allItems().count == 1000)

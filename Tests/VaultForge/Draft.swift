@@ -1,7 +1,8 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// A vault that is made commit by commit, by a writer that knows nothing of the library: for vectors and whatever has to be forged.
+/// A vault that is made commit by commit, by a writer that knows nothing of the library: for vectors and whatever has
+/// to be forged.
 ///
 /// It writes whole trees, whatever changed; everything else is as the specification says.
 package struct Draft {
@@ -40,7 +41,9 @@ package struct Draft {
     /// A vault with a full slot for a raw key, and nothing written yet.
     package init(_ seed: String, key: [UInt8]) throws {
         random = .fixed(seed)
-        guard let id = Bytes16(random.bytes(16)), let epoch = Bytes32(random.bytes(32)) else { throw ForgeError("sizes") }
+        guard let id = Bytes16(random.bytes(16)), let epoch = Bytes32(random.bytes(32)) else {
+            throw ForgeError("sizes")
+        }
         header = Header(id: id, epoch: epoch, slots: [])
         keys = ForgeKeys(vault: id, vaultKey: random.bytes(32), epoch: epoch)
         try addSlot(.rawKey(key), name: "main")
@@ -49,7 +52,8 @@ package struct Draft {
     // MARK: slots
 
     package mutating func addSlot(
-        _ factors: ForgeFactors, _ known: SlotParameters = SlotParameters(stretch: nil), name: String, granting groups: [UInt64]? = nil,
+        _ factors: ForgeFactors, _ known: SlotParameters = SlotParameters(stretch: nil), name: String,
+        granting groups: [UInt64]? = nil,
         data: [UInt8] = [], id: Bytes16? = nil
     ) throws {
         let part = OwnerPart(name: name, revision: revision(), device: deviceID, providerData: data)
@@ -67,16 +71,20 @@ package struct Draft {
     package mutating func addGroup(_ name: String) -> UInt64 {
         let (number, key) = (number(), random.bytes(32))
         keys.groups[number] = key
-        let wrapped = Plain.seal(key, key: keys.keyring, nonce: nonce(), bound: Bindings.group(keys.vault, number, Array(name.utf8)))
+        let wrapped = Plain.seal(
+            key, key: keys.keyring, nonce: nonce(), bound: Bindings.group(keys.vault, number, Array(name.utf8)))
         ring.groups.append(Keyring.Group(number: number, name: name, wrapped: wrapped))
         ring.groups.sort { $0.number < $1.number }
         return number
     }
 
-    package mutating func addCompartment(_ group: UInt64, _ accessibility: UInt8 = 1, device: Bytes16 = .zero) throws -> UInt64 {
+    package mutating func addCompartment(_ group: UInt64, _ accessibility: UInt8 = 1, device: Bytes16 = .zero) throws
+        -> UInt64
+    {
         let (number, key) = (number(), random.bytes(32))
         keys.compartments[number] = key
-        var info = Keyring.Compartment(number: number, group: group, accessibility: accessibility, device: device, wrapped: [])
+        var info = Keyring.Compartment(
+            number: number, group: group, accessibility: accessibility, device: device, wrapped: [])
         info.wrapped = try wrap(info, key)
         ring.compartments.append(info)
         ring.compartments.sort { $0.number < $1.number }
@@ -94,13 +102,17 @@ package struct Draft {
     }
 
     /// The compartment of a group, made if there is none.
-    package mutating func compartment(_ group: String, _ accessibility: UInt8 = 1, device: Bytes16 = .zero) throws -> UInt64 {
+    package mutating func compartment(_ group: String, _ accessibility: UInt8 = 1, device: Bytes16 = .zero) throws
+        -> UInt64
+    {
         let number = ring.groups.first { $0.name == group }?.number ?? addGroup(group)
         return try compartment(number, accessibility, device: device)
     }
 
     private mutating func compartment(_ group: UInt64, _ accessibility: UInt8, device: Bytes16) throws -> UInt64 {
-        let known = ring.compartments.first { $0.group == group && $0.accessibility == accessibility && $0.device == device }
+        let known = ring.compartments.first {
+            $0.group == group && $0.accessibility == accessibility && $0.device == device
+        }
         return try known?.number ?? addCompartment(group, accessibility, device: device)
     }
 
@@ -109,13 +121,16 @@ package struct Draft {
     /// Adds an item; what is not given is as a writer makes it.
     @discardableResult
     package mutating func add(
-        _ key: [UInt8], _ secret: [UInt8], _ attributes: [DraftAttribute] = [], group: String = "", accessibility: UInt8 = 1,
+        _ key: [UInt8], _ secret: [UInt8], _ attributes: [DraftAttribute] = [], group: String = "",
+        accessibility: UInt8 = 1,
         device: Bytes16 = .zero
     ) throws -> Bytes16 {
         let revision = revision()
         let value = DraftValue(
-            secret: secret, attributes: attributes.sorted { $0.name < $1.name }, revision: revision, device: self.device,
-            modified: milliseconds, key: key, compartment: try compartment(group, accessibility, device: device), recordRevision: revision)
+            secret: secret, attributes: attributes.sorted { $0.name < $1.name }, revision: revision,
+            device: self.device,
+            modified: milliseconds, key: key, compartment: try compartment(group, accessibility, device: device),
+            recordRevision: revision)
         items.append(DraftItem(id: id(), key: key, created: milliseconds, value: value))
         items.sort { ByteOrder.isLess($0.key, $1.key) }
         return items.first { $0.value.revision == revision }?.id ?? .zero
@@ -126,7 +141,8 @@ package struct Draft {
         return index
     }
 
-    /// Replaces a secret and, if they are given, the attributes; the old value becomes a version if the setting asks for that.
+    /// Replaces a secret and, if they are given, the attributes; the old value becomes a version if the setting asks
+    /// for that.
     package mutating func set(_ key: [UInt8], _ secret: [UInt8], _ attributes: [DraftAttribute]? = nil) throws {
         let index = try index(key)
         var old = items[index].value
@@ -142,14 +158,17 @@ package struct Draft {
         items[index].value = value
         guard ring.keeping.count > 0 else { return }
         let source = ring.compartments.first { $0.number == old.compartment }
-        let owners = try compartment(Keyring.ownersGroup, source?.isDeviceBound == true ? 5 : 1, device: source?.device ?? .zero)
+        let owners = try compartment(
+            Keyring.ownersGroup, source?.isDeviceBound == true ? 5 : 1, device: source?.device ?? .zero)
         old.compartment = owners
         old.recordRevision = revision()
         old.record = nil
         old.replaced = milliseconds
         for place in old.attributes.indices where old.attributes[place].isLarge {
             // A record that the live item still refers to is shared.
-            if value.attributes.contains(where: { $0.name == old.attributes[place].name && $0.value == old.attributes[place].value }) {
+            if value.attributes.contains(where: {
+                $0.name == old.attributes[place].name && $0.value == old.attributes[place].value
+            }) {
                 continue
             }
             old.attributes[place].record = nil
@@ -280,7 +299,8 @@ package struct Draft {
             let id = items[index].id
             for (place, value) in ([items[index].value] + items[index].versions).enumerated() {
                 let live = items[index].value
-                for (at, attribute) in value.attributes.enumerated() where attribute.isLarge && attribute.record == nil {
+                for (at, attribute) in value.attributes.enumerated() where attribute.isLarge && attribute.record == nil
+                {
                     let shared = place > 0 && live.attributes.contains { $0.isSameRecord(attribute) }
                     guard !shared else { continue }
                     let compartment = attribute.compartment ?? value.compartment
@@ -295,7 +315,8 @@ package struct Draft {
                 }
                 guard value.record == nil else { continue }
                 let nonce = nonce()
-                let name = ForgedObject.RecordName(item: id, compartment: value.compartment, revision: value.recordRevision)
+                let name = ForgedObject.RecordName(
+                    item: id, compartment: value.compartment, revision: value.recordRevision)
                 let frame = try record(Self.body(value), name, nonce)
                 made.append((nonce, { draft, ref in draft.items[index].put(ref, place) }, frame))
             }
@@ -310,7 +331,8 @@ package struct Draft {
         var frame: [UInt8] = []
         frame.append(u64: FrameHead(.record, length: length).encoded)
         let sealed = Plain.seal(body, key: key, nonce: nonce, bound: Bindings.record(keys.vault, name, length: length))
-        return frame + nonce + ForgedObject.RecordName.masked(name.bytes, nonce: nonce, key: keys.locator) + sealed[Format.nonceSize...]
+        return frame + nonce + ForgedObject.RecordName.masked(name.bytes, nonce: nonce, key: keys.locator)
+            + sealed[Format.nonceSize...]
     }
 
     /// The body of an item's record.
@@ -349,7 +371,8 @@ package struct Draft {
         let versions = try item.versions.map { value in
             guard let record = value.record else { throw ForgeError("a version without a record") }
             return Versions.Version(
-                revision: value.revision, device: value.device, replaced: value.replaced, modified: value.modified, record: record,
+                revision: value.revision, device: value.device, replaced: value.replaced, modified: value.modified,
+                record: record,
                 recordRevision: value.recordRevision, compartment: value.compartment,
                 attributes: try value.attributes.map { try $0.inPage(live: item.value) })
         }
@@ -362,7 +385,8 @@ package struct Draft {
             guard let record = item.value.record else { throw ForgeError("an item without a record") }
             let value = item.value
             let entry = ItemEntry(
-                record: record, id: item.id, revision: value.revision, device: value.device, recordRevision: value.recordRevision,
+                record: record, id: item.id, revision: value.revision, device: value.device,
+                recordRevision: value.recordRevision,
                 compartment: value.compartment, created: item.created, modified: value.modified,
                 versions: item.frame.map { ItemEntry.Versions(count: item.versions.count, frame: $0) })
             let attributes = try value.attributes.map { try $0.inPage(live: value) }
@@ -387,7 +411,9 @@ package struct Draft {
             var page = PageBuilder(level: level)
             for entry in rest {
                 if !takes(page, entry) {
-                    parents.append(PageEntry(key: page.firstKey ?? [], value: PageBuilder.child(appendSealed(.page, page.encode()))))
+                    parents.append(
+                        PageEntry(
+                            key: page.firstKey ?? [], value: PageBuilder.child(appendSealed(.page, page.encode()))))
                     page.removeAll()
                 }
                 page.append(entry.key, entry.value)
@@ -433,10 +459,13 @@ package struct Draft {
         let offset = UInt64(file.count)
         let greatest = ancestors.map(\.generation).max() ?? 0
         let commit = Commit(
-            generation: max(generation, greatest) + 1, predecessor: generation == 0 ? nil : .init(generation: generation, chain: chain),
+            generation: max(generation, greatest) + 1,
+            predecessor: generation == 0 ? nil : .init(generation: generation, chain: chain),
             offset: offset, start: start, clock: clock, tombstoneHorizon: horizon,
-            wasSyncedFirst: isSyncedFirst || offset - start > Format.smallCommit, root: root, keyring: keyring, history: history,
-            header: Bytes32(Array(file[(header.length - 64)..<(header.length - 32)])) ?? .zero, digest: Bindings.digest(hashes),
+            wasSyncedFirst: isSyncedFirst || offset - start > Format.smallCommit, root: root, keyring: keyring,
+            history: history,
+            header: Bytes32(Array(file[(header.length - 64)..<(header.length - 32)])) ?? .zero,
+            digest: Bindings.digest(hashes),
             items: UInt64(items.count), tombstones: UInt64(tombstones.count),
             versions: items.reduce(0) { $0 + UInt64($1.versions.count) }, liveBytes: 0)
         var measured = commit

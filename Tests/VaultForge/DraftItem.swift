@@ -57,7 +57,8 @@ package struct DraftValue {
     package var record: ObjectRef?
 
     package init(
-        secret: [UInt8], attributes: [DraftAttribute], revision: UInt64, device: Int, modified: Int64, key: [UInt8], compartment: UInt64,
+        secret: [UInt8], attributes: [DraftAttribute], revision: UInt64, device: Int, modified: Int64, key: [UInt8],
+        compartment: UInt64,
         recordRevision: UInt64
     ) {
         self.secret = secret
@@ -123,7 +124,8 @@ package struct DraftAttribute {
     func inPage(live: DraftValue) throws -> PageAttribute {
         let flags = AttributeFlags(rawValue: self.flags)
         guard isLarge else {
-            return PageAttribute(name: name, flags: flags, value: flags.contains(.inItemRecord) ? .inItemRecord : .inPage(value))
+            return PageAttribute(
+                name: name, flags: flags, value: flags.contains(.inItemRecord) ? .inItemRecord : .inPage(value))
         }
         let held = record == nil ? live.attributes.first { isSameRecord($0) } ?? self : self
         guard let record = held.record, let revision = held.revision, let compartment = held.compartment else {
@@ -146,7 +148,8 @@ package enum DraftKey {
     }
 
     package static func internet(
-        _ server: String, _ account: String, protocol scheme: String = "", port: UInt32 = 0, path: String = "", domain: String = "",
+        _ server: String, _ account: String, protocol scheme: String = "", port: UInt32 = 0, path: String = "",
+        domain: String = "",
         authentication: String = "", group: String = "", sync: UInt8 = 0
     ) -> [UInt8] {
         let place = [2] + text(server) + text(scheme) + number(port) + text(path)
@@ -159,10 +162,12 @@ package enum DraftKey {
     ) -> [UInt8] { [itemClass] + number(type) + field(issuer) + field(serial) + text(group) + [sync] }
 
     package static func key(
-        keyClass: UInt32 = 1, type: UInt32, label: [UInt8], tag: [UInt8] = [], size: UInt32, effective: UInt32, group: String = "",
+        keyClass: UInt32 = 1, type: UInt32, label: [UInt8], tag: [UInt8] = [], size: UInt32, effective: UInt32,
+        group: String = "",
         sync: UInt8 = 0
     ) -> [UInt8] {
-        [4] + number(keyClass) + number(type) + field(label) + field(tag) + number(size) + number(effective) + text(group) + [sync]
+        [4] + number(keyClass) + number(type) + field(label) + field(tag) + number(size) + number(effective)
+            + text(group) + [sync]
     }
 
     /// A reserved class, 6 to 63: text fields, of which the last is the group.

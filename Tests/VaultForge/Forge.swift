@@ -1,9 +1,10 @@
 package import VaultBytes
 
-/// Takes a vault apart into plaintext, lets every part be changed, and puts it together again with right seals, MACs, signatures, hashes
-/// and digests, all the way up.
+/// Takes a vault apart into plaintext, lets every part be changed, and puts it together again with right seals, MACs,
+/// signatures, hashes and digests, all the way up.
 ///
-/// Without a change the same bytes come out. A change is made at a stage (`ForgedObject`), so that only what is meant to be wrong is wrong.
+/// Without a change the same bytes come out. A change is made at a stage (`ForgedObject`), so that only what is meant
+/// to be wrong is wrong.
 package struct Forge {
     package var header: Header
     /// On the header before its hash.
@@ -75,7 +76,9 @@ package struct Forge {
 
     /// The object that was at an offset of the file that was taken apart.
     package func object(at offset: UInt64) throws -> ForgedObject.ID {
-        guard let id = objects.first(where: { $0.origin == offset })?.id else { throw ForgeError("no object at \(offset)") }
+        guard let id = objects.first(where: { $0.origin == offset })?.id else {
+            throw ForgeError("no object at \(offset)")
+        }
         return id
     }
 
@@ -115,7 +118,9 @@ package struct Forge {
         self[id].editBody.append(edit)
     }
 
-    package mutating func onRecipe(_ id: ForgedObject.ID, _ edit: @escaping (inout SealRecipe, ForgeLayout) throws -> Void) {
+    package mutating func onRecipe(
+        _ id: ForgedObject.ID, _ edit: @escaping (inout SealRecipe, ForgeLayout) throws -> Void
+    ) {
         self[id].editRecipe.append(edit)
     }
 
@@ -141,7 +146,8 @@ package struct Forge {
     }
 
     /// Changes what a commit says.
-    package mutating func onCommit(_ id: ForgedObject.ID, _ edit: @escaping (inout Commit, ForgeLayout) throws -> Void) {
+    package mutating func onCommit(_ id: ForgedObject.ID, _ edit: @escaping (inout Commit, ForgeLayout) throws -> Void)
+    {
         onBody(id) { bytes, layout in
             var commit = try Commit(bytes.span, at: layout.offset, from: layout.bodyStart)
             try edit(&commit, layout)
@@ -150,7 +156,9 @@ package struct Forge {
     }
 
     /// Changes the entries of a page, which is then encoded as it must be.
-    package mutating func onEntries(_ id: ForgedObject.ID, _ edit: @escaping (inout [PageEntry], ForgeLayout) throws -> Void) {
+    package mutating func onEntries(
+        _ id: ForgedObject.ID, _ edit: @escaping (inout [PageEntry], ForgeLayout) throws -> Void
+    ) {
         onBody(id) { bytes, layout in
             var entries = try PageEntry.all(bytes, at: layout.offset)
             try edit(&entries, layout)
@@ -179,7 +187,9 @@ package struct Forge {
     }
 
     /// Changes earlier values.
-    package mutating func onVersions(_ id: ForgedObject.ID, _ edit: @escaping (inout Versions, ForgeLayout) throws -> Void) {
+    package mutating func onVersions(
+        _ id: ForgedObject.ID, _ edit: @escaping (inout Versions, ForgeLayout) throws -> Void
+    ) {
         onBody(id) { bytes, layout in
             var versions = try Versions(bytes.span, at: layout.offset)
             try edit(&versions, layout)
@@ -261,7 +271,8 @@ package struct PageEntry {
         let layout = try PageLayout(body.span, at: offset)
         return layout.entries.enumerated().map { index, entry in
             let isKeyed = layout.isLeaf || index > 0
-            return PageEntry(key: isKeyed ? Array(body[layout.prefix] + body[entry.rest]) : [], value: Array(body[entry.value]))
+            return PageEntry(
+                key: isKeyed ? Array(body[layout.prefix] + body[entry.rest]) : [], value: Array(body[entry.value]))
         }
     }
 

@@ -63,7 +63,9 @@ private struct Assembly {
         hashes.append(Plain.hash(frame))
         for edit in object.editWritten { try edit(&frame) }
         file += frame
-        if object.origin != nil, object.type != .commit { growth[object.id] = Int64(frame.count - originalLength(object)) }
+        if object.origin != nil, object.type != .commit {
+            growth[object.id] = Int64(frame.count - originalLength(object))
+        }
         if object.type == .commit {
             if let core { layout.add(object.id, core: core) }
             if let core, let generation = number(core) {
@@ -101,7 +103,8 @@ private struct Assembly {
             let entries: [PageEntry]
             do { entries = try PageEntry.all(object.body, at: origin) } catch { return object.body }
             let isLeaf = object.body[0] == 0
-            return PageEntry.encode(try entries.map { try $0.mapReferences(isLeaf: isLeaf, moved) }, level: object.body[0])
+            return PageEntry.encode(
+                try entries.map { try $0.mapReferences(isLeaf: isLeaf, moved) }, level: object.body[0])
         case .versions:
             var versions: Versions
             do { versions = try Versions(object.body.span, at: origin) } catch { return object.body }
@@ -175,7 +178,11 @@ private struct Assembly {
         let chain = Bindings.chain(forge.keys.vault, core).bytes
         var out = Plain.mac(forge.keys.owner, "vaultfmt-1 commit owner", chain)
         let isSigned = object.isSigned ?? forge.header.needsSignature
-        if isSigned { out += Plain.sign(Bindings.commit(chain), seed: forge.keys.signingSeed) } else { out.append(zeros: 64) }
+        if isSigned {
+            out += Plain.sign(Bindings.commit(chain), seed: forge.keys.signingSeed)
+        } else {
+            out.append(zeros: 64)
+        }
         for edit in object.editProof { try edit(&out, chain) }
         return out
     }
@@ -201,12 +208,16 @@ private struct Assembly {
             var x: [UInt8] = []
             x.append(u64: layout.offset)
             return SealRecipe(
-                key: keys.index, nonce: object.nonce, label: Bindings.labelOf(object.type), vault: keys.vault.bytes, x: x, head: head,
+                key: keys.index, nonce: object.nonce, label: Bindings.labelOf(object.type), vault: keys.vault.bytes,
+                x: x, head: head,
                 clearHead: head)
         }
-        guard let name = object.identity, let key = keys.compartments[name.compartment] else { throw ForgeError("a record without a key") }
+        guard let name = object.identity, let key = keys.compartments[name.compartment] else {
+            throw ForgeError("a record without a key")
+        }
         return SealRecipe(
-            key: key, nonce: object.nonce, label: "vaultfmt-1 record", vault: keys.vault.bytes, x: name.bytes, head: head, clearHead: head,
+            key: key, nonce: object.nonce, label: "vaultfmt-1 record", vault: keys.vault.bytes, x: name.bytes,
+            head: head, clearHead: head,
             locator: name, locatorKey: keys.locator)
     }
 }

@@ -38,7 +38,9 @@ package struct ForgeKeys: Sendable {
             let key = try factors.slotKey(slot, header.id)
             guard ForgeFactors.commitment(key) == slot.commitment.bytes else { continue }
             let wrapping = ForgeFactors.wrappingKey(key)
-            guard let vaultKey = Plain.open(slot.payload, key: wrapping, bound: Bindings.slot(header.id, slot)) else { break }
+            guard let vaultKey = Plain.open(slot.payload, key: wrapping, bound: Bindings.slot(header.id, slot)) else {
+                break
+            }
             self.init(vault: header.id, vaultKey: vaultKey, epoch: header.epoch)
             return
         }

@@ -44,12 +44,15 @@ package struct ForgeFactors: Sendable {
         if let otherKeyFile { input += Plain.hash(Plain.label("vaultfmt-1 key file") + otherKeyFile).bytes }
         let cost = stretch.cost
         return try Argon2.stretch(
-            Secret(bytes: Plain.hash(input).bytes), salt: stretch.salt.bytes, memoryKiB: cost.memoryKiB, passes: cost.passes,
+            Secret(bytes: Plain.hash(input).bytes), salt: stretch.salt.bytes, memoryKiB: cost.memoryKiB,
+            passes: cost.passes,
             lanes: cost.lanes
         ).plain
     }
 
-    package static func commitment(_ slotKey: [UInt8]) -> [UInt8] { Plain.mac(slotKey, "vaultfmt-1 slot commitment", []) }
+    package static func commitment(_ slotKey: [UInt8]) -> [UInt8] {
+        Plain.mac(slotKey, "vaultfmt-1 slot commitment", [])
+    }
     package static func wrappingKey(_ slotKey: [UInt8]) -> [UInt8] { Plain.mac(slotKey, "vaultfmt-1 slot wrap", []) }
 }
 
@@ -71,7 +74,8 @@ package struct SlotRecipe {
     fileprivate func sealed(_ vault: Bytes16) -> Slot {
         var made = slot
         made.payload = Plain.seal(payload, key: wrappingKey, nonce: payloadNonce, bound: payloadBound)
-        made.owner = Plain.seal(owner, key: ownerKey, nonce: ownerNonce, bound: ownerBound ?? Bindings.slotOwner(vault, made))
+        made.owner = Plain.seal(
+            owner, key: ownerKey, nonce: ownerNonce, bound: ownerBound ?? Bindings.slotOwner(vault, made))
         return made
     }
 }

@@ -12,7 +12,8 @@ package struct ForgedObject {
     /// Where it was in the file that was taken apart; nil for one that is new.
     package let origin: UInt64?
     package var nonce: [UInt8]
-    /// The plaintext, padded; of a commit, the core. References in it are brought up to date when the file is put together, before the edits.
+    /// The plaintext, padded; of a commit, the core. References in it are brought up to date when the file is put
+    /// together, before the edits.
     package var body: [UInt8]
     /// Of a record: what its page says, and what its locator says.
     package var identity: RecordName?
@@ -82,7 +83,8 @@ package struct ForgedObject {
     }
 }
 
-/// Everything that goes into sealing one frame (section 4): label, vault, x and the frame's first 8 bytes, in this order.
+/// Everything that goes into sealing one frame (section 4): label, vault, x and the frame's first 8 bytes, in this
+/// order.
 package struct SealRecipe {
     package var key: [UInt8]
     package var nonce: [UInt8]

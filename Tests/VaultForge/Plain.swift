@@ -8,7 +8,8 @@ package struct ForgeError: Error, CustomStringConvertible {
     package init(_ description: String) { self.description = description }
 }
 
-/// The primitives of section 1 over plain bytes, with every input given: a forge makes vaults for tests, and its keys are no secrets.
+/// The primitives of section 1 over plain bytes, with every input given: a forge makes vaults for tests, and its keys
+/// are no secrets.
 package enum Plain {
     /// `H(bytes)`.
     package static func hash(_ bytes: [UInt8]) -> Bytes32 { bytes.withUnsafeBytes { Blake2b.hash($0) } }
@@ -37,7 +38,9 @@ package enum Plain {
     }
 
     /// The Ed25519 signature of a message under the key pair with this seed.
-    package static func sign(_ message: [UInt8], seed: [UInt8]) -> [UInt8] { SigningKey(seed: Secret(bytes: seed)).sign(message) }
+    package static func sign(_ message: [UInt8], seed: [UInt8]) -> [UInt8] {
+        SigningKey(seed: Secret(bytes: seed)).sign(message)
+    }
 
     package static func publicKey(seed: [UInt8]) -> Bytes32 { SigningKey(seed: Secret(bytes: seed)).publicKey }
 }
@@ -98,7 +101,9 @@ package enum Bindings {
     }
 
     package static func slot(_ vault: Bytes16, _ slot: Slot) -> [UInt8] { label("vaultfmt-1 slot", vault) + slot.clear }
-    package static func slotOwner(_ vault: Bytes16, _ slot: Slot) -> [UInt8] { label("vaultfmt-1 slot owner", vault) + slot.beforeOwner }
+    package static func slotOwner(_ vault: Bytes16, _ slot: Slot) -> [UInt8] {
+        label("vaultfmt-1 slot owner", vault) + slot.beforeOwner
+    }
 
     /// What the signature of a commit signs.
     package static func commit(_ chain: [UInt8]) -> [UInt8] { Plain.label("vaultfmt-1 commit") + chain }
@@ -111,10 +116,14 @@ package enum Bindings {
     }
 
     /// The chain value of a core.
-    package static func chain(_ vault: Bytes16, _ core: [UInt8]) -> Bytes32 { Plain.hash(label("vaultfmt-1 chain", vault) + core) }
+    package static func chain(_ vault: Bytes16, _ core: [UInt8]) -> Bytes32 {
+        Plain.hash(label("vaultfmt-1 chain", vault) + core)
+    }
 
     /// The digest of what a commit appended.
-    package static func digest(_ hashes: [Bytes32]) -> Bytes32 { Plain.hash(Plain.label("vaultfmt-1 digest") + hashes.flatMap(\.bytes)) }
+    package static func digest(_ hashes: [Bytes32]) -> Bytes32 {
+        Plain.hash(Plain.label("vaultfmt-1 digest") + hashes.flatMap(\.bytes))
+    }
 }
 
 extension Secret {

@@ -8,7 +8,9 @@ struct TakenApart {
     init(_ file: [UInt8], from start: Int, _ keys: inout ForgeKeys, isSigned: Bool) throws {
         let frames = Self.frames(file, from: start)
         for frame in frames where frame.type == .keyring {
-            guard let body = Self.open(Array(file[frame.range]), .keyring, at: frame.range.lowerBound, keys) else { continue }
+            guard let body = Self.open(Array(file[frame.range]), .keyring, at: frame.range.lowerBound, keys) else {
+                continue
+            }
             do { keys.open(try Keyring(body.span, at: 0)) } catch { continue }
         }
         for (id, frame) in frames.enumerated() {
@@ -25,7 +27,9 @@ struct TakenApart {
         while file.count - position >= Format.frameHeadSize {
             if file[position] == 0 {
                 let aligned = Int(Padding.commitOffset(UInt64(position)))
-                guard aligned > position, aligned < file.count, file[position..<aligned].allSatisfy({ $0 == 0 }) else { break }
+                guard aligned > position, aligned < file.count, file[position..<aligned].allSatisfy({ $0 == 0 }) else {
+                    break
+                }
                 position = aligned
                 continue
             }
@@ -40,7 +44,9 @@ struct TakenApart {
         return all
     }
 
-    private static func object(_ id: Int, _ frame: [UInt8], _ type: FrameType, _ offset: Int, _ keys: ForgeKeys) -> ForgedObject {
+    private static func object(_ id: Int, _ frame: [UInt8], _ type: FrameType, _ offset: Int, _ keys: ForgeKeys)
+        -> ForgedObject
+    {
         let nonce = Array(frame[Format.frameHeadSize..<Format.bodyStart])
         var object = ForgedObject(id: id, type: type, origin: UInt64(offset), nonce: nonce, body: [])
         var body: [UInt8]?

@@ -47,7 +47,9 @@ struct MemoryTests {
         #expect(code { try vault.refresh() } != nil)
     }
 
-    @Test("M5: a commit to a copy, and its compaction, do not replace what another process has remembered of the vault meanwhile")
+    @Test(
+        "M5: a commit to a copy, and its compaction, do not replace what another process has remembered of the vault meanwhile"
+    )
     func otherBranch() throws {
         let vault = try one.open()
         try vault.keepVersions(0)
@@ -82,7 +84,9 @@ struct MemoryTests {
         for owner in [one, two, three] { #expect(owner.said.warnings == []) }
     }
 
-    @Test("a machine that saw none of 17 rotations is told that another owner has the vault, until it accepts that: 16 hand-overs are kept")
+    @Test(
+        "a machine that saw none of 17 rotations is told that another owner has the vault, until it accepts that: 16 hand-overs are kept"
+    )
     func manyRotations() throws {
         _ = try two.open()
         let three = Owner(folder, "three")
@@ -198,7 +202,8 @@ struct MemoryTests {
     }
 
     @Test(
-        "M4: a handle that is open compares when the file is put back to the very state that it reads, before it shows or writes anything")
+        "M4: a handle that is open compares when the file is put back to the very state that it reads, before it shows or writes anything"
+    )
     func openHandles() throws {
         let (reader, writer) = (try one.open(writable: false), try one.open())
         let old = try folder.read("a.vault")
@@ -209,7 +214,9 @@ struct MemoryTests {
         #expect(try folder.read("a.vault") == old)
     }
 
-    @Test("M5: many handles of one machine write, open and refresh at once: none is refused, and the newest state is remembered")
+    @Test(
+        "M5: many handles of one machine write, open and refresh at once: none is refused, and the newest state is remembered"
+    )
     func atOnce() throws {
         let machine = one.machine
         let failures = Mutex<[String]>([])
@@ -241,7 +248,9 @@ struct MemoryTests {
         #expect(try machine.remembered(now.id)?.anchor == now.anchor)
     }
 
-    @Test("M5: a state that another process remembered meanwhile is not replaced by an older one, and another branch is refused")
+    @Test(
+        "M5: a state that another process remembered meanwhile is not replaced by an older one, and another branch is refused"
+    )
     func compareAndReplace() throws {
         let vault = try one.open(writable: false)
         let memory = one.machine.memory
@@ -320,19 +329,24 @@ struct MemoryTests {
             try folder.write("a.vault", file)
             let asked = Asked()
             let place = late(asked) {}
-            #expect(code { _ = try Vault.open(path, factors: Keys.raw(1), options: OpenOptions(), place: place) } == refusal)
+            #expect(
+                code { _ = try Vault.open(path, factors: Keys.raw(1), options: OpenOptions(), place: place) } == refusal
+            )
             #expect(asked.all == 1)
         }
     }
 
-    @Test("E10, H12: what is remembered and damaged is refused with its own error: too long, a link, a FIFO, a folder, other words")
+    @Test(
+        "E10, H12: what is remembered and damaged is refused with its own error: too long, a link, a FIFO, a folder, other words"
+    )
     func damaged() throws {
         let id = try plain().id
         let entry = folder.file("one/anchors/\(id).owner")
         let sound = try folder.read("one/anchors/\(id).owner")
         let line = String(decoding: sound, as: UTF8.self)
         for bytes in [
-            [], Array(line.dropLast().utf8), Array((line + "x").utf8), Array(line.uppercased().utf8), [UInt8](repeating: 0x30, count: 5000),
+            [], Array(line.dropLast().utf8), Array((line + "x").utf8), Array(line.uppercased().utf8),
+            [UInt8](repeating: 0x30, count: 5000),
             [0xFF] + sound, Array(line.replacing(":", with: "::").utf8),
             Array(line.replacing(id.description, with: String(repeating: "0", count: 32)).utf8),
         ] {
@@ -432,7 +446,8 @@ struct MemoryTests {
         #expect(try one.machine.remembered(vault.id)?.anchor == vault.anchor)
     }
 
-    @Test("D14: a rotation while another process holds the machine's memory succeeds; the machine follows it afterwards")
+    @Test(
+        "D14: a rotation while another process holds the machine's memory succeeds; the machine follows it afterwards")
     func heldMemory() throws {
         let vault = try one.open()
         let lock = test_lock(folder.file("one/anchors/.lock"))

@@ -17,7 +17,9 @@ final class RecordingFileSystem: FileSystem {
     /// Makes syncs of the folder fail that are asked for by a file of this name.
     func failFolderSyncs(of name: String?) { failingFolder.withLock { $0 = name } }
 
-    fileprivate func note(_ call: String, _ path: String) { record.withLock { $0.append("\(call) \(Self.name(path))") } }
+    fileprivate func note(_ call: String, _ path: String) {
+        record.withLock { $0.append("\(call) \(Self.name(path))") }
+    }
 
     fileprivate func check(_ path: String) throws(VaultError) {
         guard failing.withLock({ $0 }) == Self.name(path) else { return }
@@ -70,11 +72,15 @@ private final class RecordingFile: FileHandle {
         self.system = system
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) { try real.read(into: buffer, at: offset) }
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) {
+        try real.read(into: buffer, at: offset)
+    }
     func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int {
         try real.readAvailable(into: buffer, at: offset)
     }
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) { try real.write(bytes, at: offset) }
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
+        try real.write(bytes, at: offset)
+    }
     func sync() throws(VaultError) {
         try system.check(path)
         system.note("sync", path)

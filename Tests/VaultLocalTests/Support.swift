@@ -24,8 +24,12 @@ final class Folder {
 
     func file(_ name: String) -> String { path + "/" + name }
     func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: file(name)))) }
-    func write(_ name: String, _ bytes: some Sequence<UInt8>) throws { try Data(bytes).write(to: URL(fileURLWithPath: file(name))) }
-    func names(_ folder: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: file(folder)).sorted() }
+    func write(_ name: String, _ bytes: some Sequence<UInt8>) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
+    }
+    func names(_ folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: file(folder)).sorted()
+    }
 }
 
 /// What machines have said.
@@ -62,7 +66,9 @@ enum Keys {
     static var item: ItemKey { get throws { try .genericPassword(service: "svc") } }
     /// The same, where only errors of vaults are thrown.
     static var known: ItemKey { get throws(VaultError) { try .genericPassword(service: "svc") } }
-    static func raw(_ number: UInt8) throws -> Factors { try Factors(rawKey: Secret(bytes: [UInt8](repeating: number, count: 32))) }
+    static func raw(_ number: UInt8) throws -> Factors {
+        try Factors(rawKey: Secret(bytes: [UInt8](repeating: number, count: 32)))
+    }
 }
 
 extension Vault {

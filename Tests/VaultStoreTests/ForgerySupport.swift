@@ -14,7 +14,8 @@ enum Forger {
         frame.withUnsafeMutableBytes { frame in
             body.withUnsafeBytes { body in
                 store.sealing.seal(
-                    body, as: .commit, at: offset ?? commit.offset, head: FrameHead.commit, key: store.slot.keys.index, into: frame)
+                    body, as: .commit, at: offset ?? commit.offset, head: FrameHead.commit, key: store.slot.keys.index,
+                    into: frame)
             }
         }
         return frame

@@ -5,7 +5,9 @@ import VaultStore
 /// Sections 5.5, 7.2 and 7.3.
 @Suite("A remembered state")
 struct PastTests {
-    private func anchor(_ anchor: AnchorPoint, generation: UInt64? = nil, chain: Bytes32? = nil, key: Bytes32? = nil) -> AnchorPoint {
+    private func anchor(_ anchor: AnchorPoint, generation: UInt64? = nil, chain: Bytes32? = nil, key: Bytes32? = nil)
+        -> AnchorPoint
+    {
         AnchorPoint(
             generation: generation ?? anchor.generation, chain: chain ?? anchor.chain,
             ownersPublicKey: key ?? anchor.ownersPublicKey)
@@ -78,7 +80,8 @@ struct PastTests {
         let merged = History.folded(
             floor: known.floor, known.ancestors,
             with: [
-                Ancestor(generation: 1, clock: 1, chain: first.chain), Ancestor(generation: 2, clock: 1, chain: second.chain),
+                Ancestor(generation: 1, clock: 1, chain: first.chain),
+                Ancestor(generation: 2, clock: 1, chain: second.chain),
             ])
         #expect(merged.ancestors.count == 1364 && merged.floor == 4 && merged.newest == 2)
         try store.append(2, history: History(floor: 3, ancestors: [], newest: 0), generation: 2000)
@@ -97,13 +100,15 @@ struct PastTests {
         let theirs = (2...5).map { Ancestor(generation: $0, clock: $0, chain: Bytes32(words: ($0, 1, 1, 1))) }
         try store.append(1, history: History(floor: 1, ancestors: theirs, newest: 4), generation: 9)
         for one in theirs {
-            let remembered = AnchorPoint(generation: one.generation, chain: one.chain, ownersPublicKey: store.ownersPublicKey)
+            let remembered = AnchorPoint(
+                generation: one.generation, chain: one.chain, ownersPublicKey: store.ownersPublicKey)
             #expect(try store.verdict(on: remembered) == .descends)
             #expect(try store.verdict(on: anchor(remembered, generation: one.generation + 4)) == .forked)
         }
         try store.compact()
         let history = try #require(try store.past.history(of: store.state))
-        // In the order in which they became ancestors: the branch came with the commit that merged it, which is the compaction's predecessor.
+        // In the order in which they became ancestors: the branch came with the commit that merged it, which is the
+        // compaction's predecessor.
         #expect(history.ancestors.map(\.generation) == [1, 2, 3, 4, 5, 9])
         #expect(history.newest == 1)
     }
@@ -126,7 +131,9 @@ struct PastTests {
         let opened = try Lab.open(path)
         #expect(try opened.verdict(on: anchors[4]) == .same)
         #expect(try opened.verdict(on: anchors[3]) == .descends)
-        for one in anchors[...2] { fails(.authenticationFailed, "earlier commit is damaged") { _ = try opened.verdict(on: one) } }
+        for one in anchors[...2] {
+            fails(.authenticationFailed, "earlier commit is damaged") { _ = try opened.verdict(on: one) }
+        }
         // Passed already: that generation had another chain value.
         #expect(try opened.verdict(on: anchor(anchors[3], chain: .zero)) == .forked)
         // The newest one too, whatever is before it: no walk is needed.

@@ -46,9 +46,11 @@ struct SearchTests {
         for (tail, hasHead) in [
             ([1], false), (junk, false), ([0, 0, 0, 1], false), (Self.head, true), (Array(Self.head[..<7]), false),
             (Self.head + junk, true),
-            ([UInt8](repeating: 1, count: 512) + Self.head, true), ([UInt8](repeating: 1, count: 512) + Self.head.dropLast(), false),
+            ([UInt8](repeating: 1, count: 512) + Self.head, true),
+            ([UInt8](repeating: 1, count: 512) + Self.head.dropLast(), false),
             // A head is only one at a multiple of 512.
-            ([UInt8](repeating: 1, count: 256) + Self.head + junk, false), ([UInt8](repeating: 0, count: 512) + Self.head, true),
+            ([UInt8](repeating: 1, count: 256) + Self.head + junk, false),
+            ([UInt8](repeating: 0, count: 512) + Self.head, true),
             (Array("vCMT".utf8) + [0, 2, 0, 1], false),
         ] as [([UInt8], Bool)] {
             try write(bytes + tail, path)
@@ -56,7 +58,9 @@ struct SearchTests {
             let count = UInt64(try wholeContents(path).count - bytes.count)
             let length = tail.last == 0 ? UInt64(tail.count) : count
             #expect(Lab.mark(store) == 3)
-            #expect(store.tail == (hasHead ? .damaged(bytes: length) : .torn(bytes: length)), "\(tail.prefix(12))… \(tail.count)")
+            #expect(
+                store.tail == (hasHead ? .damaged(bytes: length) : .torn(bytes: length)),
+                "\(tail.prefix(12))… \(tail.count)")
             #expect(try wholeContents(path) == bytes + tail, "a reader changes nothing")
         }
     }
@@ -88,7 +92,9 @@ struct SearchTests {
         let bytes = try sample(path)
         let commit = UInt64(bytes.count - 512)
         // The newest commit exactly as far from the end as the search goes, and 512 bytes further.
-        for (end, isFound) in [(commit + Format.searchBound, true), (commit + Format.searchBound + 1, false), (10 << 30, false)]
+        for (end, isFound) in [
+            (commit + Format.searchBound, true), (commit + Format.searchBound + 1, false), (10 << 30, false),
+        ]
             as [(UInt64, Bool)]
         {
             try write(bytes, path)
@@ -202,7 +208,8 @@ struct ServedStateTests {
             let store = try Lab.open(path, writable: false)
             #expect(Lab.mark(store) == 2)
             let length = UInt64(ends[3] - ends[2])
-            #expect(store.tail == (bit / 8 < ends[3] - 504 ? .torn(bytes: length) : .damaged(bytes: length)), "bit \(bit)")
+            #expect(
+                store.tail == (bit / 8 < ends[3] - 504 ? .torn(bytes: length) : .damaged(bytes: length)), "bit \(bit)")
         }
     }
 
@@ -240,7 +247,8 @@ struct ServedStateTests {
         try write(bytes + Forger.seal(next, store, owner: Lab.vaultKey), path)
         #expect(try Lab.open(path).state.commit == next)
         for change in [
-            { $0.offset += 512 }, { $0.start += 512 }, { $0.clock = 0 }, { $0.liveBytes = 1 << 40 }, { $0.generation = 1 },
+            { $0.offset += 512 }, { $0.start += 512 }, { $0.clock = 0 }, { $0.liveBytes = 1 << 40 },
+            { $0.generation = 1 },
             { $0.keyring = ObjectRef(offset: $0.offset, length: 256, hash: .zero) },
         ] as [(inout Commit) -> Void] {
             var bad = next
@@ -289,7 +297,9 @@ struct FrameWalkerTests {
         try write(bytes, path)
         var types: [FrameType] = []
         let file = try RealFileSystem().open(path, writable: false)
-        try FrameWalker(file: file, 0..<UInt64(bytes.count)).walk { (_, head, _) throws(VaultError) in types.append(head.type) }
+        try FrameWalker(file: file, 0..<UInt64(bytes.count)).walk { (_, head, _) throws(VaultError) in
+            types.append(head.type)
+        }
         return types
     }
 

@@ -11,7 +11,10 @@ private final class CountingFactor: SlotFactor {
     private let answer: @Sendable ([UInt8]) -> [UInt8]
     private let calls = Mutex<[[[UInt8]]]>([])
 
-    init(_ provider: String = "example.org/test", _ answer: @escaping @Sendable ([UInt8]) -> [UInt8] = { Array($0.prefix(1)) }) {
+    init(
+        _ provider: String = "example.org/test",
+        _ answer: @escaping @Sendable ([UInt8]) -> [UInt8] = { Array($0.prefix(1)) }
+    ) {
         self.provider = provider
         self.answer = answer
     }
@@ -19,7 +22,9 @@ private final class CountingFactor: SlotFactor {
     /// The parameters of the slots of each call.
     var asked: [[[UInt8]]] { calls.withLock { $0 } }
 
-    func wrap() throws(VaultError) -> WrappedKey { WrappedKey(parameters: [5], ownersData: [6, 7], key: Secret(repeating: 5)) }
+    func wrap() throws(VaultError) -> WrappedKey {
+        WrappedKey(parameters: [5], ownersData: [6, 7], key: Secret(repeating: 5))
+    }
 
     func rewrap(ownersData: [UInt8]) throws(VaultError) -> WrappedKey? { nil }
 
@@ -41,19 +46,23 @@ struct SlotOpeningTests {
         FactorKeys(
             passphrase: kinds.contains(.passphrase) ? Secret(text: passphrase) : nil,
             key: kinds.isDisjoint(with: [.generatedKeyFile, .rawKey]) ? nil : Secret(repeating: key),
-            fileHash: kinds.contains(.otherKeyFile) ? FactorKeys.hash(ofKeyFile: Secret(text: "file")) : nil, kinds: kinds)
+            fileHash: kinds.contains(.otherKeyFile) ? FactorKeys.hash(ofKeyFile: Secret(text: "file")) : nil,
+            kinds: kinds)
     }
 
     private func slot(
-        _ kinds: SlotFactors, passphrase: String = "pw", key: UInt8 = 1, cost: SlotParameters.Cost = cheap, external: UInt8 = 5,
+        _ kinds: SlotFactors, passphrase: String = "pw", key: UInt8 = 1, cost: SlotParameters.Cost = cheap,
+        external: UInt8 = 5,
         provider: String = "example.org/test"
     ) throws -> Slot {
         let wrapped: ExternalKey? =
             kinds.contains(.externalKey)
             ? ExternalKey(
-                provider: provider, wrapped: WrappedKey(parameters: [external], ownersData: [1], key: Secret(repeating: external))) : nil
+                provider: provider,
+                wrapped: WrappedKey(parameters: [external], ownersData: [1], key: Secret(repeating: external))) : nil
         return try SlotSeal.make(
-            SlotPayload(vaultKey: Secret(repeating: Lab.vaultKey)), factors(kinds, passphrase: passphrase, key: key), cost: cost,
+            SlotPayload(vaultKey: Secret(repeating: Lab.vaultKey)), factors(kinds, passphrase: passphrase, key: key),
+            cost: cost,
             owner: Lab.part(), external: wrapped, vault: Self.vault, keys: Lab.owner(), .system
         ).slot
     }
@@ -74,13 +83,15 @@ struct SlotOpeningTests {
     private func header(_ slots: [Slot]) -> Header { Header(id: Self.vault, epoch: Lab.epoch, slots: slots) }
 
     private func open(
-        _ slots: [Slot], _ factors: borrowing FactorKeys, limits: ReaderLimits = .init(), external: (any SlotFactor)? = nil
+        _ slots: [Slot], _ factors: borrowing FactorKeys, limits: ReaderLimits = .init(),
+        external: (any SlotFactor)? = nil
     ) throws(VaultError) -> Bytes16 {
         try SlotOpener.open(header(slots), [], factors, limits, external: external, checkingHeader: false).id
     }
 
     private static let kinds: [SlotFactors] = [
-        .passphrase, .generatedKeyFile, [.passphrase, .generatedKeyFile], .otherKeyFile, [.passphrase, .otherKeyFile], .rawKey,
+        .passphrase, .generatedKeyFile, [.passphrase, .generatedKeyFile], .otherKeyFile, [.passphrase, .otherKeyFile],
+        .rawKey,
     ]
 
     @Test("tries exactly the slots of these factors, in the order of the header (R-3.10)")
@@ -127,7 +138,8 @@ struct SlotOpeningTests {
     @Test("asks a provider for all of its slots at once, and takes the first whose commitment matches")
     func external() throws {
         let slots = try [
-            slot(.rawKey), slot(.externalKey, external: 3), slot(.externalKey, external: 4, provider: "example.org/other"),
+            slot(.rawKey), slot(.externalKey, external: 3),
+            slot(.externalKey, external: 4, provider: "example.org/other"),
             slot(.externalKey, external: 5), slot([.passphrase, .externalKey], external: 6),
         ]
         let factor = CountingFactor { $0 == [5] ? [9, 5] : [9] }
@@ -138,8 +150,12 @@ struct SlotOpeningTests {
         let both = CountingFactor()
         #expect(try open(slots, factors([.passphrase, .externalKey]), external: both) == slots[4].id)
         #expect(both.asked == [[[6]]])
-        fails(.noSlotOpens) { _ = try open(slots, factors([.passphrase, .externalKey], passphrase: "x"), external: both) }
-        fails(.noSlotOpens) { _ = try open(slots, factors(.externalKey), external: CountingFactor("example.org/third")) }
+        fails(.noSlotOpens) {
+            _ = try open(slots, factors([.passphrase, .externalKey], passphrase: "x"), external: both)
+        }
+        fails(.noSlotOpens) {
+            _ = try open(slots, factors(.externalKey), external: CountingFactor("example.org/third"))
+        }
         fails(.noSlotOpens) { _ = try open(slots, factors(.externalKey)) }
         let wrong = CountingFactor { _ in [] }
         fails(.noSlotOpens) { _ = try open(slots, factors(.externalKey), external: wrong) }
@@ -150,7 +166,9 @@ struct SlotOpeningTests {
         let slots = try [slot(.externalKey)]
         let fifteen = [UInt8](repeating: 9, count: 15)
         #expect(try open(slots, factors(.externalKey), external: CountingFactor { _ in fifteen + [5] }) == slots[0].id)
-        fails(.noSlotOpens) { _ = try open(slots, factors(.externalKey), external: CountingFactor { _ in fifteen + [9, 5] }) }
+        fails(.noSlotOpens) {
+            _ = try open(slots, factors(.externalKey), external: CountingFactor { _ in fifteen + [9, 5] })
+        }
     }
 
     @Test("keeps to the reader's limits for each slot, before any work, and for all attempts together (R-3.11)")
@@ -158,21 +176,27 @@ struct SlotOpeningTests {
         var limits = ReaderLimits()
         (limits.memoryKiB, limits.passes, limits.lanes, limits.totalKiBPasses) = (64, 4, 2, 128)
         let expensive: [SlotParameters.Cost] = [
-            .init(memoryKiB: 65, passes: 1, lanes: 1), .init(memoryKiB: 8, passes: 5, lanes: 1), .init(memoryKiB: 24, passes: 1, lanes: 3),
+            .init(memoryKiB: 65, passes: 1, lanes: 1), .init(memoryKiB: 8, passes: 5, lanes: 1),
+            .init(memoryKiB: 24, passes: 1, lanes: 3),
             .init(memoryKiB: 1 << 31, passes: 1, lanes: 1),
         ]
         let right = try slot(.passphrase)
         for cost in expensive {
             // Wherever it is: also behind the one that would open.
             var slot = try slot(.passphrase, passphrase: "x")
-            slot = Slot(id: slot.id, kind: .full, factors: .passphrase, .init(stretch: .init(cost: cost, salt: .zero)), ownerPart: 168)
+            slot = Slot(
+                id: slot.id, kind: .full, factors: .passphrase, .init(stretch: .init(cost: cost, salt: .zero)),
+                ownerPart: 168)
             fails(.kdfLimit) { _ = try open([right, slot], factors(.passphrase), limits: limits) }
             // One of other factors is not tried.
             #expect(try open([slot, try self.slot(.rawKey)], factors(.rawKey), limits: limits) != slot.id)
         }
         let half = SlotParameters.Cost(memoryKiB: 32, passes: 2, lanes: 1)
-        let wrong = try [slot(.passphrase, passphrase: "x", cost: half), slot(.passphrase, passphrase: "x", cost: half)]
-        #expect(try open([wrong[0], slot(.passphrase, cost: half)], factors(.passphrase), limits: limits) != wrong[0].id)
+        let wrong = try [
+            slot(.passphrase, passphrase: "x", cost: half), slot(.passphrase, passphrase: "x", cost: half),
+        ]
+        #expect(
+            try open([wrong[0], slot(.passphrase, cost: half)], factors(.passphrase), limits: limits) != wrong[0].id)
         fails(.kdfLimit, "of all slots") { _ = try open(wrong + [right], factors(.passphrase), limits: limits) }
         // A first one that opens costs what it costs.
         #expect(try open([right] + wrong, factors(.passphrase), limits: limits) == right.id)
@@ -224,14 +248,18 @@ struct OwnerPartSealingTests {
     func sealing() throws {
         let part = OwnerPart(name: "laptop", revision: 9, device: Bytes16(high: 3, low: 4), providerData: [1, 2])
         let (slot, _) = try SlotSeal.make(
-            SlotPayload(vaultKey: Secret(repeating: 7)), Lab.rawKey(), cost: nil, owner: part, vault: Self.vault, keys: Lab.owner(), .system
+            SlotPayload(vaultKey: Secret(repeating: 7)), Lab.rawKey(), cost: nil, owner: part, vault: Self.vault,
+            keys: Lab.owner(), .system
         )
         #expect(try SlotSeal.openOwner(slot, vault: Self.vault, keys: Lab.owner()).part == part)
-        #expect(try SlotSeal.openOwner(slot, vault: Self.vault, keys: Lab.owner()).wrappingKey.secret.equals(Secret(count: 32)) == true)
+        #expect(
+            try SlotSeal.openOwner(slot, vault: Self.vault, keys: Lab.owner()).wrappingKey.secret.equals(
+                Secret(count: 32)) == true)
         fails(.authenticationFailed) { _ = try SlotSeal.openOwner(slot, vault: Self.vault, keys: Lab.owner(9)) }
         fails(.authenticationFailed) { _ = try SlotSeal.openOwner(slot, vault: .zero, keys: Lab.owner()) }
         for change in [
-            { $0.id = .zero }, { $0.kind = .scoped }, { $0.commitment = .zero }, { $0.payload[0] ^= 1 }, { $0.owner[40] ^= 1 },
+            { $0.id = .zero }, { $0.kind = .scoped }, { $0.commitment = .zero }, { $0.payload[0] ^= 1 },
+            { $0.owner[40] ^= 1 },
         ] as [(inout Slot) -> Void] {
             var changed = slot
             change(&changed)
@@ -245,14 +273,16 @@ struct OwnerPartSealingTests {
         let part = OwnerPart(name: "build", revision: 1, device: .zero)
         let first = Grants(numbers: [4, 1 << 62], keys: Secret(repeating: 8, count: 64))
         let (made, wrappingKey) = try SlotSeal.make(
-            SlotPayload(keys, grants: first), Lab.rawKey(), cost: nil, owner: part, vault: Self.vault, keys: Lab.owner(), .system)
+            SlotPayload(keys, grants: first), Lab.rawKey(), cost: nil, owner: part, vault: Self.vault,
+            keys: Lab.owner(), .system)
         var slot = made
         let (read, kept) = try SlotSeal.openOwner(slot, vault: Self.vault, keys: Lab.owner())
         #expect(read == part && kept.secret.equals(wrappingKey.secret))
         #expect(try SlotOpener.grants(slot, Self.vault, wrappingKey: kept.secret).numbers == [4, 1 << 62])
         let other = VaultKeys(vaultKey: Secret(repeating: 7), epoch: .zero)
         let second = Grants(numbers: [9], keys: Secret(repeating: 3))
-        SlotSeal.seal(SlotPayload(other, grants: second), into: &slot, wrappingKey: kept.secret, vault: Self.vault, .system)
+        SlotSeal.seal(
+            SlotPayload(other, grants: second), into: &slot, wrappingKey: kept.secret, vault: Self.vault, .system)
         SlotSeal.sealOwner(part, wrappingKey: kept.secret, into: &slot, vault: Self.vault, keys: Lab.owner(), .system)
         // Its holder opens it with the same factors.
         let header = Header(id: Self.vault, epoch: .zero, slots: [slot])
@@ -275,14 +305,17 @@ struct OwnerPartSealingTests {
                 key: Secret(repeating: 3, count: key))
             let external: ExternalKey? = ExternalKey(provider: provider, wrapped: wrapped)
             return try SlotSeal.make(
-                SlotPayload(vaultKey: Secret(repeating: 7)), FactorKeys(passphrase: nil, key: nil, fileHash: nil, kinds: .externalKey),
+                SlotPayload(vaultKey: Secret(repeating: 7)),
+                FactorKeys(passphrase: nil, key: nil, fileHash: nil, kinds: .externalKey),
                 cost: nil, owner: Lab.part(), external: external, vault: Self.vault, keys: Lab.owner(), .system
             ).slot
         }
         let slot = try make("example.org/a", parameters: 16_384, data: 16_384)
         #expect(try SlotSeal.openOwner(slot, vault: Self.vault, keys: Lab.owner()).part.providerData.count == 16_384)
         #expect(slot.known?.provider == .init(name: "example.org/a", parameters: [UInt8](repeating: 1, count: 16_384)))
-        for name in ["", "a b", "ü", String(repeating: "a", count: 65)] { fails(.invalidArgument) { _ = try make(name) } }
+        for name in ["", "a b", "ü", String(repeating: "a", count: 65)] {
+            fails(.invalidArgument) { _ = try make(name) }
+        }
         fails(.limitExceeded) { _ = try make("a.b", parameters: 16_385) }
         fails(.limitExceeded) { _ = try make("a.b", data: 16_385) }
         for count in [0, 31, 33] { fails(.invalidArgument) { _ = try make("a.b", key: count) } }

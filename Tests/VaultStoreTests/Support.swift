@@ -53,14 +53,16 @@ func write(_ bytes: [UInt8], _ path: String, at offset: UInt64) throws {
 /// Expects a failure with this code; gives the error back for a closer look.
 @discardableResult
 func fails(
-    _ code: VaultError.Code, _ phrase: String = "", sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+    _ code: VaultError.Code, _ phrase: String = "", sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
 ) -> VaultError? {
     do {
         try body()
         Issue.record("succeeded, where \(code) should be thrown", sourceLocation: sourceLocation)
     } catch let error as VaultError {
         #expect(error.code == code, "\(error.code): \(error)", sourceLocation: sourceLocation)
-        #expect(phrase.isEmpty || error.detail.contains(phrase), "another reason: \(error)", sourceLocation: sourceLocation)
+        #expect(
+            phrase.isEmpty || error.detail.contains(phrase), "another reason: \(error)", sourceLocation: sourceLocation)
         return error
     } catch {
         Issue.record("\(error)", sourceLocation: sourceLocation)
@@ -98,9 +100,12 @@ enum Lab {
     static func part(_ name: String = "") -> OwnerPart { OwnerPart(name: name, revision: 1, device: .zero) }
 
     /// A full slot for a raw key.
-    static func slot(_ id: Bytes16, raw: UInt8 = 1, vaultKey: UInt8 = vaultKey) throws -> (slot: Slot, wrappingKey: SecretBox) {
+    static func slot(_ id: Bytes16, raw: UInt8 = 1, vaultKey: UInt8 = vaultKey) throws -> (
+        slot: Slot, wrappingKey: SecretBox
+    ) {
         try SlotSeal.make(
-            SlotPayload(vaultKey: Secret(repeating: vaultKey)), rawKey(raw), cost: nil, owner: part(), vault: id, keys: owner(vaultKey),
+            SlotPayload(vaultKey: Secret(repeating: vaultKey)), rawKey(raw), cost: nil, owner: part(), vault: id,
+            keys: owner(vaultKey),
             .system)
     }
 
@@ -117,7 +122,9 @@ enum Lab {
             .init(clock: 5, keeping: .init(count: keeping)), place: place)
     }
 
-    static func open(_ path: String, writable: Bool = true, raw: UInt8 = 1, place: Store.Place = .init()) throws -> Store {
+    static func open(_ path: String, writable: Bool = true, raw: UInt8 = 1, place: Store.Place = .init()) throws
+        -> Store
+    {
         try Store.open(path, writable: writable, factors: rawKey(raw), limits: ReaderLimits(), place: place)
     }
 
@@ -131,7 +138,8 @@ extension Secret {
 
 extension Store {
     /// Appends a commit whose keyring has one device more, and as many bytes as `padding` records of 208 bytes take.
-    func append(_ mark: UInt64, records: Int = 0, history: History? = nil, generation: UInt64? = nil) throws(VaultError) {
+    func append(_ mark: UInt64, records: Int = 0, history: History? = nil, generation: UInt64? = nil) throws(VaultError)
+    {
         try beginWriting(wait: 0)
         defer { endWriting() }
         let appender = try makeAppender()
@@ -140,15 +148,20 @@ extension Store {
             ring.devices.append(Bytes16(high: 9, low: mark))
             let body = try decoding { () throws(FormatError) in try ring.encode() }
             for _ in 0..<records {
-                _ = try appender.append(.record, length: 208) { frame, _, head in frame.storeBytes(of: head.littleEndian, as: UInt64.self) }
+                _ = try appender.append(.record, length: 208) { frame, _, head in
+                    frame.storeBytes(of: head.littleEndian, as: UInt64.self)
+                }
             }
             let ref = try appender.append(body, as: .keyring, .keyring, key: slot.keys.index)
             var historyRef = state.commit.history
-            if let history { historyRef = try appender.append(history.encode(), as: .history, .history, key: slot.keys.index) }
+            if let history {
+                historyRef = try appender.append(history.encode(), as: .history, .history, key: slot.keys.index)
+            }
             try commit(
                 appender,
                 NewState(
-                    root: nil, keyring: ref, history: historyRef, clock: state.commit.clock + 1, tombstoneHorizon: 0, items: 0,
+                    root: nil, keyring: ref, history: historyRef, clock: state.commit.clock + 1, tombstoneHorizon: 0,
+                    items: 0,
                     tombstones: 0, versions: 0, liveBytes: 0, generation: generation), keyring: ring)
         } catch {
             abandon()
@@ -157,7 +170,9 @@ extension Store {
     }
 
     /// Replaces the file by one with a single commit, under these keys.
-    func compact(vaultKey: UInt8 = Lab.vaultKey, epoch: Bytes32? = nil, handOver: Bool = false, keepHistory: Bool = true) throws {
+    func compact(
+        vaultKey: UInt8 = Lab.vaultKey, epoch: Bytes32? = nil, handOver: Bool = false, keepHistory: Bool = true
+    ) throws {
         try beginWriting(wait: 0)
         defer { endWriting() }
         let epoch = epoch ?? header.epoch
@@ -168,11 +183,13 @@ extension Store {
             guard let old = self.slot.keys.vaultKey() else { throw VaultError(.notPermitted, "not an owner") }
             let owner = OwnerKeys(vaultKey: old)
             ring.handOvers.append(
-                HandOver.make(owner.signing(), vault: vault, generation: state.commit.generation, chain: state.chain, next: next))
+                HandOver.make(
+                    owner.signing(), vault: vault, generation: state.commit.generation, chain: state.chain, next: next))
         }
         let history = try past.historyForCompaction(after: state)
         let replacement = Replacement(
-            header: Header(id: vault, epoch: epoch, slots: [slot]), keys: VaultKeys(vaultKey: Secret(repeating: vaultKey), epoch: epoch),
+            header: Header(id: vault, epoch: epoch, slots: [slot]),
+            keys: VaultKeys(vaultKey: Secret(repeating: vaultKey), epoch: epoch),
             wrappingKey: wrappingKey.secret.copy(), slotID: slot.id)
         let clock = state.commit.clock
         let new = ring
@@ -181,10 +198,13 @@ extension Store {
             let ref = try appender.append(body, as: .keyring, .keyring, key: keys.index)
             let historyRef = try appender.append(history.encode(), as: .history, .history, key: keys.index)
             return NewState(
-                root: nil, keyring: ref, history: historyRef, clock: clock + 1, tombstoneHorizon: 0, items: 0, tombstones: 0, versions: 0,
+                root: nil, keyring: ref, history: historyRef, clock: clock + 1, tombstoneHorizon: 0, items: 0,
+                tombstones: 0, versions: 0,
                 liveBytes: 0)
         }
     }
 
-    var anchor: AnchorPoint { AnchorPoint(generation: state.commit.generation, chain: state.chain, ownersPublicKey: ownersPublicKey) }
+    var anchor: AnchorPoint {
+        AnchorPoint(generation: state.commit.generation, chain: state.chain, ownersPublicKey: ownersPublicKey)
+    }
 }

@@ -17,7 +17,8 @@ struct WriterTests {
         return (try contents(path), ends)
     }
 
-    private static let deadCommit = withUnsafeBytes(of: FrameHead.commit.littleEndian) { Array($0) } + [UInt8](repeating: 7, count: 504)
+    private static let deadCommit =
+        withUnsafeBytes(of: FrameHead.commit.littleEndian) { Array($0) } + [UInt8](repeating: 7, count: 504)
 
     @Test("cuts off a torn tail, and keeps nothing of it (R-7.10)")
     func torn() throws {
@@ -146,7 +147,9 @@ struct WriterTests {
         try store.append(1)
     }
 
-    @Test("is a commit at a multiple of 512, with zeros before it and at most 32,768 bytes without flag 1 (R-7.12)", arguments: 0...8)
+    @Test(
+        "is a commit at a multiple of 512, with zeros before it and at most 32,768 bytes without flag 1 (R-7.12)",
+        arguments: 0...8)
     func alignment(records: Int) throws {
         let folder = try Folder()
         let path = folder.file("a.vault")
@@ -155,7 +158,9 @@ struct WriterTests {
         try store.append(1, records: records * 37)
         let commit = store.state.commit
         #expect(commit.offset % 512 == 0 && commit.start == start)
-        #expect(commit.offset - start >= UInt64(records * 37 * 208 + 256) && commit.offset - start < UInt64(records * 37 * 208 + 256 + 512))
+        #expect(
+            commit.offset - start >= UInt64(records * 37 * 208 + 256)
+                && commit.offset - start < UInt64(records * 37 * 208 + 256 + 512))
         #expect(commit.wasSyncedFirst == (commit.offset - start > 32_768))
         #expect(try Lab.open(path).state == store.state)
         #expect(commit.predecessor == Commit.Predecessor(generation: 1, chain: try #require(commit.predecessor).chain))

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Makes the conformance vectors, and reads vaults for the runner. Its one public entry is this command: nothing of it is in a product.
+/// Makes the conformance vectors, and reads vaults for the runner. Its one public entry is this command: nothing of it
+/// is in a product.
 @main
 enum Main {
     static let usage = """

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Built by Tools/fuzz/run only: libFuzzer brings the main function, and VAULTFMT_FUZZING makes the root package offer what is fuzzed.
+// Built by Tools/fuzz/run only: libFuzzer brings the main function, and VAULTFMT_FUZZING makes the root package offer
+// what is fuzzed.
 let package = Package(
     name: "fuzz",
     dependencies: [.package(name: "vaultfmt", path: "../..")],
@@ -9,6 +10,8 @@ let package = Package(
         .executableTarget(name: "fuzz-vault", dependencies: [.product(name: "Fuzzing", package: "vaultfmt")]),
         .executableTarget(
             name: "fuzz-import",
-            dependencies: [.product(name: "Fuzzing", package: "vaultfmt"), .product(name: "ImportFuzzing", package: "vaultfmt")]),
+            dependencies: [
+                .product(name: "Fuzzing", package: "vaultfmt"), .product(name: "ImportFuzzing", package: "vaultfmt"),
+            ]),
     ]
 )

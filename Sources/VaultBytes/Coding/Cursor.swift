@@ -1,7 +1,7 @@
 /// The one way to read bytes of a file: a position that moves forward through a span and never past its end.
 ///
-/// The span is given with each call, since a type that stores one would need an experimental feature; a cursor is used with
-/// the span that it was made for.
+/// The span is given with each call, since a type that stores one would need an experimental feature; a cursor is used
+/// with the span that it was made for.
 package struct Cursor: Sendable {
     /// The next byte to be read.
     package private(set) var position: Int
@@ -61,7 +61,8 @@ package struct Cursor: Sendable {
 
     /// One load, whose bounds the span checks too.
     @inline(__always)
-    private mutating func number<N: FixedWidthInteger & BitwiseCopyable>(_ bytes: Span<UInt8>) throws(FormatError) -> N {
+    private mutating func number<N: FixedWidthInteger & BitwiseCopyable>(_ bytes: Span<UInt8>) throws(FormatError) -> N
+    {
         let at = try take(MemoryLayout<N>.size, "a number").lowerBound
         return N(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: N.self))
     }
@@ -84,7 +85,8 @@ package struct Cursor: Sendable {
         let at = try take(32, "a hash").lowerBound
         return Bytes32(
             words: (
-                Words.load(bytes, at).littleEndian, Words.load(bytes, at + 8).littleEndian, Words.load(bytes, at + 16).littleEndian,
+                Words.load(bytes, at).littleEndian, Words.load(bytes, at + 8).littleEndian,
+                Words.load(bytes, at + 16).littleEndian,
                 Words.load(bytes, at + 24).littleEndian
             ))
     }

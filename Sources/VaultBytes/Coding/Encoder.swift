@@ -33,7 +33,9 @@ extension Array where Element == UInt8 {
     private mutating func append(groups value: UInt64) {
         let count = VarintSize.of(Int(value))
         let word = Words.spread(value) | (Words.highBits & ((1 << UInt64(8 * (count - 1))) - 1))
-        Swift.withUnsafeBytes(of: word.littleEndian) { append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        Swift.withUnsafeBytes(of: word.littleEndian) {
+            append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+        }
     }
 
     package mutating func append(zigzag value: Int64) {

@@ -35,7 +35,8 @@ package enum Format {
     package static let recordOverhead = sealOverhead + locatorSize
     package static let pageStep = 256
     package static let pageTarget = 2048
-    /// The children that an inner page accepts however long their separators are: with fewer, long keys would make a tree without end.
+    /// The children that an inner page accepts however long their separators are: with fewer, long keys would make a
+    /// tree without end.
     package static let leastChildren = 4
     package static let commitSize = 512
     package static let commitAlignment: UInt64 = 512

@@ -46,7 +46,9 @@ package struct Extension: Equatable, Sendable {
     }
 
     /// Reads `count` extensions in strictly ascending order of their names.
-    package static func list(_ bytes: Span<UInt8>, _ cursor: inout Cursor, count: Int) throws(FormatError) -> [Extension] {
+    package static func list(_ bytes: Span<UInt8>, _ cursor: inout Cursor, count: Int) throws(FormatError)
+        -> [Extension]
+    {
         var all: [Extension] = []
         for _ in 0..<count {
             let start = cursor
@@ -59,11 +61,13 @@ package struct Extension: Equatable, Sendable {
         return all
     }
 
-    /// Refuses a critical extension, since none is known. Asked once everything else of the structure is right.
+    /// Refuses a critical extension, since none is known. Asked once everything else of the structure is
+    /// right.
     package static func refuseUnknownCritical(_ extensions: [Extension], at offset: UInt64) throws(FormatError) {
         guard let unknown = extensions.first(where: \.isCritical) else { return }
         throw FormatError(
-            .unsupportedCritical, "needs the extension \"\(unknown.name)\", which this version does not know", at: offset)
+            .unsupportedCritical, "needs the extension \"\(unknown.name)\", which this version does not know",
+            at: offset)
     }
 }
 

@@ -7,7 +7,9 @@ package struct Header: Equatable, Sendable {
     /// L: the bytes that it has in the file.
     package var length: Int
 
-    package init(id: Bytes16, epoch: Bytes32, slots: [Slot], extensions: [Extension] = [], length: Int = Format.headerStep) {
+    package init(
+        id: Bytes16, epoch: Bytes32, slots: [Slot], extensions: [Extension] = [], length: Int = Format.headerStep
+    ) {
         self.id = id
         self.epoch = epoch
         self.slots = slots
@@ -21,14 +23,19 @@ package struct Header: Equatable, Sendable {
     /// L, from the file's first 16 bytes: magic, version, reserved, length.
     package static func length(_ bytes: Span<UInt8>) throws(FormatError) -> Int {
         var cursor = Cursor(bytes, at: 0, else: .headerInvalid)
-        guard bytes.count >= 16, try cursor.u64(bytes) == Format.magic else { throw FormatError(.notAVault, "not a vault", at: 0) }
+        guard bytes.count >= 16, try cursor.u64(bytes) == Format.magic else {
+            throw FormatError(.notAVault, "not a vault", at: 0)
+        }
         let version = try cursor.u16(bytes)
         guard version == Format.version else {
-            throw FormatError(.unsupportedVersion, "written in format \(version); this program knows format \(Format.version)", at: 8)
+            throw FormatError(
+                .unsupportedVersion, "written in format \(version); this program knows format \(Format.version)", at: 8)
         }
         try cursor.reserved(bytes, 2)
         let length = try cursor.u32(bytes)
-        guard length >= UInt32(Format.headerStep), length <= UInt32(Format.Limit.headerSize), length % UInt32(Format.headerStep) == 0 else {
+        guard length >= UInt32(Format.headerStep), length <= UInt32(Format.Limit.headerSize),
+            length % UInt32(Format.headerStep) == 0
+        else {
             throw FormatError(.headerInvalid, "a header of \(length) bytes", at: 12)
         }
         return Int(length)
@@ -45,7 +52,9 @@ package struct Header: Equatable, Sendable {
     /// Reads a whole header. The caller has checked its hash.
     package init(_ bytes: Span<UInt8>) throws(FormatError) {
         length = try Header.length(bytes)
-        guard bytes.count == length else { throw FormatError(.headerInvalid, "the header is truncated", at: UInt64(bytes.count)) }
+        guard bytes.count == length else {
+            throw FormatError(.headerInvalid, "the header is truncated", at: UInt64(bytes.count))
+        }
         var cursor = Cursor(over: 16..<length - Format.headerProofSize, of: Cursor(bytes, at: 0, else: .headerInvalid))
         id = try cursor.bytes16(bytes)
         epoch = try cursor.bytes32(bytes)
@@ -87,12 +96,17 @@ package struct Header: Equatable, Sendable {
         out.append(u16: 0)
         for slot in slots { slot.encode(into: &out) }
         for one in extensions { one.encode(into: &out) }
-        let needed = (out.count + Format.headerProofSize + Format.headerStep - 1) / Format.headerStep * Format.headerStep
+        let needed =
+            (out.count + Format.headerProofSize + Format.headerStep - 1) / Format.headerStep * Format.headerStep
         guard needed <= Format.Limit.headerSize else {
-            throw FormatError(.limitExceeded, "the slots need a header of \(needed) bytes, more than \(Format.Limit.headerSize)", at: 0)
+            throw FormatError(
+                .limitExceeded, "the slots need a header of \(needed) bytes, more than \(Format.Limit.headerSize)",
+                at: 0)
         }
         length = max(length, needed)
-        for (index, byte) in withUnsafeBytes(of: UInt32(length).littleEndian, Array.init).enumerated() { out[12 + index] = byte }
+        for (index, byte) in withUnsafeBytes(of: UInt32(length).littleEndian, Array.init).enumerated() {
+            out[12 + index] = byte
+        }
         out.append(zeros: length - Format.headerProofSize - out.count)
         return out
     }

@@ -24,9 +24,12 @@ package struct OwnerPart: Equatable, Sendable {
     }
 
     /// The length of nonce and sealed owner part.
-    package static func size(providerData count: Int) -> Int { Format.nonceSize + plainSize(providerData: count) + Format.tagSize }
+    package static func size(providerData count: Int) -> Int {
+        Format.nonceSize + plainSize(providerData: count) + Format.tagSize
+    }
 
-    /// Reads the plaintext; the wrapping key stays where it is, and is zero in kinds that do not depend on the epoch.
+    /// Reads the plaintext; the wrapping key stays where it is, and is zero in kinds that do not depend on the
+    /// epoch.
     package init(_ bytes: Span<UInt8>, _ kind: Slot.Kind) throws(FormatError) {
         var cursor = Cursor(bytes, at: 0, else: .structureInvalid)
         let length = Int(try cursor.u8(bytes))
@@ -63,7 +66,8 @@ package struct OwnerPart: Equatable, Sendable {
     }
 }
 
-/// Where the parts of a scoped slot's opened payload are (section 3.1). The bytes are a secret and stay in wiped memory.
+/// Where the parts of a scoped slot's opened payload are (section 3.1). The bytes are a secret and stay in wiped
+/// memory.
 package struct ScopedPayloadLayout: Sendable {
     package static let indexKey = 0..<32
     package static let ownerPublicKey = 32..<64

@@ -31,7 +31,8 @@ package struct Slot: Equatable, Sendable {
     /// Nonce ‖ sealed owner part.
     package var owner: [UInt8]
 
-    /// A new slot, not sealed yet. `ownerPart` is the length that its owner part will have, since the slot key covers it.
+    /// A new slot, not sealed yet. `ownerPart` is the length that its owner part will have, since the slot key covers
+    /// it.
     package init(id: Bytes16, kind: Kind, factors: SlotFactors, _ known: SlotParameters, ownerPart: Int) {
         self.id = id
         self.kind = kind
@@ -49,7 +50,9 @@ package struct Slot: Equatable, Sendable {
     package init(_ bytes: Span<UInt8>, _ parent: inout Cursor) throws(FormatError) {
         let start = parent.position
         let length = try parent.u32(bytes)
-        guard length >= 272, length <= UInt32(Format.Limit.slotSize) else { throw parent.error("a slot of \(length) bytes") }
+        guard length >= 272, length <= UInt32(Format.Limit.slotSize) else {
+            throw parent.error("a slot of \(length) bytes")
+        }
         let body = try parent.take(Int(length) - 4, "a slot")
         var cursor = Cursor(over: start + 4..<body.upperBound, of: parent)
         id = try cursor.bytes16(bytes)
@@ -85,7 +88,8 @@ package struct Slot: Equatable, Sendable {
     /// Bytes 0 to 32+p of the slot: what its key is derived over.
     package var derivedOver: [UInt8] {
         var out: [UInt8] = []
-        out.append(u32: UInt32(Format.slotParametersStart + parameters.count + Format.hashSize + payload.count + owner.count))
+        out.append(
+            u32: UInt32(Format.slotParametersStart + parameters.count + Format.hashSize + payload.count + owner.count))
         out.append(id)
         out.append(kind.rawValue)
         out.append(factors.rawValue)

@@ -61,7 +61,8 @@ package struct SlotParameters: Equatable, Sendable {
 
         /// Whether a provider can have this name.
         package static func isName(_ name: String) -> Bool {
-            (1...Format.Limit.providerName).contains(name.utf8.count) && name.utf8.allSatisfy { (33...126).contains($0) }
+            (1...Format.Limit.providerName).contains(name.utf8.count)
+                && name.utf8.allSatisfy { (33...126).contains($0) }
         }
     }
 
@@ -86,7 +87,8 @@ package struct SlotParameters: Equatable, Sendable {
         let cost = Cost(memoryKiB: try cursor.u32(bytes), passes: try cursor.u32(bytes), lanes: try cursor.u32(bytes))
         guard cost.isPossible else {
             throw cursor.error(
-                "a slot's KDF figures are out of range: memory \(cost.memoryKiB) KiB, passes \(cost.passes), lanes \(cost.lanes)")
+                "a slot's KDF figures are out of range: memory \(cost.memoryKiB) KiB, passes \(cost.passes), lanes \(cost.lanes)"
+            )
         }
         return Stretch(cost: cost, salt: try cursor.bytes32(bytes))
     }
@@ -104,7 +106,9 @@ package struct SlotParameters: Equatable, Sendable {
         }
         let name = try cursor.text(bytes, range)
         let size = Int(try cursor.u16(bytes))
-        guard size <= Format.Limit.providerParameters else { throw cursor.error("a provider's parameters have \(size) bytes") }
+        guard size <= Format.Limit.providerParameters else {
+            throw cursor.error("a provider's parameters have \(size) bytes")
+        }
         return Provider(name: name, parameters: cursor.copy(bytes, try cursor.take(size, "a provider's parameters")))
     }
 

@@ -27,7 +27,8 @@ package struct AttributeFlags: OptionSet, Hashable, Sendable {
     }
 
     fileprivate var isPossible: Bool {
-        isSubset(of: [.sealed, .concealed, .binary, .inItemRecord, .inOwnRecord]) && !isSuperset(of: AttributeFlags.places)
+        isSubset(of: [.sealed, .concealed, .binary, .inItemRecord, .inOwnRecord])
+            && !isSuperset(of: AttributeFlags.places)
     }
 }
 

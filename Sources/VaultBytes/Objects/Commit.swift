@@ -1,4 +1,5 @@
-/// What a walk over past commits needs of a core (section 7.2): the chain value covers the rest, so nothing else is checked.
+/// What a walk over past commits needs of a core (section 7.2): the chain value covers the rest, so nothing else is
+/// checked.
 package struct CommitLink: Equatable, Sendable {
     package let generation: UInt64
     package let predecessor: Commit.Predecessor
@@ -20,7 +21,9 @@ package struct CommitLink: Equatable, Sendable {
         // Reserved; in the walk over earlier commits it is not checked (section 7.2).
         _ = try cursor.u32(bytes)
         let hash = try cursor.bytes32(bytes)
-        history = offset == 0 && length == 0 && hash == .zero ? nil : ObjectRef(offset: offset, length: Int(length), hash: hash)
+        history =
+            offset == 0 && length == 0 && hash == .zero
+            ? nil : ObjectRef(offset: offset, length: Int(length), hash: hash)
     }
 }
 
@@ -69,8 +72,10 @@ package struct Commit: Equatable, Sendable {
     package var liveBytes: UInt64
 
     package init(
-        generation: UInt64, predecessor: Predecessor?, offset: UInt64, start: UInt64, clock: UInt64, tombstoneHorizon: UInt64,
-        wasSyncedFirst: Bool, root: Root?, keyring: ObjectRef, history: ObjectRef?, header: Bytes32, digest: Bytes32, items: UInt64,
+        generation: UInt64, predecessor: Predecessor?, offset: UInt64, start: UInt64, clock: UInt64,
+        tombstoneHorizon: UInt64,
+        wasSyncedFirst: Bool, root: Root?, keyring: ObjectRef, history: ObjectRef?, header: Bytes32, digest: Bytes32,
+        items: UInt64,
         tombstones: UInt64, versions: UInt64, liveBytes: UInt64
     ) {
         self.generation = generation
@@ -99,7 +104,8 @@ package struct Commit: Equatable, Sendable {
         start > bodyStart ? start - UInt64(Format.commitSize) : nil
     }
 
-    /// Reads a core found at `found` in a file whose first object starts at `bodyStart` (R-5.21 to, and the table).
+    /// Reads a core found at `found` in a file whose first object starts at `bodyStart` (R-5.21 to, and the
+    /// table).
     package init(_ bytes: Span<UInt8>, at found: UInt64, from bodyStart: UInt64) throws(FormatError) {
         var cursor = Cursor(bytes, at: found, else: .structureInvalid)
         generation = try cursor.number(bytes, "a commit's generation")
@@ -109,7 +115,9 @@ package struct Commit: Equatable, Sendable {
         guard offset == found, start % Format.commitAlignment == 0, start >= bodyStart, start <= offset else {
             throw cursor.error("a commit's own offset or start is wrong")
         }
-        guard predecessor != nil || start == bodyStart else { throw cursor.error("generation 1 does not start the file") }
+        guard predecessor != nil || start == bodyStart else {
+            throw cursor.error("generation 1 does not start the file")
+        }
         clock = try cursor.number(bytes, "a commit's clock")
         tombstoneHorizon = try cursor.u64(bytes)
         guard tombstoneHorizon <= Format.Limit.number else { throw cursor.error("a tombstone horizon is out of range") }
@@ -160,7 +168,8 @@ package struct Commit: Equatable, Sendable {
         let length = try cursor.u32(bytes)
         let level = try cursor.u8(bytes)
         try cursor.reserved(bytes, 3)
-        guard let ref = try checked(offset, length, try cursor.bytes32(bytes), .page, from: bodyStart, before: before) else {
+        guard let ref = try checked(offset, length, try cursor.bytes32(bytes), .page, from: bodyStart, before: before)
+        else {
             guard level == 0 else { throw cursor.error("an empty tree has a level") }
             return nil
         }

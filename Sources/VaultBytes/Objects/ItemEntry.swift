@@ -24,7 +24,8 @@ package struct ItemEntry: Equatable, Sendable {
     package var versions: Versions?
 
     package init(
-        record: ObjectRef, id: Bytes16, revision: UInt64, device: Int, recordRevision: UInt64, compartment: UInt64, created: Int64,
+        record: ObjectRef, id: Bytes16, revision: UInt64, device: Int, recordRevision: UInt64, compartment: UInt64,
+        created: Int64,
         modified: Int64, versions: Versions? = nil
     ) {
         self.record = record

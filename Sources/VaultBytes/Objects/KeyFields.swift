@@ -1,7 +1,9 @@
 /// The fields of an item key: order-preserving, and with one encoding (section 6.1).
 package enum KeyFields {
     /// Each `00` becomes `00 FF`; `00 00` ends the field.
-    package static func append(_ field: [UInt8], to out: inout [UInt8]) { field.withUnsafeBufferPointer { append($0, to: &out) } }
+    package static func append(_ field: [UInt8], to out: inout [UInt8]) {
+        field.withUnsafeBufferPointer { append($0, to: &out) }
+    }
 
     package static func append(_ text: String, to out: inout [UInt8]) {
         var text = text

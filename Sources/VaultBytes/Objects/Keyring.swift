@@ -1,4 +1,5 @@
-/// Devices, access groups, compartments and their wrapped keys, and what a merge needs of slots and owners (section 5.4).
+/// Devices, access groups, compartments and their wrapped keys, and what a merge needs of slots and owners (section
+/// 5.4).
 package struct Keyring: Equatable, Sendable {
     package struct Group: Equatable, Sendable {
         package let number: UInt64
@@ -110,7 +111,9 @@ package struct Keyring: Equatable, Sendable {
         var seen: Set<Bytes16> = [.zero]
         for _ in 0..<(try cursor.count(bytes, most: Format.Limit.devices, "devices")) {
             let device = try cursor.bytes16(bytes)
-            guard seen.insert(device).inserted else { throw cursor.error("a keyring lists a device twice, or a zero one") }
+            guard seen.insert(device).inserted else {
+                throw cursor.error("a keyring lists a device twice, or a zero one")
+            }
             devices.append(device)
         }
     }
@@ -125,7 +128,9 @@ package struct Keyring: Equatable, Sendable {
             let length = try cursor.count(bytes, most: Format.Limit.field, "a group's name")
             let range = try cursor.take(length, "a group's name")
             let name = try cursor.text(bytes, range)
-            guard names.insert(cursor.copy(bytes, range)).inserted else { throw cursor.error("two groups have the same name") }
+            guard names.insert(cursor.copy(bytes, range)).inserted else {
+                throw cursor.error("two groups have the same name")
+            }
             let wrapped = try cursor.take(Keyring.wrappedKeySize, "a group's key")
             groups.append(Group(number: number, name: name, wrapped: cursor.copy(bytes, wrapped)))
         }
@@ -154,7 +159,8 @@ package struct Keyring: Equatable, Sendable {
             let size = device == .zero ? Keyring.wrappedKeySize : Keyring.deviceWrappedKeySize
             let wrapped = cursor.copy(bytes, try cursor.take(size, "a compartment's key"))
             compartments.append(
-                Compartment(number: number, group: group, accessibility: accessibility, device: device, wrapped: wrapped))
+                Compartment(
+                    number: number, group: group, accessibility: accessibility, device: device, wrapped: wrapped))
         }
     }
 
@@ -199,7 +205,8 @@ package struct Keyring: Equatable, Sendable {
         for one in extensions { one.encode(into: &out) }
         let frame = Padding.steppedFrame(out.count)
         guard frame <= Format.Limit.keyringFrame else {
-            throw FormatError(.limitExceeded, "groups, compartments and devices need a keyring of \(frame) bytes", at: 0)
+            throw FormatError(
+                .limitExceeded, "groups, compartments and devices need a keyring of \(frame) bytes", at: 0)
         }
         out.padSteppedBody()
         return out

@@ -30,7 +30,8 @@ package struct ObjectRef: Hashable, Sendable {
         out.append(hash)
     }
 
-    /// Whether a frame of `type` that starts at `referrer` or later may be referred to like this (the first checks of ).
+    /// Whether a frame of `type` that starts at `referrer` or later may be referred to like this (the first checks of
+    ///
     ///
     /// - Parameters:
     ///   - bodyStart: Where the first object of the file starts (2L).
@@ -40,7 +41,8 @@ package struct ObjectRef: Hashable, Sendable {
             throw FormatError(.structureInvalid, "a reference to a \(type.name) of \(length) bytes", at: referrer)
         }
         guard offset >= bodyStart, offset <= referrer, referrer - offset >= UInt64(length) else {
-            throw FormatError(.structureInvalid, "a reference to a \(type.name) that does not end before it", at: referrer)
+            throw FormatError(
+                .structureInvalid, "a reference to a \(type.name) that does not end before it", at: referrer)
         }
     }
 }

@@ -1,6 +1,7 @@
 /// A page's body, checked: where its keys and values are (section 5.2). The bytes themselves stay with the caller.
 package struct PageLayout: Sendable {
-    /// One entry of a leaf (rest of the key, value), or one child of an inner page (separator before it, child reference).
+    /// One entry of a leaf (rest of the key, value), or one child of an inner page (separator before it, child
+    /// reference).
     package struct Entry: Sendable {
         fileprivate private(set) var restStart: UInt16
         fileprivate private(set) var restEnd: UInt16
@@ -56,7 +57,9 @@ package struct PageLayout: Sendable {
         try cursor.finishSteppedBody(bytes, "a page")
     }
 
-    private static func child(_ bytes: Span<UInt8>, _ cursor: inout Cursor, rest: Range<Int>) throws(FormatError) -> Entry {
+    private static func child(_ bytes: Span<UInt8>, _ cursor: inout Cursor, rest: Range<Int>) throws(FormatError)
+        -> Entry
+    {
         let start = cursor.position
         _ = try ObjectRef(bytes, &cursor)
         return Entry(rest: rest, value: start..<cursor.position)
@@ -108,7 +111,9 @@ package struct PageLayout: Sendable {
     package func frameLength(growingBy more: Int) -> Int { Padding.steppedFrame(contentEnd + more) }
 
     /// The page with another value in entry `index`: its body and layout. The caller knows that it fits.
-    package func replacing(_ index: Int, with value: [UInt8], in bytes: Span<UInt8>) -> (body: [UInt8], layout: PageLayout) {
+    package func replacing(_ index: Int, with value: [UInt8], in bytes: Span<UInt8>) -> (
+        body: [UInt8], layout: PageLayout
+    ) {
         let old = entries[index].value
         let start = isLeaf ? old.lowerBound - VarintSize.of(old.count) : old.lowerBound
         var body: [UInt8] = []
@@ -160,7 +165,11 @@ package struct PageLayout: Sendable {
             var high = entries.count
             while low < high {
                 let middle = (low + high) / 2
-                if ByteOrder.compare(bytes, entries[middle].rest, key, rest) <= 0 { low = middle + 1 } else { high = middle }
+                if ByteOrder.compare(bytes, entries[middle].rest, key, rest) <= 0 {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
             }
             return low - 1
         }
@@ -189,7 +198,8 @@ package struct PageLayout: Sendable {
         let otherRest = other.entries[otherIndex].rest
         let common = min(prefix.count, other.prefix.count)
         let order = ByteOrder.compare(
-            bytes, prefix.lowerBound..<prefix.lowerBound + common, otherBytes, other.prefix.lowerBound..<other.prefix.lowerBound + common)
+            bytes, prefix.lowerBound..<prefix.lowerBound + common, otherBytes,
+            other.prefix.lowerBound..<other.prefix.lowerBound + common)
         if order != 0 { return order }
         // One of these is empty.
         let more = prefix.lowerBound + common..<prefix.upperBound

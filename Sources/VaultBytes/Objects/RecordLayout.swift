@@ -40,7 +40,9 @@ package struct RecordLayout: Sendable {
 
     private static func attribute(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> Content {
         let flags = AttributeFlags(rawValue: try cursor.u8(bytes))
-        guard flags == flags.meaning.union(.inOwnRecord) else { throw cursor.error("an attribute's record has unknown flags") }
+        guard flags == flags.meaning.union(.inOwnRecord) else {
+            throw cursor.error("an attribute's record has unknown flags")
+        }
         let length = Int(try cursor.u8(bytes))
         guard length >= 1 else { throw cursor.error("an attribute without a name") }
         let name = try cursor.take(length, "an attribute's name")

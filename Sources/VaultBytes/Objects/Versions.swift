@@ -47,11 +47,15 @@ package struct Versions: Equatable, Sendable {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         item = try cursor.bytes16(bytes)
         let count = Int(try cursor.u8(bytes))
-        guard (1...Format.Limit.versions).contains(count) else { throw cursor.error("\(count) earlier values in a frame") }
+        guard (1...Format.Limit.versions).contains(count) else {
+            throw cursor.error("\(count) earlier values in a frame")
+        }
         var all: [Version] = []
         for _ in 0..<count {
             let version = try Version(bytes, &cursor)
-            if let last = all.last, !Version.precedes(last, version) { throw cursor.error("earlier values are out of order") }
+            if let last = all.last, !Version.precedes(last, version) {
+                throw cursor.error("earlier values are out of order")
+            }
             all.append(version)
         }
         versions = all
@@ -65,8 +69,11 @@ package struct Versions: Equatable, Sendable {
         }
         for version in versions {
             let isEarlier =
-                version.revision < entry.revision || version.revision == entry.revision && version.device != entry.device
-            guard isEarlier else { throw FormatError(.structureInvalid, "an earlier value that is not earlier", at: offset) }
+                version.revision < entry.revision
+                || version.revision == entry.revision && version.device != entry.device
+            guard isEarlier else {
+                throw FormatError(.structureInvalid, "an earlier value that is not earlier", at: offset)
+            }
         }
     }
 

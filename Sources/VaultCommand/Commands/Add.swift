@@ -31,7 +31,8 @@ struct Add: ParsableCommand {
         let progress = Progress("writing")
         defer { progress.finish() }
         do throws(VaultError) {
-            try opened.add(key, secret: secret, attributes: values, accessibility: attributes.accessibility ?? .whenUnlocked)
+            try opened.add(
+                key, secret: secret, attributes: values, accessibility: attributes.accessibility ?? .whenUnlocked)
         } catch {
             throw error.code == .duplicateItem ? Self.duplicate(key) : CommandFailure(error)
         }

@@ -31,6 +31,7 @@ struct AnchorCommand: ParsableCommand {
         guard accept else { return try attempt { () throws(VaultError) in try machine.check(opened) } }
         try attempt { () throws(VaultError) in try machine.accept(opened) }
         Terminal.note(
-            "generation \(opened.anchor.generation) is what this machine remembers of \(TerminalText.quoted(opened.path)) from now on")
+            "generation \(opened.anchor.generation) is what this machine remembers of \(TerminalText.quoted(opened.path)) from now on"
+        )
     }
 }

@@ -21,7 +21,9 @@ struct Create: ParsableCommand {
     @Option(parsing: .unconditional, help: ArgumentHelp("A name for its slot, for people.", valueName: "name"))
     var slotName = ""
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("How many earlier values an item keeps, 0 to 50.", valueName: "number"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How many earlier values an item keeps, 0 to 50.", valueName: "number"))
     var keep = 10
 
     func validate() throws {
@@ -32,13 +34,17 @@ struct Create: ParsableCommand {
     func run() throws {
         let path = try vault.path
         guard try !UserFiles.exists(path) else {
-            throw CommandFailure(.outputExists, "\(TerminalText.quoted(path)) exists already; choose another name or move it away")
+            throw CommandFailure(
+                .outputExists, "\(TerminalText.quoted(path)) exists already; choose another name or move it away")
         }
         let folder = UserFiles.parent(of: path)
         let machine = try ThisMachine.current()
-        if try vault.file == nil && machine.places.isDefault { try attempt { () throws(VaultError) in try machine.makeFolder(of: path) } }
+        if try vault.file == nil && machine.places.isDefault {
+            try attempt { () throws(VaultError) in try machine.makeFolder(of: path) }
+        }
         guard try UserFiles.exists(folder) else {
-            throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to make the vault in; make it first")
+            throw CommandFailure(
+                .noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to make the vault in; make it first")
         }
         let given = try vault.access.factors.sources
             .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput)
@@ -54,7 +60,8 @@ struct Create: ParsableCommand {
         options.lockWait = vault.access.wait
         try make(machine, path, factors, options)
         Terminal.note(
-            "created \(TerminalText.quoted(path)); \(SlotAdvice.words(kinds)); without that nobody can open it, so keep a copy")
+            "created \(TerminalText.quoted(path)); \(SlotAdvice.words(kinds)); without that nobody can open it, so keep a copy"
+        )
     }
 
     private func make(

@@ -60,7 +60,8 @@ struct Forget: ParsableCommand {
     private func isConfirmed(_ item: Item, _ chosen: [EarlierValue]?) throws(CommandFailure) -> Bool {
         if yes { return true }
         let what =
-            chosen?.first.map { "the value that was replaced at \(Timestamp.short($0.replaced)) UTC" } ?? Self.words(item.earlierValues)
+            chosen?.first.map { "the value that was replaced at \(Timestamp.short($0.replaced)) UTC" }
+            ?? Self.words(item.earlierValues)
         return try Prompt.confirm("Forget \(what) of \(ItemText.summary(item.key))?", instead: "give --yes")
     }
 

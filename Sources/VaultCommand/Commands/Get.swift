@@ -25,7 +25,8 @@ struct Get: ParsableCommand {
 
     @Option(
         defaultAsFlag: ArgumentSpelling.clipSeconds, parsing: .next,
-        help: ArgumentHelp("Put it into the clipboard, cleared after so many seconds if unchanged.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "Put it into the clipboard, cleared after so many seconds if unchanged.", valueName: "seconds"))
     var clip: Int?
 
     @Flag(help: "Show it on the terminal even if it is not text.")

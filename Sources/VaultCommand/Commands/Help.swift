@@ -1,6 +1,7 @@
 import ArgumentParser
 
-/// `vaultfmt help`: the argument parser's own knows commands only; this one knows topics too, and names the nearest where a word is neither.
+/// `vaultfmt help`: the argument parser's own knows commands only; this one knows topics too, and names the nearest
+/// where a word is neither.
 enum Help {
     /// The help that the arguments ask for, or nil where they ask for something else.
     static func answer(to arguments: [String]) throws(CommandFailure) -> String? {

@@ -39,7 +39,9 @@ struct History: ParsableCommand {
         let output = Output.standard()
         var table = Table(["NUMBER", "REPLACED", "MODIFIED", "SIZE", "LABEL"])
         for (index, value) in values.enumerated() {
-            let times = [value.replaced, value.modified].map { table.isForPeople ? Timestamp.short($0) : Timestamp.text($0) }
+            let times = [value.replaced, value.modified].map {
+                table.isForPeople ? Timestamp.short($0) : Timestamp.text($0)
+            }
             let size = table.isForPeople ? MemorySize.text(bytes: UInt64(value.paddedSize)) : String(value.paddedSize)
             try table.add(["\(index + 1)"] + times + [size, value.attributes.label ?? ""], to: output)
         }

@@ -39,7 +39,8 @@ struct List: ParsableCommand {
         defer { progress?.finish() }
         let found = try json ? writeJSON(opened, query) : writeTable(opened, query)
         if found == 0, let pattern {
-            throw CommandFailure(.noSuchItem, "nothing matches \(TerminalText.quoted(pattern)); 'vaultfmt list' shows what there is")
+            throw CommandFailure(
+                .noSuchItem, "nothing matches \(TerminalText.quoted(pattern)); 'vaultfmt list' shows what there is")
         }
     }
 
@@ -53,7 +54,10 @@ struct List: ParsableCommand {
             let modified = table.isForPeople ? Timestamp.short(item.modified) : Timestamp.text(item.modified)
             let label = item.attributes.label ?? ""
             try table.add(
-                [item.key.itemClass.name, name.first ?? "", name.dropFirst().first ?? "", label, item.key.group, modified], to: output)
+                [
+                    item.key.itemClass.name, name.first ?? "", name.dropFirst().first ?? "", label, item.key.group,
+                    modified,
+                ], to: output)
         }
         try table.finish(output)
         try output.flush()

@@ -47,7 +47,9 @@ struct Move: ParsableCommand {
 
     func run() throws {
         guard name.isGiven else { throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options") }
-        guard destination.isGiven else { throw CommandFailure(.usage, "nothing to change; give --to-service, --to-account or the like") }
+        guard destination.isGiven else {
+            throw CommandFailure(.usage, "nothing to change; give --to-service, --to-account or the like")
+        }
         let opened = try vault.openVault(writable: true)
         let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
         let key = try destination.key(from: item.key)
@@ -65,7 +67,8 @@ struct Move: ParsableCommand {
 
 extension Move.Destination {
     var isGiven: Bool {
-        toService != nil || toAccount != nil || toServer != nil || toProtocol != nil || toPort != nil || toPath != nil || toGroup != nil
+        toService != nil || toAccount != nil || toServer != nil || toProtocol != nil || toPort != nil || toPath != nil
+            || toGroup != nil
     }
 
     /// The key with the parts that are given put in.
@@ -73,15 +76,21 @@ extension Move.Destination {
         let fields: ItemKey.Fields
         switch key.fields {
         case .genericPassword(let service, let account):
-            try reject(toServer != nil || toProtocol != nil || toPort != nil || toPath != nil, "a generic password has no server")
+            try reject(
+                toServer != nil || toProtocol != nil || toPort != nil || toPath != nil,
+                "a generic password has no server")
             fields = .genericPassword(service: toService ?? service, account: toAccount ?? account)
-        case .internetPassword(let server, let networkProtocol, let port, let path, let account, let domain, let authentication):
+        case .internetPassword(
+            let server, let networkProtocol, let port, let path, let account, let domain, let authentication):
             try reject(toService != nil, "an internet password has a server, not a service")
             fields = .internetPassword(
-                server: toServer ?? server, protocol: toProtocol ?? networkProtocol, port: toPort ?? port, path: toPath ?? path,
+                server: toServer ?? server, protocol: toProtocol ?? networkProtocol, port: toPort ?? port,
+                path: toPath ?? path,
                 account: toAccount ?? account, securityDomain: domain, authenticationType: authentication)
         case .certificate, .key, .identity, .reserved:
-            let others = toService != nil || toAccount != nil || toServer != nil || toProtocol != nil || toPort != nil || toPath != nil
+            let others =
+                toService != nil || toAccount != nil || toServer != nil || toProtocol != nil || toPort != nil
+                || toPath != nil
             try reject(others, "of an item of class \(key.itemClass.name) only the group can change")
             fields = key.fields
         }

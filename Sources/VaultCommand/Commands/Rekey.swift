@@ -5,7 +5,8 @@ import VaultLocal
 /// `rekey`: changes what opens a vault.
 struct Rekey: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Change the passphrase, its cost, how many earlier values are kept, or with --rotate the key of everything.",
+        abstract:
+            "Change the passphrase, its cost, how many earlier values are kept, or with --rotate the key of everything.",
         discussion: """
             Without --rotate the slot that opens the vault is rewrapped: what is not given anew stays, a key file beside a new passphrase \
             for example. --kdf alone changes the cost only, --keep alone how many earlier values an item keeps. --rotate encrypts everything anew under a new vault key; slots whose factors are \
@@ -30,7 +31,9 @@ struct Rekey: ParsableCommand {
     @Flag(help: "Encrypt everything anew under a new vault key: older copies and copied keys open nothing later.")
     var rotate = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("How many earlier values an item keeps, 0 to 50.", valueName: "number"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How many earlier values an item keeps, 0 to 50.", valueName: "number"))
     var keep: Int?
 
     @OptionGroup(title: "Rotation") var kept: KeptFactors
@@ -42,7 +45,9 @@ struct Rekey: ParsableCommand {
         guard !(removeKeyFile && removePassphrase) else {
             throw ValidationError("--remove-key-file and --remove-passphrase exclude each other; one of them must stay")
         }
-        guard !removeKeyFile || newFactors.newKeyFile == nil, !removePassphrase || (newFactors.newPassphraseFile ?? "").isEmpty else {
+        guard !removeKeyFile || newFactors.newKeyFile == nil,
+            !removePassphrase || (newFactors.newPassphraseFile ?? "").isEmpty
+        else {
             throw ValidationError("what is to be removed is also given by a --new-… option; leave one out")
         }
         if let keep { try KeptVersions.validate(keep) }
@@ -51,7 +56,9 @@ struct Rekey: ParsableCommand {
 
     func run() throws {
         if let keep {
-            guard changesFactors || rotate || cost.isGiven else { return try KeptVersions.set(keep, in: vault.openVault(writable: true)) }
+            guard changesFactors || rotate || cost.isGiven else {
+                return try KeptVersions.set(keep, in: vault.openVault(writable: true))
+            }
         }
         let path = try vault.path
         ControllingTerminal.beginSeries()
@@ -59,7 +66,8 @@ struct Rekey: ParsableCommand {
         let opened = opening.vault
         let slots = try attempt { () throws(VaultError) in try opened.slots() }
         guard let current = slots.first(where: \.openedThis) else {
-            throw CommandFailure(.busy, "another program has just replaced the slot that opened the vault; run the command again")
+            throw CommandFailure(
+                .busy, "another program has just replaced the slot that opened the vault; run the command again")
         }
         if let keep { try KeptVersions.set(keep, in: opened) }
         if changesFactors || !(rotate || cost.isGiven) {
@@ -75,7 +83,9 @@ struct Rekey: ParsableCommand {
     }
 
     /// Rewraps the slot for new factors, and returns those that open it now.
-    private func changeFactors(_ opened: Vault, _ current: SlotInfo, _ old: borrowing GivenFactors) throws(CommandFailure) -> GivenFactors {
+    private func changeFactors(_ opened: Vault, _ current: SlotInfo, _ old: borrowing GivenFactors)
+        throws(CommandFailure) -> GivenFactors
+    {
         try checkRemoval(current)
         var new = GivenFactors(passphrase: nil, keyFile: nil, rawKey: nil)
         if newFactors.sources.isAnyGiven || !removesFactor {
@@ -110,13 +120,17 @@ struct Rekey: ParsableCommand {
             throw CommandFailure(.usage, "the slot that opened the vault takes no passphrase; nothing was changed")
         }
         if removesFactor && !(hasKeyFile && hasPassphrase) && !newFactors.sources.isAnyGiven {
-            throw CommandFailure(.usage, "it is all that opens the slot; give what is to open it instead with a --new-… option")
+            throw CommandFailure(
+                .usage, "it is all that opens the slot; give what is to open it instead with a --new-… option")
         }
     }
 
-    private func changeCost(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws(CommandFailure) {
+    private func changeCost(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors)
+        throws(CommandFailure)
+    {
         guard current.cost != nil else {
-            throw CommandFailure(.usage, "the slot opens without key derivation, so it has no cost to change; give new factors too")
+            throw CommandFailure(
+                .usage, "the slot opens without key derivation, so it has no cost to change; give new factors too")
         }
         try rewrap(opened, current, given)
         Terminal.note("changed the cost of slot \(SlotText.short(current)); older copies keep the old one")
@@ -129,7 +143,8 @@ struct Rekey: ParsableCommand {
         defer { progress.finish() }
         let change = try attempt { () throws(VaultError) in
             try opened.changeFactors(
-                of: current.id, to: factors, cost: figures, allowWeak: cost.allowWeak || (figures == nil && current.isWeak))
+                of: current.id, to: factors, cost: figures,
+                allowWeak: cost.allowWeak || (figures == nil && current.isWeak))
         }
         progress.finish()
         SlotText.report(change)
@@ -138,7 +153,8 @@ struct Rekey: ParsableCommand {
     private func rotateKeys(_ opened: Vault, _ given: borrowing GivenFactors) throws(CommandFailure) {
         var rotation = try attempt { () throws(VaultError) in try opened.rotation() }
         guard try rotation.keeps(given) else {
-            throw CommandFailure(.busy, "another program has just changed the slots of the vault; run the command again")
+            throw CommandFailure(
+                .busy, "another program has just changed the slots of the vault; run the command again")
         }
         try kept.apply(to: &rotation)
         if !yes && !vault.access.noInput && Prompt.isPossible { try Self.askForPassphrases(&rotation) }
@@ -147,17 +163,23 @@ struct Rekey: ParsableCommand {
         guard try mayDrop(dropped.count) else { return Terminal.note("nothing was rotated") }
         ControllingTerminal.endSeries()
         let report = try Self.run(rotation)
-        for key in report.copiedDeviceBound { Terminal.note("kept as it was, bound to another device: \(ItemText.summary(key))") }
-        Terminal.note("rotated \(TerminalText.quoted(opened.path)): older copies open what they hold, and nothing later")
+        for key in report.copiedDeviceBound {
+            Terminal.note("kept as it was, bound to another device: \(ItemText.summary(key))")
+        }
+        Terminal.note(
+            "rotated \(TerminalText.quoted(opened.path)): older copies open what they hold, and nothing later")
     }
 
     private func mayDrop(_ count: Int) throws(CommandFailure) -> Bool {
         if yes || count == 0 { return true }
         guard !vault.access.noInput, Prompt.isPossible else {
             throw CommandFailure(
-                .usage, "dropping slots asks first, and there is no terminal to ask on; give --yes, or the slots' factors with --keep-…")
+                .usage,
+                "dropping slots asks first, and there is no terminal to ask on; give --yes, or the slots' factors with --keep-…"
+            )
         }
-        return try Prompt.confirm("Rotate, and drop \(count == 1 ? "this slot" : "these \(count) slots")?", instead: "give --yes")
+        return try Prompt.confirm(
+            "Rotate, and drop \(count == 1 ? "this slot" : "these \(count) slots")?", instead: "give --yes")
     }
 
     /// Asks for the passphrase of each slot that would be dropped and takes one alone.
@@ -165,7 +187,8 @@ struct Rekey: ParsableCommand {
         for slot in rotation.dropped where slot.factors == .passphrase {
             while rotation.dropped.contains(where: { $0.id == slot.id }) {
                 let typed = try Prompt.secret(
-                    "Passphrase of slot \(SlotText.short(slot)) (Return: drop it)", instead: "give --keep-passphrase-file")
+                    "Passphrase of slot \(SlotText.short(slot)) (Return: drop it)",
+                    instead: "give --keep-passphrase-file")
                 if typed.count == 0 { break }
                 if try !rotation.keeps(GivenFactors(passphrase: typed, keyFile: nil, rawKey: nil)) {
                     Terminal.note("that opens no slot; try again")

@@ -27,12 +27,16 @@ struct Remove: ParsableCommand {
 
     func run() throws {
         let isNamed = name.isGiven || filters.label != nil || filters.accessible != nil
-        guard isNamed || all else { throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options") }
+        guard isNamed || all else {
+            throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
+        }
         try requireConsent()
         if !yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)
         let items = try items(in: opened)
-        let what = items.count == 1 ? items.map { ItemText.summary($0.key, label: $0.attributes.label) }.joined() : "\(items.count) items"
+        let what =
+            items.count == 1
+            ? items.map { ItemText.summary($0.key, label: $0.attributes.label) }.joined() : "\(items.count) items"
         if all { Terminal.note("\(items.count) \(items.count == 1 ? "item matches" : "items match")") }
         guard try isConfirmed("Remove \(what)?") else { return Terminal.note("nothing was removed") }
         ControllingTerminal.end()
@@ -52,9 +56,13 @@ struct Remove: ParsableCommand {
     }
 
     private func items(in opened: Vault) throws(CommandFailure) -> [Item] {
-        guard all else { return [try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)] }
+        guard all else {
+            return [try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)]
+        }
         let items = try name.findAll(in: opened, label: filters.label, accessibility: filters.accessible?.value)
-        guard !items.isEmpty else { throw CommandFailure(.noSuchItem, "nothing matches; 'vaultfmt list' shows what there is") }
+        guard !items.isEmpty else {
+            throw CommandFailure(.noSuchItem, "nothing matches; 'vaultfmt list' shows what there is")
+        }
         return items
     }
 

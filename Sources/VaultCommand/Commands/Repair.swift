@@ -24,7 +24,9 @@ struct Repair: ParsableCommand {
         defer { progress.finish() }
         let kept = try attempt { () throws(VaultError) in try opened.repair() }
         progress.finish()
-        guard let kept else { return Terminal.note("the end of \(TerminalText.quoted(opened.path)) is not damaged; nothing was put aside") }
+        guard let kept else {
+            return Terminal.note("the end of \(TerminalText.quoted(opened.path)) is not damaged; nothing was put aside")
+        }
         Terminal.note(
             "\(TerminalText.quoted(opened.path)) is at generation \(opened.anchor.generation), and what followed it is in \(TerminalText.quoted(kept))"
         )

@@ -33,7 +33,9 @@ struct Restore: ParsableCommand {
         progress.finish()
         let kept =
             opened.keptVersions > 0
-            ? "what it was until now is its earlier value 1" : "the vault keeps no earlier values, so what it was until now is gone"
-        Terminal.note("\(ItemText.summary(item.key)) is again what it was until \(Timestamp.short(value.replaced)) UTC; \(kept)")
+            ? "what it was until now is its earlier value 1"
+            : "the vault keeps no earlier values, so what it was until now is gone"
+        Terminal.note(
+            "\(ItemText.summary(item.key)) is again what it was until \(Timestamp.short(value.replaced)) UTC; \(kept)")
     }
 }

@@ -19,11 +19,14 @@ struct Salvage: ParsableCommand {
     @OptionGroup var damaged: VaultFileName
 
     @Option(
-        name: .shortAndLong, parsing: .unconditional, help: ArgumentHelp("The vault to make; nothing is overwritten.", valueName: "new"),
+        name: .shortAndLong, parsing: .unconditional,
+        help: ArgumentHelp("The vault to make; nothing is overwritten.", valueName: "new"),
         completion: .file())
     var output: String
 
-    @Flag(help: "Take also what the holder of a scoped slot could have made; look at each item named before you trust it.")
+    @Flag(
+        help: "Take also what the holder of a scoped slot could have made; look at each item named before you trust it."
+    )
     var includeUnproven = false
 
     @OptionGroup var access: AccessOptions
@@ -32,12 +35,14 @@ struct Salvage: ParsableCommand {
 
     func run() throws {
         guard try !UserFiles.exists(output) else {
-            throw CommandFailure(.outputExists, "\(TerminalText.quoted(output)) exists already; choose another name or move it away")
+            throw CommandFailure(
+                .outputExists, "\(TerminalText.quoted(output)) exists already; choose another name or move it away")
         }
         let file = try VaultPath.resolve(damaged.given)
         let report = try access.withFactors(file) { given throws(CommandFailure) in
             guard newFactors.sources.isAnyGiven else { return try salvage(file, given, to: given) }
-            let new = try newFactors.sources.creating("New passphrase for \(TerminalText.escaped(output))", mayAsk: !access.noInput)
+            let new = try newFactors.sources.creating(
+                "New passphrase for \(TerminalText.escaped(output))", mayAsk: !access.noInput)
             return try salvage(file, given, to: new)
         }
         for note in report.notes { Terminal.note(note) }
@@ -60,11 +65,13 @@ struct Salvage: ParsableCommand {
         let earlier = values == 0 ? "" : " and \(values) earlier \(values == 1 ? "value" : "values")"
         Terminal.note("recovered \(items)\(earlier) into \(TerminalText.quoted(output)), lost \(report.lost.count)")
         if report.recovered == 0 && !report.lost.isEmpty {
-            throw CommandFailure(.damaged, "nothing of \(TerminalText.quoted(file)) could be recovered; try another copy")
+            throw CommandFailure(
+                .damaged, "nothing of \(TerminalText.quoted(file)) could be recovered; try another copy")
         }
         guard !report.isComplete else { return }
         throw CommandFailure(
-            .incomplete, "\(TerminalText.quoted(output)) is made, but something is missing or not proven (see above); look for a sound copy"
+            .incomplete,
+            "\(TerminalText.quoted(output)) is made, but something is missing or not proven (see above); look for a sound copy"
         )
     }
 

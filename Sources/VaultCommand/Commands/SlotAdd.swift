@@ -28,7 +28,8 @@ struct SlotAdd: ParsableCommand {
 
     @Option(
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Open this access group only; may be repeated. The default group is ''.", valueName: "group"))
+        help: ArgumentHelp("Open this access group only; may be repeated. The default group is ''.", valueName: "group")
+    )
     var grantGroup: [String] = []
 
     @Flag(help: "Make the groups of --grant-group that the vault does not have.")
@@ -48,7 +49,8 @@ struct SlotAdd: ParsableCommand {
         defer { progress.finish() }
         let change = try attempt { () throws(VaultError) in
             try opened.addSlot(
-                factors, cost: figures, name: name, grantedGroups: grantGroup.isEmpty ? nil : grantGroup, createsGroups: createGroup,
+                factors, cost: figures, name: name, grantedGroups: grantGroup.isEmpty ? nil : grantGroup,
+                createsGroups: createGroup,
                 allowWeak: cost.allowWeak, limits: vault.access.limits)
         }
         progress.finish()
@@ -59,7 +61,9 @@ struct SlotAdd: ParsableCommand {
     /// Before anything is asked: a misspelt group would be granted to nobody's use.
     private func checkGroups(_ opened: Vault) throws(CommandFailure) {
         guard !createGroup else {
-            if grantGroup.isEmpty { throw CommandFailure(.usage, "--create-group makes groups of --grant-group, and none is given") }
+            if grantGroup.isEmpty {
+                throw CommandFailure(.usage, "--create-group makes groups of --grant-group, and none is given")
+            }
             return
         }
         let known = try attempt { () throws(VaultError) in try opened.accessGroups() }
@@ -67,7 +71,9 @@ struct SlotAdd: ParsableCommand {
             let names = known.map { TerminalText.quoted($0) }.joined(separator: ", ")
             let there = known.isEmpty ? "it has none yet" : "it has \(names)"
             throw CommandFailure(
-                .noSuchItem, "the vault has no access group \(TerminalText.quoted(group)) (\(there)); give --create-group to make it")
+                .noSuchItem,
+                "the vault has no access group \(TerminalText.quoted(group)) (\(there)); give --create-group to make it"
+            )
         }
     }
 }

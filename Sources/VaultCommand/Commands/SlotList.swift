@@ -38,7 +38,8 @@ struct SlotList: ParsableCommand {
                 }
             try table.add(
                 [
-                    slot.id.description, slot.name ?? "", SlotText.kind(slot), SlotText.factors(slot), SlotText.cost(slot), groups,
+                    slot.id.description, slot.name ?? "", SlotText.kind(slot), SlotText.factors(slot),
+                    SlotText.cost(slot), groups,
                     marks.joined(separator: ", "),
                 ], to: output)
         }

@@ -39,13 +39,17 @@ struct SlotRemove: ParsableCommand {
     static func find(_ text: String, among slots: [SlotInfo]) throws(CommandFailure) -> SlotInfo {
         if let exact = slots.first(where: { $0.id.description == text.lowercased() }) { return exact }
         var matches = slots.filter { $0.name == text && !text.isEmpty }
-        if matches.isEmpty && text.count >= 4 { matches = slots.filter { $0.id.description.hasPrefix(text.lowercased()) } }
+        if matches.isEmpty && text.count >= 4 {
+            matches = slots.filter { $0.id.description.hasPrefix(text.lowercased()) }
+        }
         guard let match = matches.first else {
-            throw CommandFailure(.noSuchItem, "no slot is named \(TerminalText.quoted(text)); 'vaultfmt slot list' shows them")
+            throw CommandFailure(
+                .noSuchItem, "no slot is named \(TerminalText.quoted(text)); 'vaultfmt slot list' shows them")
         }
         guard matches.count == 1 else {
             for match in matches { Terminal.errorLine("  \(SlotText.short(match))") }
-            throw CommandFailure(.ambiguous, "\(matches.count) slots are named \(TerminalText.quoted(text)); give the id")
+            throw CommandFailure(
+                .ambiguous, "\(matches.count) slots are named \(TerminalText.quoted(text)); give the id")
         }
         return match
     }

@@ -35,7 +35,8 @@ struct Unlock: ParsableCommand {
         try attempt { () throws(VaultError) in try Machine.keepUnlocked(opened, seconds: time.seconds) }
         ControllingTerminal.endSeries()
         Terminal.note(
-            "\(TerminalText.quoted(opened.path)) opens to every process of this user for \(time.text), or until 'vaultfmt lock'")
+            "\(TerminalText.quoted(opened.path)) opens to every process of this user for \(time.text), or until 'vaultfmt lock'"
+        )
     }
 }
 
@@ -58,13 +59,16 @@ struct Lock: ParsableCommand {
     var all = false
 
     func validate() throws {
-        guard (name.file ?? name.vault) == nil || !all else { throw ValidationError("--all locks every vault; leave out the file") }
+        guard (name.file ?? name.vault) == nil || !all else {
+            throw ValidationError("--all locks every vault; leave out the file")
+        }
     }
 
     func run() throws {
         guard !all else {
             guard let count = try attempt({ () throws(VaultError) in try Machine.lockAll() }) else { throw Self.apart }
-            return Terminal.note(count == 0 ? "no vault was unlocked" : "locked \(count) \(count == 1 ? "vault" : "vaults")")
+            return Terminal.note(
+                count == 0 ? "no vault was unlocked" : "locked \(count) \(count == 1 ? "vault" : "vaults")")
         }
         let path = try VaultPath.resolve(name.given)
         switch try lock(path) {
@@ -98,7 +102,8 @@ struct Duration: ExpressibleByArgument {
 
     init?(argument: String) {
         let units: [Character: UInt32] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let last = argument.last, let unit = units[last], let number = UInt32(argument.dropLast()), number > 0 else { return nil }
+        guard let last = argument.last, let unit = units[last], let number = UInt32(argument.dropLast()), number > 0
+        else { return nil }
         let (product, overflow) = number.multipliedReportingOverflow(by: unit)
         guard !overflow, product <= 30 * 86_400 else { return nil }
         seconds = product
@@ -108,7 +113,8 @@ struct Duration: ExpressibleByArgument {
 
     /// In the largest unit that divides it.
     var text: String {
-        for (unit, size) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, UInt32)] where seconds.isMultiple(of: size) {
+        for (unit, size) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, UInt32)]
+        where seconds.isMultiple(of: size) {
             return "\(seconds / size)\(unit)"
         }
         return "\(seconds)s"

@@ -23,7 +23,8 @@ struct Update: ParsableCommand {
     func run() throws {
         let values = try attributes.values()
         guard !values.isEmpty || !removal.removeAttribute.isEmpty || attributes.accessibility != nil else {
-            throw CommandFailure(.usage, "nothing to change; give --label, --comment, --attribute NAME=VALUE or the like")
+            throw CommandFailure(
+                .usage, "nothing to change; give --label, --comment, --attribute NAME=VALUE or the like")
         }
         guard name.isGiven else { throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options") }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)

@@ -58,14 +58,17 @@ struct Verify: ParsableCommand {
     private func expectedAnchor() throws(CommandFailure) -> Anchor? {
         guard let anchor else { return nil }
         guard let expected = Anchor(anchor) else {
-            throw CommandFailure(.usage, "\(TerminalText.quoted(anchor)) is not an anchor; give what 'vaultfmt anchor' wrote")
+            throw CommandFailure(
+                .usage, "\(TerminalText.quoted(anchor)) is not an anchor; give what 'vaultfmt anchor' wrote")
         }
         return expected
     }
 
     private func compare(_ opened: Vault, with expected: Anchor) throws(CommandFailure) {
         guard expected.vault == opened.id else {
-            throw CommandFailure(.damaged, "the anchor is of vault \(expected.vault), this is \(opened.id); give the anchor of this vault")
+            throw CommandFailure(
+                .damaged,
+                "the anchor is of vault \(expected.vault), this is \(opened.id); give the anchor of this vault")
         }
         let now = opened.anchor.generation
         switch try attempt({ () throws(VaultError) in try opened.verdict(on: expected) }) {
@@ -73,13 +76,17 @@ struct Verify: ParsableCommand {
         case .foreign:
             throw CommandFailure(
                 .damaged,
-                "the vault belongs to other owners than the anchor's, and nothing shows that they handed it over; restore the right copy")
+                "the vault belongs to other owners than the anchor's, and nothing shows that they handed it over; restore the right copy"
+            )
         case .older:
             throw CommandFailure(
-                .damaged, "the vault is at generation \(now), older than the anchor's \(expected.generation); restore the newest copy")
+                .damaged,
+                "the vault is at generation \(now), older than the anchor's \(expected.generation); restore the newest copy"
+            )
         case .forked:
             throw CommandFailure(
-                .damaged, "the vault is forked: it does not continue the anchor's generation \(expected.generation); restore the right copy"
+                .damaged,
+                "the vault is forked: it does not continue the anchor's generation \(expected.generation); restore the right copy"
             )
         case .unprovable:
             throw CommandFailure(

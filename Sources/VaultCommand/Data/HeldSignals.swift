@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// While it lives, the signals that would end the process are noted instead, so that plaintext can be taken away first. When it goes,
-/// one that came does what it would have done.
+/// While it lives, the signals that would end the process are noted instead, so that plaintext can be taken away first.
+/// When it goes, one that came does what it would have done.
 ///
 /// Handlers, not a mask: a mask holds for one thread, and a signal to the process ends it through any other.
 struct HeldSignals: ~Copyable {

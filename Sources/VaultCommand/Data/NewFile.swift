@@ -3,8 +3,9 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// A new file, 0600, that has no name before all of it is on the disk: a file with the name is a whole file, and a killed process leaves nothing, or a locked-out
-/// temporary that the next one removes. Never over another file unless asked to.
+/// A new file, 0600, that has no name before all of it is on the disk: a file with the name is a whole file, and a
+/// killed process leaves nothing, or a locked-out temporary that the next one removes. Never over another file unless
+/// asked to.
 struct NewFile: ~Copyable {
     /// Where to write.
     let descriptor: Int32
@@ -32,7 +33,8 @@ struct NewFile: ~Copyable {
         }
     }
 
-    /// A file with a name of its own, on a file system or kernel that needs one. It is locked, which shows whoever sweeps that its writer lives.
+    /// A file with a name of its own, on a file system or kernel that needs one. It is locked, which shows whoever
+    /// sweeps that its writer lives.
     private static func named(beside path: String, _ what: String) throws(CommandFailure) -> (Int32, String) {
         let message = "cannot create \(what) \(TerminalText.quoted(path))"
         for _ in 0..<100 {
@@ -41,7 +43,8 @@ struct NewFile: ~Copyable {
             guard descriptor >= 0 else {
                 // The file that is missing is the folder, which is not the one that was asked for.
                 throw descriptor == -ENOENT
-                    ? CommandFailure(.io, "\(message): there is no such folder") : CommandFailure(system: -descriptor, message)
+                    ? CommandFailure(.io, "\(message): there is no such folder")
+                    : CommandFailure(system: -descriptor, message)
             }
             // Between the two, another process may have taken it for a dead one's and removed it.
             var (own, found) = (stat(), stat())
@@ -64,7 +67,9 @@ struct NewFile: ~Copyable {
     static func check(_ path: String, what: String) throws(CommandFailure) {
         var info = stat()
         guard lstat(path, &info) == 0 else {
-            guard errno == ENOENT else { throw CommandFailure(system: errno, "cannot create \(what) \(TerminalText.quoted(path))") }
+            guard errno == ENOENT else {
+                throw CommandFailure(system: errno, "cannot create \(what) \(TerminalText.quoted(path))")
+            }
             return
         }
         throw exists(path, what)
@@ -78,7 +83,8 @@ struct NewFile: ~Copyable {
         let synced = vault_sync_directory(UserFiles.parent(of: path))
         guard synced == 0 else {
             let name = TerminalText.quoted(path)
-            throw CommandFailure(.io, "\(what) \(name) is written, but its folder could not be synced: \(Descriptor.message(-synced))")
+            throw CommandFailure(
+                .io, "\(what) \(name) is written, but its folder could not be synced: \(Descriptor.message(-synced))")
         }
         warnIfReadable()
     }
@@ -94,7 +100,8 @@ struct NewFile: ~Copyable {
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_mode & 0o077 != 0 else { return }
         Terminal.warning(
-            "\(what) \(TerminalText.quoted(path)) can be read by others: this file system keeps no permissions; keep it on one that does")
+            "\(what) \(TerminalText.quoted(path)) can be read by others: this file system keeps no permissions; keep it on one that does"
+        )
     }
 
     private borrowing func failure(_ number: Int32) -> CommandFailure {
@@ -102,6 +109,7 @@ struct NewFile: ~Copyable {
     }
 
     private static func exists(_ path: String, _ what: String) -> CommandFailure {
-        CommandFailure(.outputExists, "\(what) \(TerminalText.quoted(path)) exists already; choose another name or move it away")
+        CommandFailure(
+            .outputExists, "\(what) \(TerminalText.quoted(path)) exists already; choose another name or move it away")
     }
 }

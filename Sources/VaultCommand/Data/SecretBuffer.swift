@@ -52,7 +52,9 @@ struct SecretBuffer: ~Copyable {
     }
 
     /// Lets `fill` write behind what is there, into at least `space` bytes; it returns how many it wrote.
-    mutating func appendBytes<E: Error>(space: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int) throws(E) -> Int {
+    mutating func appendBytes<E: Error>(space: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int) throws(E)
+        -> Int
+    {
         reserve(space)
         let at = count
         let written = try storage.withUnsafeMutableBytes { buffer throws(E) -> Int in
@@ -62,7 +64,9 @@ struct SecretBuffer: ~Copyable {
         return written
     }
 
-    borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
+        -> R
+    {
         let used = count
         return try storage.withUnsafeBytes { buffer throws(E) -> R in
             try body(UnsafeRawBufferPointer(rebasing: buffer[..<used]))

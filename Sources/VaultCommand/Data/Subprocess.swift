@@ -21,7 +21,9 @@ enum Subprocess {
         return code(status)
     }
 
-    private static func code(_ status: Int32) -> Int32 { status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F) }
+    private static func code(_ status: Int32) -> Int32 {
+        status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    }
 
     /// How a program ended, as `wait`; nil while it runs.
     static func poll(_ process: pid_t) -> Int32? {
@@ -44,7 +46,9 @@ enum Subprocess {
     /// Starts a program.
     /// - Parameters:
     ///   - input, output: Its standard input and output; nil is /dev/null, as its standard error is.
-    static func start(_ path: String, _ arguments: [String], input: Int32?, output: Int32?) throws(CommandFailure) -> pid_t {
+    static func start(_ path: String, _ arguments: [String], input: Int32?, output: Int32?) throws(CommandFailure)
+        -> pid_t
+    {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }

@@ -8,7 +8,8 @@ struct AccessOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Refuse a vault of other owners than these; 'vaultfmt inspect' shows their public key.", valueName: "key"))
+        help: ArgumentHelp(
+            "Refuse a vault of other owners than these; 'vaultfmt inspect' shows their public key.", valueName: "key"))
     var owner: OwnerArgument?
 
     @Flag(help: "Never ask anything; fail instead.")
@@ -19,7 +20,8 @@ struct AccessOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Most memory that a slot's key derivation may take.", valueName: "size", visibility: .hidden))
+        help: ArgumentHelp("Most memory that a slot's key derivation may take.", valueName: "size", visibility: .hidden)
+    )
     var maxKdfMemory: MemorySize?
 
     @Option(parsing: .unconditional, help: ArgumentHelp("Most passes of a slot's key derivation.", visibility: .hidden))
@@ -30,7 +32,8 @@ struct AccessOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Most memory times passes over all slots that are tried.", valueName: "size", visibility: .hidden))
+        help: ArgumentHelp(
+            "Most memory times passes over all slots that are tried.", valueName: "size", visibility: .hidden))
     var maxKdfWork: MemorySize?
 
     func validate() throws {
@@ -47,28 +50,34 @@ struct AccessOptions: ParsableArguments {
         return limits
     }
 
-    /// Opens a vault, and compares it with what this machine remembers of it. Factors that are given come first, then what `unlock` keeps, then
-    /// the prompt.
+    /// Opens a vault, and compares it with what this machine remembers of it. Factors that are given come first, then
+    /// what `unlock` keeps, then the prompt.
     /// - Parameter device: What to do about this machine's device.
     func open(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws(CommandFailure) -> Vault {
-        let kept = { () throws(CommandFailure) -> Vault? in try openUnlocked(path, writable: writable, device: device, anchors: anchors) }
+        let kept = { () throws(CommandFailure) -> Vault? in
+            try openUnlocked(path, writable: writable, device: device, anchors: anchors)
+        }
         if let vault = try kept() { return vault }
         return try withFactors(path, unlessKept: kept) { given throws(CommandFailure) in
             try open(path, with: given, writable: writable, device: device, anchors: anchors)
         }
     }
 
-    /// Calls `body` with the factors for a vault. What is not given is asked for; of a passphrase that opens nothing, three times.
-    /// - Parameter unlessKept: What to return instead where it was unlocked while this process waited for its turn to ask.
+    /// Calls `body` with the factors for a vault. What is not given is asked for; of a passphrase that opens nothing,
+    /// three times.
+    /// - Parameter unlessKept: What to return instead where it was unlocked while this process waited for its turn to
+    ///   ask.
     func withFactors<R: ~Copyable>(
         _ path: String, unlessKept: () throws(CommandFailure) -> R? = { () throws(CommandFailure) in nil },
         _ body: (borrowing GivenFactors) throws(CommandFailure) -> R
     ) throws(CommandFailure) -> R {
         guard try UserFiles.exists(path) else {
             throw CommandFailure(
-                .noSuchFile, "there is no vault \(TerminalText.quoted(path)); check the path, or make a vault with 'vaultfmt create'")
+                .noSuchFile,
+                "there is no vault \(TerminalText.quoted(path)); check the path, or make a vault with 'vaultfmt create'"
+            )
         }
         let sources = factors.sources
         var given = try attemptToOpen { () throws(VaultError) in try sources.read() }
@@ -82,7 +91,9 @@ struct AccessOptions: ParsableArguments {
         while true {
             given.passphrase = try sources.ask(path, mayAsk: !noInput)
             do throws(CommandFailure) { return try body(given) } catch {
-                guard error.code == .noSlotOpens, tries < Self.mostTries else { throw SlotAdvice.added(to: error, path) }
+                guard error.code == .noSlotOpens, tries < Self.mostTries else {
+                    throw SlotAdvice.added(to: error, path)
+                }
             }
             tries += 1
             Terminal.note("wrong passphrase; try again")

@@ -1,10 +1,12 @@
-/// Two options take a value that may be left out: `--generate[=LENGTH]` and `--clip [SECONDS]`. The argument parser would take the
-/// next word as their value, which may be an item's name; so the value that is meant is spelled out first.
+/// Two options take a value that may be left out: `--generate[=LENGTH]` and `--clip [SECONDS]`. The argument parser
+/// would take the next word as their value, which may be an item's name; so the value that is meant is spelled out
+/// first.
 enum ArgumentSpelling {
     static let generatedLength = 20
     static let clipSeconds = 45
 
-    /// The arguments with both options in the form `--option=value`, and a vault that is named before the command behind it.
+    /// The arguments with both options in the form `--option=value`, and a vault that is named before the command
+    /// behind it.
     static func normalized(_ all: [String]) -> [String] {
         let arguments = CommandNames.vaultAfterCommand(all)
         guard arguments.contains("--generate") || arguments.contains("--clip") else { return arguments }
@@ -25,11 +27,13 @@ enum ArgumentSpelling {
         return result
     }
 
-    /// Whether the word is an option whose value is the next word: all are, but for those with `=` and the flags of these commands.
+    /// Whether the word is an option whose value is the next word: all are, but for those with `=` and the flags of
+    /// these commands.
     private static func takesValue(_ word: String) -> Bool {
         guard word.hasPrefix("-"), !word.contains("=") else { return false }
         return ![
-            "--exact", "--no-input", "--json", "--force", "--allow-empty", "--synchronizable", "--no-synchronizable", "--yes", "--help",
+            "--exact", "--no-input", "--json", "--force", "--allow-empty", "--synchronizable", "--no-synchronizable",
+            "--yes", "--help",
             "-h",
         ].contains(
             word)

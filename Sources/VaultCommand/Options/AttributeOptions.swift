@@ -13,10 +13,14 @@ struct AttributeOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "What kind of item it is, for people.")
     var description: String?
 
-    @Option(parsing: .unconditionalSingleValue, help: ArgumentHelp("Any other attribute; may be repeated.", valueName: "name=value"))
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Any other attribute; may be repeated.", valueName: "name=value"))
     var attribute: [String] = []
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("When the secret may be read, and whether on this device only.", valueName: "when"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("When the secret may be read, and whether on this device only.", valueName: "when"))
     var accessible: AccessibilityName?
 
     /// When the secret may be read, where given.
@@ -51,7 +55,9 @@ struct AttributeOptions: ParsableArguments {
 
 /// Attributes to take away.
 struct AttributeRemoval: ParsableArguments {
-    @Option(parsing: .unconditionalSingleValue, help: ArgumentHelp("Take an attribute away; may be repeated.", valueName: "name"))
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Take an attribute away; may be repeated.", valueName: "name"))
     var removeAttribute: [String] = []
 }
 

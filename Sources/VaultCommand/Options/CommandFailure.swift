@@ -43,11 +43,13 @@ extension ExitStatus {
         switch error.code {
         case .noSuchItem, .duplicateItem, .noSuchSlot: self = .noSuchItem
         case .invalidArgument, .weakKDF, .lastSlot, .passphraseInvalid, .limitExceeded: self = .usage
-        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .rolledBack, .forked, .ancestryUnprovable,
+        case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .rolledBack, .forked,
+            .ancestryUnprovable,
             .foreignOwner, .memoryDamaged, .keyFileInvalid, .damagedTail:
             self = .damaged
         case .noSuchFile: self = .noSuchFile
-        case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension, .deviceBound, .noKernelKeyring:
+        case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension, .deviceBound,
+            .noKernelKeyring:
             self = .unavailable
         case .locked, .otherProcess: self = .bug
         case .fileExists: self = .outputExists
@@ -65,7 +67,8 @@ extension CommandFailure {
         switch error.code {
         case .notAVault, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered:
             self.init(
-                ExitStatus(error), "\(error.description); nothing of this file can be recovered: restore a backup, or try another copy",
+                ExitStatus(error),
+                "\(error.description); nothing of this file can be recovered: restore a backup, or try another copy",
                 code: error.code)
         default: self.init(error)
         }
@@ -80,7 +83,8 @@ extension CommandFailure {
     private static func advice(_ error: VaultError, _ status: ExitStatus) -> String {
         switch error.code {
         case .notAVault: "give the path of a vault, or make one with 'vaultfmt create'"
-        case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension: "a newer vaultfmt is needed"
+        case .unsupportedVersion, .unsupportedCritical, .unsupportedForm, .readOnlyExtension:
+            "a newer vaultfmt is needed"
         case .damagedTail: "look at it first: it may be a change that somebody made"
         case .headerInvalid:
             "restore a backup, or try another copy; without one, 'vaultfmt salvage' tries the copy of the header at the end of the file"
@@ -93,7 +97,8 @@ extension CommandFailure {
         case .foreignOwner:
             "restore a copy you trust; if you know these owners, accept them with 'vaultfmt anchor --accept', or give their key with --owner"
         case .memoryDamaged: "look at the vault, then accept its state with 'vaultfmt anchor --accept'"
-        case .kdfLimit: "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"
+        case .kdfLimit:
+            "raise it with --max-kdf-memory, --max-kdf-passes, --max-kdf-lanes or --max-kdf-work if you trust this file"
         case .noSlotOpens: "check the passphrase and the key file; 'vaultfmt inspect' shows what its slots take"
         case .deviceBound: "open it on the device that stored it"
         case .noSuchFile: "check the path; 'vaultfmt create' makes a vault"
@@ -133,7 +138,8 @@ extension CommandFailure {
 }
 
 extension CommandFailure {
-    /// An error of the library in a vault that was opened: a factor cannot be wrong any more, but another program may have changed what it opens.
+    /// An error of the library in a vault that was opened: a factor cannot be wrong any more, but another program may
+    /// have changed what it opens.
     init(opened error: VaultError) {
         guard error.code == .noSlotOpens else {
             self.init(error)

@@ -54,19 +54,26 @@ enum CommandNames {
         return best.distance < max(2, min(word.count, best.choice.count)) ? best.choice : nil
     }
 
-    private typealias Walk = (path: [String], command: any ParsableCommand.Type, choices: [String], rest: ArraySlice<String>)
+    private typealias Walk = (
+        path: [String], command: any ParsableCommand.Type, choices: [String], rest: ArraySlice<String>
+    )
 
     private static func walk(_ arguments: [String]) -> Walk {
         var path = ["vaultfmt"]
         var command: any ParsableCommand.Type = Vaultfmt.self
         var rest = arguments[...]
         while let word = rest.first {
-            guard let next = command.configuration.subcommands.first(where: { names(of: $0).contains(word) }) else { break }
+            guard let next = command.configuration.subcommands.first(where: { names(of: $0).contains(word) }) else {
+                break
+            }
             path.append(word)
             command = next
             rest = rest.dropFirst()
         }
-        return (path, command, command.configuration.subcommands.filter { $0.configuration.shouldDisplay }.flatMap(names), rest)
+        return (
+            path, command, command.configuration.subcommands.filter { $0.configuration.shouldDisplay }.flatMap(names),
+            rest
+        )
     }
 
     private static func names(of command: any ParsableCommand.Type) -> [String] {

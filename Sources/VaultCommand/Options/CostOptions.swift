@@ -11,10 +11,13 @@ struct CostOptions: ParsableArguments {
         static var allValueDescriptions: [String: String] { [:] }
     }
 
-    @Option(parsing: .unconditional, help: "The cost of trying a passphrase: interactive (64 MiB), moderate (256 MiB), sensitive (1 GiB).")
+    @Option(
+        parsing: .unconditional,
+        help: "The cost of trying a passphrase: interactive (64 MiB), moderate (256 MiB), sensitive (1 GiB).")
     var kdf: Preset?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Its memory in MiB, or with a unit (64MiB).", valueName: "size"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Its memory in MiB, or with a unit (64MiB).", valueName: "size"))
     var kdfMemory: MemorySize?
 
     @Option(parsing: .unconditional, help: ArgumentHelp("Its passes.", valueName: "n"))
@@ -25,16 +28,22 @@ struct CostOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Benchmark this machine for a cost of about this time, at least the default.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "Benchmark this machine for a cost of about this time, at least the default.", valueName: "seconds"))
     var kdfTime: Double?
 
     @Flag(help: ArgumentHelp("Accept a cost below the floor of 19 MiB and 2 passes.", visibility: .hidden))
     var allowWeakKdf = false
 
     func validate() throws {
-        let ways = [kdf != nil, kdfMemory != nil || kdfPasses != nil || kdfLanes != nil, kdfTime != nil].filter { $0 }.count
-        guard ways <= 1 else { throw ValidationError("--kdf, --kdf-memory with its like, and --kdf-time exclude each other; give one") }
-        if let kdfTime, !(kdfTime > 0 && kdfTime <= 60) { throw ValidationError("--kdf-time takes more than 0 and at most 60 seconds") }
+        let ways = [kdf != nil, kdfMemory != nil || kdfPasses != nil || kdfLanes != nil, kdfTime != nil].filter { $0 }
+            .count
+        guard ways <= 1 else {
+            throw ValidationError("--kdf, --kdf-memory with its like, and --kdf-time exclude each other; give one")
+        }
+        if let kdfTime, !(kdfTime > 0 && kdfTime <= 60) {
+            throw ValidationError("--kdf-time takes more than 0 and at most 60 seconds")
+        }
     }
 
     /// Whether any cost is given.
@@ -43,7 +52,8 @@ struct CostOptions: ParsableArguments {
     /// Whether the writer's floor does not apply.
     var allowWeak: Bool { allowWeakKdf || kdf == .testing }
 
-    /// A cost that was measured, or the default one where that is more: a machine that is busy while it is measured would choose too little.
+    /// A cost that was measured, or the default one where that is more: a machine that is busy while it is measured
+    /// would choose too little.
     private static func noLess(_ measured: KDFCost) -> KDFCost {
         let least = KDFCost.moderate
         let work = UInt64(measured.memoryKiB) * UInt64(measured.passes)

@@ -5,7 +5,9 @@ import VaultFmt
 struct EarlierOption: ParsableArguments {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The earlier value: 1 is the last that was replaced; 'vaultfmt history' numbers them.", valueName: "number"))
+        help: ArgumentHelp(
+            "The earlier value: 1 is the last that was replaced; 'vaultfmt history' numbers them.", valueName: "number")
+    )
     var earlier: Int?
 
     func validate() throws {
@@ -18,10 +20,12 @@ struct EarlierOption: ParsableArguments {
         let number = earlier ?? 1
         guard number <= all.count else {
             guard !all.isEmpty else {
-                throw CommandFailure(.noSuchItem, "\(ItemText.summary(item.key)) has no earlier values; there is nothing to go back to")
+                throw CommandFailure(
+                    .noSuchItem, "\(ItemText.summary(item.key)) has no earlier values; there is nothing to go back to")
             }
             throw CommandFailure(
-                .noSuchItem, "the item has no earlier value \(number): it has \(all.count); 'vaultfmt history' lists them")
+                .noSuchItem,
+                "the item has no earlier value \(number): it has \(all.count); 'vaultfmt history' lists them")
         }
         return all[number - 1]
     }

@@ -5,7 +5,8 @@ import VaultLocal
 /// The factors that open a vault.
 struct FactorOptions: ParsableArguments {
     @Option(
-        parsing: .unconditional, help: "Read the passphrase from a file; one newline at its end is not part of it.", completion: .file())
+        parsing: .unconditional, help: "Read the passphrase from a file; one newline at its end is not part of it.",
+        completion: .file())
     var passphraseFile: String?
 
     @Option(parsing: .unconditional, help: "Read the passphrase from an open descriptor, as a file.")
@@ -14,14 +15,17 @@ struct FactorOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "The key file.", completion: .file())
     var keyFile: String?
 
-    @Option(parsing: .unconditional, help: "A file of exactly 32 random bytes, in place of passphrase and key file.", completion: .file())
+    @Option(
+        parsing: .unconditional, help: "A file of exactly 32 random bytes, in place of passphrase and key file.",
+        completion: .file())
     var rawKeyFile: String?
 
     func validate() throws { try requireOpen(passphraseFd, option: "--passphrase-fd") }
 
     var sources: FactorSources {
         FactorSources(
-            passphraseFile: passphraseFile, passphraseDescriptor: passphraseFd, keyFile: keyFile, rawKeyFile: rawKeyFile, twin: .current)
+            passphraseFile: passphraseFile, passphraseDescriptor: passphraseFd, keyFile: keyFile,
+            rawKeyFile: rawKeyFile, twin: .current)
     }
 }
 
@@ -43,7 +47,8 @@ struct NewFactorOptions: ParsableArguments {
 
     var sources: FactorSources {
         FactorSources(
-            passphraseFile: newPassphraseFile, passphraseDescriptor: newPassphraseFd, keyFile: newKeyFile, rawKeyFile: newRawKeyFile,
+            passphraseFile: newPassphraseFile, passphraseDescriptor: newPassphraseFd, keyFile: newKeyFile,
+            rawKeyFile: newRawKeyFile,
             twin: .new)
     }
 }

@@ -2,7 +2,8 @@ import VaultFmt
 import VaultLocal
 
 extension FactorSources {
-    /// Whether a passphrase is to be asked for, because a slot wants one and neither the options nor the environment give it.
+    /// Whether a passphrase is to be asked for, because a slot wants one and neither the options nor the environment
+    /// give it.
     /// - Parameter given: What they give.
     func wantsPassphrase(_ path: String, beside given: borrowing GivenFactors) throws(CommandFailure) -> Bool {
         if given.rawKey != nil || given.passphrase != nil { return false }
@@ -23,16 +24,23 @@ extension FactorSources {
     ///   - mayAsk: False with `--no-input`.
     func creating(_ question: String, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
         var given = try attemptToOpen { () throws(VaultError) in try read() }
-        if given.rawKey == nil, given.passphrase == nil, given.keyFile == nil { given.passphrase = try askNew(question, mayAsk: mayAsk) }
+        if given.rawKey == nil, given.passphrase == nil, given.keyFile == nil {
+            given.passphrase = try askNew(question, mayAsk: mayAsk)
+        }
         return given
     }
 
     /// A new passphrase, typed twice; an empty one is refused.
     private func askNew(_ question: String, mayAsk: Bool) throws(CommandFailure) -> Secret {
-        let instead = "give \(twin.optionPrefix)passphrase-file, \(twin.variable("PASSPHRASE") ?? "") or \(twin.optionPrefix)key-file"
-        guard mayAsk else { throw CommandFailure(.noAccess, "no factor is given and --no-input forbids asking; \(instead)") }
+        let instead =
+            "give \(twin.optionPrefix)passphrase-file, \(twin.variable("PASSPHRASE") ?? "") or \(twin.optionPrefix)key-file"
+        guard mayAsk else {
+            throw CommandFailure(.noAccess, "no factor is given and --no-input forbids asking; \(instead)")
+        }
         let passphrase = try Prompt.newSecret(question, instead: instead)
-        guard passphrase.count > 0 else { throw CommandFailure(.usage, "an empty passphrase protects nothing; type a longer one") }
+        guard passphrase.count > 0 else {
+            throw CommandFailure(.usage, "an empty passphrase protects nothing; type a longer one")
+        }
         return passphrase
     }
 
@@ -40,7 +48,9 @@ extension FactorSources {
     /// - Parameter mayAsk: False with `--no-input`.
     func ask(_ path: String, mayAsk: Bool) throws(CommandFailure) -> Secret {
         let instead = "give --passphrase-file, VAULTFMT_PASSPHRASE or --key-file"
-        guard mayAsk else { throw CommandFailure(.noAccess, "no passphrase is given and --no-input forbids asking; \(instead)") }
+        guard mayAsk else {
+            throw CommandFailure(.noAccess, "no passphrase is given and --no-input forbids asking; \(instead)")
+        }
         let passphrase = try Prompt.secret("Passphrase for \(TerminalText.escaped(path))", instead: instead)
         guard passphrase.count > 0 else { throw CommandFailure(.noAccess, "no passphrase was typed; \(instead)") }
         return passphrase

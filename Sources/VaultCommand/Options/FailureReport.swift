@@ -18,7 +18,8 @@ enum FailureReport {
         switch Vaultfmt.exitCode(for: error) {
         case .success: return answer(Vaultfmt.fullMessage(for: error))
         case .validationFailure: return report(CommandFailure(.usage, usageMessage(error, arguments)))
-        default: return report(CommandFailure(.bug, "unexpected: \(error); this is a bug in vaultfmt: please report it"))
+        default:
+            return report(CommandFailure(.bug, "unexpected: \(error); this is a bug in vaultfmt: please report it"))
         }
     }
 
@@ -29,7 +30,8 @@ enum FailureReport {
 
     /// Nothing was asked for, so nothing was done: the usage, but on standard error, and no success.
     private static func reportMissingCommand(_ arguments: [String]) -> ExitStatus {
-        for line in Vaultfmt.helpMessage(for: CommandNames.command(in: arguments)).split(separator: "\n", omittingEmptySubsequences: false)
+        for line in Vaultfmt.helpMessage(for: CommandNames.command(in: arguments)).split(
+            separator: "\n", omittingEmptySubsequences: false)
         {
             Terminal.errorLine(String(line))
         }

@@ -66,11 +66,15 @@ struct ItemFields: ParsableArguments {
     /// The class given, or the only one that the other options fit.
     var impliedClass: ItemClass? {
         if let className { return className.value }
-        if server != nil || networkProtocol != nil || port != nil || path != nil || securityDomain != nil || authenticationType != nil {
+        if server != nil || networkProtocol != nil || port != nil || path != nil || securityDomain != nil
+            || authenticationType != nil
+        {
             return .internetPassword
         }
         if issuer != nil || serialNumber != nil || certificateType != nil { return .certificate }
-        if keyClass != nil || keyType != nil || applicationLabel != nil || applicationTag != nil || keySize != nil || effectiveSize != nil {
+        if keyClass != nil || keyType != nil || applicationLabel != nil || applicationTag != nil || keySize != nil
+            || effectiveSize != nil
+        {
             return .key
         }
         return service != nil ? .genericPassword : nil
@@ -98,7 +102,9 @@ struct ItemFields: ParsableArguments {
     func accepts(_ item: Item) -> Bool {
         func fits<Value: Equatable>(_ wanted: Value?, _ value: Value) -> Bool { wanted.map { $0 == value } ?? true }
         // Exact means the same bytes: two strings are equal in Swift also where they are only canonically equivalent.
-        func isSame(_ wanted: String?, _ value: String) -> Bool { wanted.map { $0.utf8.elementsEqual(value.utf8) } ?? true }
+        func isSame(_ wanted: String?, _ value: String) -> Bool {
+            wanted.map { $0.utf8.elementsEqual(value.utf8) } ?? true
+        }
         switch item.key.fields {
         case .genericPassword, .reserved: return true
         case .internetPassword(_, _, _, _, _, let domain, let authentication):
@@ -106,7 +112,8 @@ struct ItemFields: ParsableArguments {
         case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
             return fits(certificateType, type) && fits(self.issuer?.bytes, issuer) && fits(serialNumber?.bytes, serial)
         case .key(let keyClass, let type, let label, let tag, let size, let effective):
-            return fits(self.keyClass?.value, keyClass) && fits(keyType?.value, type) && fits(applicationLabel?.bytes, label)
+            return fits(self.keyClass?.value, keyClass) && fits(keyType?.value, type)
+                && fits(applicationLabel?.bytes, label)
                 && fits(applicationTag?.bytes, tag) && fits(keySize, size) && fits(effectiveSize, effective)
         }
     }
@@ -121,7 +128,8 @@ struct ItemFields: ParsableArguments {
             ("--service", service != nil, itemClass == .genericPassword), ("--account", account != nil, isPassword),
             ("--server", server != nil, isInternet), ("--protocol", networkProtocol != nil, isInternet),
             ("--port", port != nil, isInternet), ("--path", path != nil, isInternet),
-            ("--security-domain", securityDomain != nil, isInternet), ("--authentication-type", authenticationType != nil, isInternet),
+            ("--security-domain", securityDomain != nil, isInternet),
+            ("--authentication-type", authenticationType != nil, isInternet),
             ("--certificate-type", certificateType != nil, isCertificate), ("--issuer", issuer != nil, isCertificate),
             ("--serial-number", serialNumber != nil, isCertificate), ("--key-class", keyClass != nil, isKey),
             ("--key-type", keyType != nil, isKey), ("--application-label", applicationLabel != nil, isKey),

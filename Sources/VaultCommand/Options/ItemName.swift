@@ -2,7 +2,8 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// The name of one item: `SERVICE [ACCOUNT]`, or `SERVER [ACCOUNT]` of an internet password, and options for everything else.
+/// The name of one item: `SERVICE [ACCOUNT]`, or `SERVER [ACCOUNT]` of an internet password, and options for everything
+/// else.
 struct ItemName: ParsableArguments {
     @Argument(
         help: "The service; the server of an internet password; the label of a certificate, key or identity.",
@@ -16,7 +17,8 @@ struct ItemName: ParsableArguments {
 
     /// Finds the one item that is named.
     /// - Throws: `ExitStatus.noSuchItem`; `ExitStatus.ambiguous`, after the matches were written to standard error.
-    func find(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure) -> Item {
+    func find(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure) -> Item
+    {
         let matches = try findAll(in: vault, label: label, accessibility: accessibility)
         guard let item = try single(matches) else {
             throw CommandFailure(.noSuchItem, "no item is named \(shown); 'vaultfmt list' shows what there is")
@@ -31,9 +33,12 @@ struct ItemName: ParsableArguments {
     /// The only match, if any; several go to standard error.
     private func single(_ matches: [Item]) throws(CommandFailure) -> Item? {
         guard matches.count <= 1 else {
-            for match in matches.prefix(20) { Terminal.errorLine("  \(ItemText.summary(match.key, label: match.attributes.label))") }
+            for match in matches.prefix(20) {
+                Terminal.errorLine("  \(ItemText.summary(match.key, label: match.attributes.label))")
+            }
             if matches.count > 20 { Terminal.errorLine("  … and \(matches.count - 20) more") }
-            throw CommandFailure(.ambiguous, "\(matches.count) items are named \(shown); add \(Self.differences(matches.map(\.key)))")
+            throw CommandFailure(
+                .ambiguous, "\(matches.count) items are named \(shown); add \(Self.differences(matches.map(\.key)))")
         }
         return matches.first
     }
@@ -51,7 +56,9 @@ struct ItemName: ParsableArguments {
     }
 
     /// Finds all items that the name and the options fit, in key order.
-    func findAll(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure) -> [Item] {
+    func findAll(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure)
+        -> [Item]
+    {
         let progress = Progress("searching")
         defer { progress.finish() }
         var matches: [Item] = []
@@ -69,7 +76,8 @@ struct ItemName: ParsableArguments {
         let itemClass = fields.impliedClass ?? .genericPassword
         if let option = fields.misplaced(in: itemClass) {
             throw CommandFailure(
-                .usage, "\(option) does not go with an item of class \(itemClass.name); leave it out or give another --class")
+                .usage,
+                "\(option) does not go with an item of class \(itemClass.name); leave it out or give another --class")
         }
         let fields = try keyFields(itemClass)
         return try attempt { () throws(VaultError) in
@@ -82,11 +90,13 @@ struct ItemName: ParsableArguments {
         case .genericPassword:
             let service = try one(service, fields.service, "service")
             return .genericPassword(
-                service: try required(service, "a service: vaultfmt … SERVICE [ACCOUNT]"), account: try accountGiven() ?? "")
+                service: try required(service, "a service: vaultfmt … SERVICE [ACCOUNT]"),
+                account: try accountGiven() ?? "")
         case .internetPassword:
             let server = try one(service, fields.server, "server")
             return .internetPassword(
-                server: try required(server, "a server: --server, or the first argument"), protocol: fields.networkProtocol ?? "",
+                server: try required(server, "a server: --server, or the first argument"),
+                protocol: fields.networkProtocol ?? "",
                 port: fields.port ?? 0, path: fields.path ?? "", account: try accountGiven() ?? "",
                 securityDomain: fields.securityDomain ?? "", authenticationType: fields.authenticationType ?? "")
         case .certificate, .identity:
@@ -101,14 +111,17 @@ struct ItemName: ParsableArguments {
             try rejectArguments("--key-class and the options after it")
             return .key(
                 keyClass: try required(fields.keyClass?.value, "--key-class"), keyType: fields.keyType?.value ?? 0,
-                applicationLabel: fields.applicationLabel?.bytes ?? [], applicationTag: fields.applicationTag?.bytes ?? [],
+                applicationLabel: fields.applicationLabel?.bytes ?? [],
+                applicationTag: fields.applicationTag?.bytes ?? [],
                 sizeInBits: fields.keySize ?? 0, effectiveSize: fields.effectiveSize ?? fields.keySize ?? 0)
         case .reserved:
-            throw CommandFailure(.unavailable, "this version makes no items of class \(itemClass.name); a newer vaultfmt is needed")
+            throw CommandFailure(
+                .unavailable, "this version makes no items of class \(itemClass.name); a newer vaultfmt is needed")
         }
     }
 
-    /// What to look for: a name without a class is a service or a server; of the classes without either, it is the label.
+    /// What to look for: a name without a class is a service or a server; of the classes without either, it is the
+    /// label.
     private func queries(label: String?, accessibility: Accessibility?) throws(CommandFailure) -> [Query] {
         var query = fields.query
         query.label = label
@@ -145,7 +158,9 @@ struct ItemName: ParsableArguments {
     private func one(_ argument: String?, _ option: String?, _ name: String) throws(CommandFailure) -> String? {
         guard let argument, let option, argument != option else { return argument ?? option }
         throw CommandFailure(
-            .usage, "the \(name) is given twice, \(TerminalText.quoted(argument)) and \(TerminalText.quoted(option)); leave one out")
+            .usage,
+            "the \(name) is given twice, \(TerminalText.quoted(argument)) and \(TerminalText.quoted(option)); leave one out"
+        )
     }
 
     private func required<Value>(_ value: Value?, _ what: String) throws(CommandFailure) -> Value {
@@ -155,7 +170,8 @@ struct ItemName: ParsableArguments {
 
     private func rejectArguments(_ options: String) throws(CommandFailure) {
         guard let service else { return }
-        throw CommandFailure(.usage, "\(TerminalText.quoted(service)) cannot name an item of this class; name it with \(options)")
+        throw CommandFailure(
+            .usage, "\(TerminalText.quoted(service)) cannot name an item of this class; name it with \(options)")
     }
 
     /// The name as it was given, for messages.

@@ -10,15 +10,20 @@ struct KeptFactors: ParsableArguments {
         completion: .file())
     var keepPassphraseFile: [String] = []
 
-    @Option(parsing: .unconditionalSingleValue, help: "Keep the slot that this key file opens; may be repeated.", completion: .file())
+    @Option(
+        parsing: .unconditionalSingleValue, help: "Keep the slot that this key file opens; may be repeated.",
+        completion: .file())
     var keepKeyFile: [String] = []
 
-    @Option(parsing: .unconditionalSingleValue, help: "Keep the slot that this raw key opens; may be repeated.", completion: .file())
+    @Option(
+        parsing: .unconditionalSingleValue, help: "Keep the slot that this raw key opens; may be repeated.",
+        completion: .file())
     var keepRawKeyFile: [String] = []
 
     var isAnyGiven: Bool { !(keepPassphraseFile.isEmpty && keepKeyFile.isEmpty && keepRawKeyFile.isEmpty) }
 
-    /// Keeps every slot that the factors open; a file that opens none is an error, for its slot would be lost by mistake.
+    /// Keeps every slot that the factors open; a file that opens none is an error, for its slot would be lost by
+    /// mistake.
     func apply(to rotation: inout Rotation) throws(CommandFailure) {
         var useful: Set<String> = []
         for passphrase in keepPassphraseFile {
@@ -30,7 +35,9 @@ struct KeptFactors: ParsableArguments {
         for keyFile in keepKeyFile where try keep(&rotation, keyFile: keyFile) { useful.insert(keyFile) }
         for rawKey in keepRawKeyFile where try keep(&rotation, rawKey: rawKey) { useful.insert(rawKey) }
         if let useless = (keepPassphraseFile + keepKeyFile + keepRawKeyFile).first(where: { !useful.contains($0) }) {
-            throw CommandFailure(.noAccess, "\(TerminalText.quoted(useless)) opens no slot that is to be kept; check it, or leave it out")
+            throw CommandFailure(
+                .noAccess, "\(TerminalText.quoted(useless)) opens no slot that is to be kept; check it, or leave it out"
+            )
         }
     }
 

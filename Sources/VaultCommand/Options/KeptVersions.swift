@@ -13,7 +13,8 @@ enum KeptVersions {
         let before = vault.keptVersions
         guard number != before else { return Terminal.note("an item keeps \(words(number)) as before") }
         try attempt { () throws(VaultError) in try vault.keepVersions(number) }
-        let fewer = number < before ? "; what is beyond that goes when the item changes, and with 'vaultfmt compact'" : ""
+        let fewer =
+            number < before ? "; what is beyond that goes when the item changes, and with 'vaultfmt compact'" : ""
         Terminal.note("an item keeps \(words(number)) from now on\(fewer)")
     }
 

@@ -2,7 +2,8 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// How hard a passphrase is to guess, at best: an estimate from above, of what can be told without a dictionary of all passwords.
+/// How hard a passphrase is to guess, at best: an estimate from above, of what can be told without a dictionary of all
+/// passwords.
 enum PassphraseStrength {
     /// Below so many bits a passphrase is remarked on; five words of the generator's list have 64.
     static let enough = 45.0
@@ -21,8 +22,8 @@ enum PassphraseStrength {
                 + "'vaultfmt generate --words 5' makes a strong one")
     }
 
-    /// Bits: a character counts by the kinds of characters that there are, less where it only goes on from the one before, and a word that
-    /// everybody uses counts as one choice of a thousand.
+    /// Bits: a character counts by the kinds of characters that there are, less where it only goes on from the one
+    /// before, and a word that everybody uses counts as one choice of a thousand.
     static func bits(_ bytes: UnsafeRawBufferPointer) -> Double {
         var alphabet = 0.0
         if bytes.contains(where: { (0x61...0x7A).contains($0) }) { alphabet += 26 }
@@ -59,9 +60,11 @@ enum PassphraseStrength {
     }
 
     private static let common: [StaticString] = [
-        "password", "passwort", "passphrase", "qwertyuiop", "qwerty", "qwertz", "asdfgh", "zxcvbn", "letmein", "welcome", "iloveyou",
+        "password", "passwort", "passphrase", "qwertyuiop", "qwerty", "qwertz", "asdfgh", "zxcvbn", "letmein",
+        "welcome", "iloveyou",
         "monkey",
-        "dragon", "master", "admin", "login", "secret", "changeme", "football", "baseball", "sunshine", "princess", "vaultfmt",
+        "dragon", "master", "admin", "login", "secret", "changeme", "football", "baseball", "sunshine", "princess",
+        "vaultfmt",
     ]
 
     /// The length of a common word that starts here, in any case and with the usual digits and signs for letters.

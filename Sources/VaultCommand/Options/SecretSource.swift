@@ -23,7 +23,9 @@ struct SecretSource: ParsableArguments {
         guard secretFile == nil || generate == nil else {
             throw ValidationError("--secret-file and --generate exclude each other; give one")
         }
-        if let generate, !(1...4096).contains(generate) { throw ValidationError("--generate takes a length of 1 to 4096") }
+        if let generate, !(1...4096).contains(generate) {
+            throw ValidationError("--generate takes a length of 1 to 4096")
+        }
     }
 
     /// Fails early where there would be no secret to read.
@@ -31,7 +33,8 @@ struct SecretSource: ParsableArguments {
     func check(_ access: AccessOptions) throws(CommandFailure) {
         guard generate == nil, secretFile == nil else { return }
         guard access.factors.passphraseFd != STDIN_FILENO else {
-            throw CommandFailure(.usage, "standard input cannot give both passphrase and secret; give one of them from a file")
+            throw CommandFailure(
+                .usage, "standard input cannot give both passphrase and secret; give one of them from a file")
         }
         guard !(Terminal.inputIsTerminal && access.noInput) else {
             throw CommandFailure(.usage, "no secret is given and --no-input forbids asking; \(Self.instead)")
@@ -44,7 +47,8 @@ struct SecretSource: ParsableArguments {
     /// Refuses a name without a service or a server, unless it is wanted: it is a mistake in a script as a rule.
     func check(_ key: ItemKey) throws(CommandFailure) {
         guard !allowEmpty, let name = key.service ?? key.server, name.isEmpty else { return }
-        throw CommandFailure(.usage, "the \(key.service == nil ? "server" : "service") is empty; name it, or give --allow-empty")
+        throw CommandFailure(
+            .usage, "the \(key.service == nil ? "server" : "service") is empty; name it, or give --allow-empty")
     }
 
     /// Reads or makes the secret; an empty one is refused, unless it is wanted.
@@ -52,7 +56,8 @@ struct SecretSource: ParsableArguments {
     func read(for item: String) throws(CommandFailure) -> Secret {
         let secret = try readAny(for: item)
         guard secret.count > 0 || allowEmpty else {
-            throw CommandFailure(.usage, "the secret is empty, so nothing was stored; give --allow-empty if it is meant to be")
+            throw CommandFailure(
+                .usage, "the secret is empty, so nothing was stored; give --allow-empty if it is meant to be")
         }
         return secret
     }

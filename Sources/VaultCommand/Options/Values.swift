@@ -60,7 +60,9 @@ struct BytesArgument: ExpressibleByArgument {
     private static func base64(_ text: Substring) -> [UInt8]? {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
         let digits = text.prefix { $0 != "=" }
-        guard text.count.isMultiple(of: 4), text.count - digits.count <= 2, text.dropFirst(digits.count).allSatisfy({ $0 == "=" }) else {
+        guard text.count.isMultiple(of: 4), text.count - digits.count <= 2,
+            text.dropFirst(digits.count).allSatisfy({ $0 == "=" })
+        else {
             return nil
         }
         var bytes: [UInt8] = []
@@ -87,7 +89,9 @@ struct MemorySize: ExpressibleByArgument {
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }
         let unit = argument.dropFirst(digits.count).lowercased()
-        let factors: [String: UInt32] = ["": 1024, "k": 1, "kib": 1, "m": 1024, "mib": 1024, "g": 1 << 20, "gib": 1 << 20]
+        let factors: [String: UInt32] = [
+            "": 1024, "k": 1, "kib": 1, "m": 1024, "mib": 1024, "g": 1 << 20, "gib": 1 << 20,
+        ]
         guard let number = UInt32(digits), let factor = factors[unit] else { return nil }
         let (product, overflow) = number.multipliedReportingOverflow(by: factor)
         guard !overflow else { return nil }

@@ -6,7 +6,8 @@ import VaultLocal
 struct VaultOptions: ParsableArguments {
     @Option(
         name: [.customShort("f"), .long], parsing: .unconditional,
-        help: ArgumentHelp("The vault (else VAULTFMT_VAULT, else the default vault).", valueName: "file"), completion: .file())
+        help: ArgumentHelp("The vault (else VAULTFMT_VAULT, else the default vault).", valueName: "file"),
+        completion: .file())
     var vault: String?
 
     @OptionGroup var access: AccessOptions
@@ -37,13 +38,17 @@ struct VaultFileOptions: ParsableArguments {
     }
 }
 
-/// A vault that may be named by an argument, as the file that a command is about, or by the option that every command has.
+/// A vault that may be named by an argument, as the file that a command is about, or by the option that every command
+/// has.
 struct VaultFileName: ParsableArguments {
-    @Argument(help: ArgumentHelp("The vault (else VAULTFMT_VAULT, else the default vault).", valueName: "file"), completion: .file())
+    @Argument(
+        help: ArgumentHelp("The vault (else VAULTFMT_VAULT, else the default vault).", valueName: "file"),
+        completion: .file())
     var file: String?
 
     @Option(
-        name: [.customShort("f"), .long], parsing: .unconditional, help: ArgumentHelp("The same.", valueName: "file"), completion: .file())
+        name: [.customShort("f"), .long], parsing: .unconditional, help: ArgumentHelp("The same.", valueName: "file"),
+        completion: .file())
     var vault: String?
 
     /// The path that was given, if any.
@@ -51,7 +56,9 @@ struct VaultFileName: ParsableArguments {
         get throws(CommandFailure) {
             if let file, let vault, file != vault {
                 throw CommandFailure(
-                    .usage, "two vaults are named, \(TerminalText.quoted(file)) and \(TerminalText.quoted(vault)); leave one out")
+                    .usage,
+                    "two vaults are named, \(TerminalText.quoted(file)) and \(TerminalText.quoted(vault)); leave one out"
+                )
             }
             return file ?? vault
         }

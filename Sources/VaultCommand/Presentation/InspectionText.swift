@@ -18,7 +18,8 @@ enum InspectionText {
                     + "\(item.isReadOnly ? "keeps others from writing, " : "")\(item.bytes) bytes")
         }
         for kind in view.objects {
-            lines.append("objects: \(kind.count) × \(TerminalText.escaped(kind.type)), \(MemorySize.text(bytes: kind.bytes))")
+            lines.append(
+                "objects: \(kind.count) × \(TerminalText.escaped(kind.type)), \(MemorySize.text(bytes: kind.bytes))")
         }
         lines.append("tail: \(tail(view.tail))")
         return lines.joined(separator: "\n") + "\n"
@@ -43,7 +44,9 @@ enum InspectionText {
             "tree: depth \(figures.treeHeight)",
             "memory: \(figures.memoryLocked ? "locked" : "not locked: secrets may be swapped out; raise 'ulimit -l'")",
         ]
-        if let blocked = figures.compactionBlocked { lines.append("compaction: cannot run by itself: \(TerminalText.singleLine(blocked))") }
+        if let blocked = figures.compactionBlocked {
+            lines.append("compaction: cannot run by itself: \(TerminalText.singleLine(blocked))")
+        }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -53,7 +56,8 @@ enum InspectionText {
         case .torn(let bytes): "unfinished, \(bytes) bytes after the newest commit; the next change cuts it off"
         case .damaged(let bytes):
             "damaged, \(bytes) bytes with a commit that does not open; 'vaultfmt repair' puts them aside; 'vaultfmt salvage' can read what is there"
-        case .incomplete(let generation): "generation \(generation) is incomplete; 'vaultfmt salvage' can read what is there"
+        case .incomplete(let generation):
+            "generation \(generation) is incomplete; 'vaultfmt salvage' can read what is there"
         case .writeInProgress: "another process is writing"
         }
     }
@@ -61,12 +65,14 @@ enum InspectionText {
     static func access(_ access: Access) -> String {
         switch access {
         case .owner: "owner"
-        case .scoped(let groups): "scoped to the groups \(groups.map { TerminalText.quoted($0) }.joined(separator: ", "))"
+        case .scoped(let groups):
+            "scoped to the groups \(groups.map { TerminalText.quoted($0) }.joined(separator: ", "))"
         }
     }
 
     private static func line(_ compartment: Statistics.Compartment) -> String {
         let device = compartment.device.map { ", device \($0)" } ?? ""
-        return "group \(TerminalText.quoted(compartment.group)), \(compartment.accessibility.name)\(device), \(compartment.items) items"
+        return
+            "group \(TerminalText.quoted(compartment.group)), \(compartment.accessibility.name)\(device), \(compartment.items) items"
     }
 }

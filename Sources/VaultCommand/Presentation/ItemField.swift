@@ -6,7 +6,9 @@ enum ItemField {
     /// The secret, or with a name that field or attribute.
     static func value(_ name: String?, of item: Item, in vault: Vault) throws(CommandFailure) -> Secret {
         if let name, name != "secret", let value = try listed(name, of: item) { return Secret(text: value) }
-        guard let name, name != "secret" else { return try attempt { () throws(VaultError) in try vault.open(item) }.takeSecret() }
+        guard let name, name != "secret" else {
+            return try attempt { () throws(VaultError) in try vault.open(item) }.takeSecret()
+        }
         // Of any size, and from the record where it is sealed.
         guard let value = try attempt({ () throws(VaultError) in try vault.attribute(name, of: item) }) else {
             throw missing(name, item.attributes, names(of: item))
@@ -16,7 +18,9 @@ enum ItemField {
 
     /// The secret of an earlier value, or with a name an attribute that the item had.
     static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws(CommandFailure) -> Secret {
-        guard let name, name != "secret" else { return try attempt { () throws(VaultError) in try vault.secret(of: value) } }
+        guard let name, name != "secret" else {
+            return try attempt { () throws(VaultError) in try vault.secret(of: value) }
+        }
         switch name {
         case "replaced": return Secret(text: Timestamp.text(value.replaced))
         case "modified": return Secret(text: Timestamp.text(value.modified))
@@ -30,7 +34,8 @@ enum ItemField {
 
     private static func missing(_ name: String, _ attributes: Attributes, _ fields: [String]) -> CommandFailure {
         let names = (fields + attributes.names).joined(separator: ", ")
-        return CommandFailure(.noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
+        return CommandFailure(
+            .noSuchItem, "the item has no field \(TerminalText.quoted(name)); it has \(TerminalText.escaped(names))")
     }
 
     /// The value of a field or of an attribute that listings hold, or nil where the item has none of that name.
@@ -51,15 +56,18 @@ enum ItemField {
     /// The names of an item's fields.
     static func names(of item: Item) -> [String] {
         ["secret", "class"] + keyFields(item.key.fields).map(\.name)
-            + ["group", "synchronizable", "accessible", "id", "created", "modified"] + (item.device == nil ? [] : ["device"])
+            + ["group", "synchronizable", "accessible", "id", "created", "modified"]
+            + (item.device == nil ? [] : ["device"])
     }
 
     private static func keyFields(_ fields: ItemKey.Fields) -> [(name: String, value: String)] {
         switch fields {
         case .genericPassword(let service, let account): [("service", service), ("account", account)]
-        case .internetPassword(let server, let networkProtocol, let port, let path, let account, let domain, let authentication):
+        case .internetPassword(
+            let server, let networkProtocol, let port, let path, let account, let domain, let authentication):
             [
-                ("server", server), ("protocol", networkProtocol), ("port", String(port)), ("path", path), ("account", account),
+                ("server", server), ("protocol", networkProtocol), ("port", String(port)), ("path", path),
+                ("account", account),
                 ("securityDomain", domain), ("authenticationType", authentication),
             ]
         case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
@@ -67,7 +75,8 @@ enum ItemField {
         case .key(let keyClass, let type, let label, let tag, let size, let effective):
             [
                 ("keyClass", String(keyClass)), ("keyType", String(type)), ("applicationLabel", ItemText.hex(label)),
-                ("applicationTag", ItemText.hex(tag)), ("sizeInBits", String(size)), ("effectiveSize", String(effective)),
+                ("applicationTag", ItemText.hex(tag)), ("sizeInBits", String(size)),
+                ("effectiveSize", String(effective)),
             ]
         case .reserved(_, let texts): texts.enumerated().map { ("field\($0 + 1)", $1) }
         }

@@ -1,8 +1,8 @@
 import VaultFmt
 
 extension JSONWriter {
-    /// The members that describe an item, names exact: `class`, the fields of its key, `group`, `synchronizable`, `accessible`,
-    /// `device` (only where bound to one), `id`, `created`, `modified`, `attributes`.
+    /// The members that describe an item, names exact: `class`, the fields of its key, `group`, `synchronizable`,
+    /// `accessible`, `device` (only where bound to one), `id`, `created`, `modified`, `attributes`.
     ///
     /// - Parameter read: Reads an attribute whose value is not in the item; without it such an attribute is left out.
     mutating func members(

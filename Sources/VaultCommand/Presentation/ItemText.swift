@@ -24,7 +24,8 @@ enum ItemText {
         case .genericPassword(let service, let account): [service, account]
         case .internetPassword(let server, _, _, _, let account, _, _): [server, account]
         case .certificate(_, _, let serial), .identity(_, _, let serial): ["serial " + hex(serial)]
-        case .key(_, _, let label, let tag, _, _): [label.isEmpty ? "tag " + text(tag) : "application label " + text(label)]
+        case .key(_, _, let label, let tag, _, _):
+            [label.isEmpty ? "tag " + text(tag) : "application label " + text(label)]
         case .reserved(_, let texts): texts
         }
     }
@@ -35,7 +36,9 @@ enum ItemText {
 
     /// Bytes as text where they are visible text, else in hex.
     static func text(_ bytes: [UInt8]) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self), !text.unicodeScalars.contains(where: TerminalText.isHarmful) else {
+        guard let text = String(validating: bytes, as: UTF8.self),
+            !text.unicodeScalars.contains(where: TerminalText.isHarmful)
+        else {
             return hex(bytes)
         }
         return text

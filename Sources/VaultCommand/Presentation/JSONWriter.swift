@@ -1,11 +1,11 @@
 import VaultFmt
 import VaultLocal
 
-/// Writes JSON (RFC 8259) piece by piece, indented by two spaces, into an `Output`: nothing is built in memory, so a listing may be of
-/// any length and a value may be secret.
+/// Writes JSON (RFC 8259) piece by piece, indented by two spaces, into an `Output`: nothing is built in memory, so a
+/// listing may be of any length and a value may be secret.
 ///
-/// Controls, invisible characters and those that change the direction of writing are written as `\uXXXX`: exact for every
-/// reader, harmless on a terminal.
+/// Controls, invisible characters and those that change the direction of writing are written as `\uXXXX`: exact for
+/// every reader, harmless on a terminal.
 struct JSONWriter: ~Copyable {
     private let output: Output
     private var depth = 0

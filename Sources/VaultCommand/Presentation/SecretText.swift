@@ -17,8 +17,8 @@ enum SecretText {
         }
     }
 
-    /// Whether the bytes are text that a terminal shows and does not obey: UTF-8 without controls but tab and line ends, and without marks
-    /// that change the direction of writing.
+    /// Whether the bytes are text that a terminal shows and does not obey: UTF-8 without controls but tab and line
+    /// ends, and without marks that change the direction of writing.
     static func isPlain(_ secret: borrowing Secret) -> Bool {
         secret.withUnsafeBytes { bytes in
             var parser = Unicode.UTF8.ForwardParser()
@@ -44,7 +44,8 @@ enum SecretText {
 }
 
 extension Output {
-    /// Writes a value to standard output, and nothing else; on a terminal a line end too, and what is not plain text only by `force`.
+    /// Writes a value to standard output, and nothing else; on a terminal a line end too, and what is not plain text
+    /// only by `force`.
     static func deliver(_ value: borrowing Secret, force: Bool) throws(CommandFailure) {
         let isTerminal = Terminal.outputIsTerminal
         if isTerminal && !force && !SecretText.isPlain(value) {

@@ -3,8 +3,8 @@ import VaultLocal
 
 /// Rows for standard output: columns with a heading on a terminal, tab-separated without one otherwise.
 ///
-/// On a terminal every cell is escaped with `TerminalText`. Elsewhere only backslash, tab and line ends are written as `\\`, `\t`,
-/// `\n` and `\r`, so that each row is one line and its cells can be told apart; everything else is exact.
+/// On a terminal every cell is escaped with `TerminalText`. Elsewhere only backslash, tab and line ends are written as
+/// `\\`, `\t`, `\n` and `\r`, so that each row is one line and its cells can be told apart; everything else is exact.
 struct Table {
     let headings: [String]
     private var rows: [[String]] = []

@@ -5,7 +5,8 @@ enum Timestamp {
     /// "2026-01-31T23:59:59.123Z"; years outside 0 to 9999 are clamped, for the file may hold any number.
     static func text(_ milliseconds: Int64) -> String {
         let (calendar, rest) = split(milliseconds)
-        return date(calendar) + "T" + two(calendar.tm_hour) + ":" + two(calendar.tm_min) + ":" + two(calendar.tm_sec) + "."
+        return date(calendar) + "T" + two(calendar.tm_hour) + ":" + two(calendar.tm_min) + ":" + two(calendar.tm_sec)
+            + "."
             + padded(Int32(rest), 3) + "Z"
     }
 

@@ -37,8 +37,8 @@ enum ItemCompletion {
         return found.sorted()
     }
 
-    /// Whether every shell takes the name for one word of a line, and for nothing else. Others are not offered: bash expands what it is given,
-    /// and would run what a name has between `$(` and `)`.
+    /// Whether every shell takes the name for one word of a line, and for nothing else. Others are not offered: bash
+    /// expands what it is given, and would run what a name has between `$(` and `)`.
     private static func isPlainWord(_ name: String) -> Bool {
         guard let first = name.unicodeScalars.first, first != "-", first != "=" else { return false }
         return name.unicodeScalars.allSatisfy { scalar in

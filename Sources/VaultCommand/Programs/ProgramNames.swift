@@ -1,7 +1,8 @@
 /// The names under which other programs start this one. A link is enough: the name says which command is meant.
 enum ProgramNames {
     private static let commands = [
-        "git-credential-vaultfmt": "git-credential", "docker-credential-vaultfmt": "docker-credential", "vaultfmt-askpass": "askpass",
+        "git-credential-vaultfmt": "git-credential", "docker-credential-vaultfmt": "docker-credential",
+        "vaultfmt-askpass": "askpass",
     ]
 
     /// The arguments with the command that the program's name stands for.

@@ -7,7 +7,9 @@ extension Output {
         for start in stride(from: 0, to: bytes.count, by: 3072) {
             let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + 3072, bytes.count)])
             let count = encoded.withUnsafeMutableBytes { Self.encode(piece, into: $0) }
-            try encoded.withUnsafeBytes { text throws(CommandFailure) in try write(UnsafeRawBufferPointer(rebasing: text[..<count])) }
+            try encoded.withUnsafeBytes { text throws(CommandFailure) in
+                try write(UnsafeRawBufferPointer(rebasing: text[..<count]))
+            }
         }
     }
 

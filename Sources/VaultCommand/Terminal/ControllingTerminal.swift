@@ -24,8 +24,8 @@ enum ControllingTerminal {
         return true
     }
 
-    /// Keeps the turn, once it has begun, until the matching `endSeries`: more questions may follow, and what is typed between them is nobody's
-    /// answer.
+    /// Keeps the turn, once it has begun, until the matching `endSeries`: more questions may follow, and what is typed
+    /// between them is nobody's answer.
     static func beginSeries() { seriesDepth += 1 }
 
     /// The last question was answered.
@@ -56,7 +56,8 @@ enum ControllingTerminal {
             switch turn.ask(prompt, isHidden: hidden, into: &buffer) {
             case .line(let count):
                 guard count <= longestLine else {
-                    throw CommandFailure(.usage, "the line is longer than a terminal can hand over; give it from a file")
+                    throw CommandFailure(
+                        .usage, "the line is longer than a terminal can hand over; give it from a file")
                 }
                 return buffer.prefix(count)
             case .end: return nil
@@ -77,7 +78,9 @@ enum ControllingTerminal {
 
     /// Does what the signal would have done, now that the terminal is as it was.
     private static func actOn(_ signal: Int32) {
-        if signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU { TerminalGuardian.sayLastWords(on: STDOUT_FILENO) }
+        if signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU {
+            TerminalGuardian.sayLastWords(on: STDOUT_FILENO)
+        }
         if signal == SIGINT { exit(ExitStatus.interrupted.rawValue) }
         raise(signal)
     }

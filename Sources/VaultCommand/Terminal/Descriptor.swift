@@ -73,7 +73,9 @@ enum Descriptor {
     ) throws(CommandFailure) {
         let file = try NewFile(path, what: what, replaces: replaces)
         let failure = contents.withUnsafeBytes { writeAll(file.descriptor, $0) }
-        guard failure == 0 else { throw CommandFailure(system: failure, "cannot write \(what) \(TerminalText.quoted(path))") }
+        guard failure == 0 else {
+            throw CommandFailure(system: failure, "cannot write \(what) \(TerminalText.quoted(path))")
+        }
         try file.finish()
     }
 

@@ -76,7 +76,8 @@ final class Output {
             return failure
         }
         guard failure == 0 else {
-            throw CommandFailure(.io, "cannot write to \(name): \(Descriptor.message(failure)); make room or write elsewhere")
+            throw CommandFailure(
+                .io, "cannot write to \(name): \(Descriptor.message(failure)); make room or write elsewhere")
         }
     }
 }

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// What a long operation does and how far it is, on standard error: shown only on a terminal, and only once the work took more than a
-/// second.
+/// What a long operation does and how far it is, on standard error: shown only on a terminal, and only once the work
+/// took more than a second.
 final class Progress: Sendable {
     private struct State {
         var fraction: Double?

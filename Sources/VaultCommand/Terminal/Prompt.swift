@@ -30,7 +30,9 @@ enum Prompt {
     static func confirm(_ question: String, instead: String) throws(CommandFailure) -> Bool {
         try requireTerminal(for: question, instead: instead)
         let text = TerminalText.singleLine(question)
-        guard let answer = try ControllingTerminal.readLine(prompt: "\(text) [y/N] ", hidden: false) else { return false }
+        guard let answer = try ControllingTerminal.readLine(prompt: "\(text) [y/N] ", hidden: false) else {
+            return false
+        }
         return ["y", "Y", "yes", "Yes", "YES"].contains { answer.equals(Secret(text: $0)) }
     }
 

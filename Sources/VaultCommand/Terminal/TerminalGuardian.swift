@@ -2,23 +2,27 @@ import CVaultShim
 import Glibc
 import VaultFmt
 
-/// A process of this program that watches over it while it asks: it puts the terminal back if this one is killed while echo is off. It holds the lock of the turn as well, so that
-/// nobody else asks before the terminal is as it was. And it says on this one's standard output what must be said in every case.
+/// A process of this program that watches over it while it asks: it puts the terminal back if this one is killed while
+/// echo is off. It holds the lock of the turn as well, so that nobody else asks before the terminal is as it was. And
+/// it says on this one's standard output what must be said in every case.
 struct TerminalGuardian {
     static let command = "__restore-terminal"
     private let process: pid_t
     private let pipe: Pipe
 
-    /// What is written to standard output if the process is killed at a question, and its end at once; empty for nothing.
+    /// What is written to standard output if the process is killed at a question, and its end at once; empty for
+    /// nothing.
     nonisolated(unsafe) static var lastWords = ""
 
-    /// Starts it, in a session of its own, so that nothing sent to the job ends it. Nil where it cannot be started: the turn goes on without.
+    /// Starts it, in a session of its own, so that nothing sent to the job ends it. Nil where it cannot be started: the
+    /// turn goes on without.
     static func start(terminal: Int32, lock: Int32) -> TerminalGuardian? {
         do throws(CommandFailure) {
             let pipe = try Pipe()
             let words = lastWords.isEmpty ? [command] : [command, lastWords]
             let process = try Subprocess.startApart(
-                "/proc/self/exe", words, input: pipe.reading, output: terminal, error: lock, keepsOutput: !lastWords.isEmpty)
+                "/proc/self/exe", words, input: pipe.reading, output: terminal, error: lock,
+                keepsOutput: !lastWords.isEmpty)
             pipe.closeReading()
             return TerminalGuardian(process: process, pipe: pipe)
         } catch { return nil }

@@ -3,8 +3,9 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// This process's turn at its terminal: from its first question to its last, no other process of this program asks there, and nothing typed
-/// is shown but the answer to a question that shows it. However the process ends, the terminal is put back.
+/// This process's turn at its terminal: from its first question to its last, no other process of this program asks
+/// there, and nothing typed is shown but the answer to a question that shows it. However the process ends, the terminal
+/// is put back.
 final class TerminalTurn {
     /// Whether another process had its turn first, so that what is to be asked may be known by now.
     let hadToWait: Bool
@@ -21,7 +22,8 @@ final class TerminalTurn {
         case signal(Int32)
     }
 
-    /// Waits for the turn; nil where the process has no terminal. A job in the background stops, as one that reads does.
+    /// Waits for the turn; nil where the process has no terminal. A job in the background stops, as one that reads
+    /// does.
     static func begin() throws(CommandFailure) -> TerminalTurn? {
         let terminal = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
         guard terminal >= 0 else { return nil }
@@ -32,7 +34,9 @@ final class TerminalTurn {
         for _ in 0..<100 {
             if vault_terminal_is_foreground(terminal) == 1 {
                 if lock >= 0, vault_wait_for_lock(lock) == 1 { hadToWait = true }
-                if vault_terminal_is_foreground(terminal) == 1 { return try TerminalTurn(terminal, lock, guardian, hadToWait) }
+                if vault_terminal_is_foreground(terminal) == 1 {
+                    return try TerminalTurn(terminal, lock, guardian, hadToWait)
+                }
                 if lock >= 0 { flock(lock, LOCK_UN) }
             }
             kill(0, SIGTTIN)
@@ -41,7 +45,8 @@ final class TerminalTurn {
         guardian?.wait()
         close(terminal)
         if lock >= 0 { close(lock) }
-        throw CommandFailure(.noAccess, "the terminal is another job's, so nothing can be asked; run this in the foreground")
+        throw CommandFailure(
+            .noAccess, "the terminal is another job's, so nothing can be asked; run this in the foreground")
     }
 
     /// Whether another process has its turn at the terminal, so that nothing should be drawn there.
@@ -56,7 +61,8 @@ final class TerminalTurn {
         return vault_is_locked_elsewhere(lock) == 1
     }
 
-    /// What is locked: the terminal's device; where that cannot be opened by a name, as after su, the folder of what this user's machine remembers.
+    /// What is locked: the terminal's device; where that cannot be opened by a name, as after su, the folder of what
+    /// this user's machine remembers.
     private static func openLock(_ terminal: Int32) -> Int32 {
         let itself = vault_terminal_open_itself(terminal)
         if itself >= 0 { return itself }
@@ -65,7 +71,9 @@ final class TerminalTurn {
         } catch { return -1 }
     }
 
-    private init(_ terminal: Int32, _ lock: Int32, _ guardian: TerminalGuardian?, _ hadToWait: Bool) throws(CommandFailure) {
+    private init(_ terminal: Int32, _ lock: Int32, _ guardian: TerminalGuardian?, _ hadToWait: Bool)
+        throws(CommandFailure)
+    {
         self.hadToWait = hadToWait
         self.terminal = terminal
         self.lock = lock
@@ -114,7 +122,8 @@ final class TerminalTurn {
         var count = 0
         while true {
             var ready = [
-                pollfd(fd: terminal, events: Int16(POLLIN), revents: 0), pollfd(fd: notes.reading, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: notes.reading, events: Int16(POLLIN), revents: 0),
             ]
             if poll(&ready, 2, -1) < 0 {
                 if errno == EINTR { continue }

@@ -1,14 +1,16 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// An item's key and attributes: where they stand in a page, checked, and copied out when somebody asks; or apart from one.
+/// An item's key and attributes: where they stand in a page, checked, and copied out when somebody asks; or apart from
+/// one.
 enum ItemContent: Sendable {
     case inPage(Page, ItemPlace)
     case apart(ItemKey, ItemAttributes)
 
     var key: ItemKey {
         switch self {
-        case .inPage(let page, let place): ItemKey(checked: page.key(Int(place.index)), groupStart: Int(place.groupStart))
+        case .inPage(let page, let place):
+            ItemKey(checked: page.key(Int(place.index)), groupStart: Int(place.groupStart))
         case .apart(let key, _): key
         }
     }
@@ -77,7 +79,8 @@ extension Attributes {
                 case .inItemRecord: .inItemRecord
                 case .inOwnRecord(let record): .inOwnRecord(record)
                 }
-            return Attribute(attribute.name, content, flags: Attribute.Flags(rawValue: attribute.flags.meaning.rawValue))
+            return Attribute(
+                attribute.name, content, flags: Attribute.Flags(rawValue: attribute.flags.meaning.rawValue))
         }
         self.init(sorted: all)
     }

@@ -1,10 +1,10 @@
 internal import VaultBytes
 
-/// What an item is found by: its class and the attributes that Apple documents as that class's primary key, with access group and
-/// synchronizable (specification, section 6.1).
+/// What an item is found by: its class and the attributes that Apple documents as that class's primary key, with access
+/// group and synchronizable (specification, section 6.1).
 ///
-/// Kept in its encoded form, whose order is the order of items in a vault. At most 8192 bytes encoded, each text or bytes field at
-/// most 4096; the initialisers throw `limitExceeded` beyond that.
+/// Kept in its encoded form, whose order is the order of items in a vault. At most 8192 bytes encoded, each text or
+/// bytes field at most 4096; the initialisers throw `limitExceeded` beyond that.
 public struct ItemKey: Hashable, Comparable, Sendable {
     package let bytes: [UInt8]
     /// Where the encoded group starts; it ends one byte before the end.
@@ -23,19 +23,25 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         try fields.encode(into: &out)
         groupStart = out.count
         guard group.utf8.count <= Format.Limit.field else {
-            throw VaultError(.limitExceeded, "the access group has \(group.utf8.count) bytes; at most \(Format.Limit.field) are possible")
+            throw VaultError(
+                .limitExceeded,
+                "the access group has \(group.utf8.count) bytes; at most \(Format.Limit.field) are possible")
         }
         KeyFields.append(group, to: &out)
         out.append(synchronizable ? 1 : 0)
         guard out.count <= Format.Limit.itemKey else {
-            throw VaultError(.limitExceeded, "the item's names take \(out.count) bytes; at most \(Format.Limit.itemKey) are possible")
+            throw VaultError(
+                .limitExceeded, "the item's names take \(out.count) bytes; at most \(Format.Limit.itemKey) are possible"
+            )
         }
         bytes = out
     }
 
     /// Reads an encoded key, as it stands in a vault.
     package init(_ encoded: [UInt8]) throws(VaultError) {
-        do throws(FormatError) { groupStart = try ItemKey.check(encoded.span).lowerBound } catch { throw VaultError(format: error) }
+        do throws(FormatError) { groupStart = try ItemKey.check(encoded.span).lowerBound } catch {
+            throw VaultError(format: error)
+        }
         bytes = encoded
     }
 
@@ -66,11 +72,13 @@ public struct ItemKey: Hashable, Comparable, Sendable {
 
     /// A password of an account at a server.
     public static func internetPassword(
-        server: String, account: String = "", protocol: String = "", port: UInt32 = 0, path: String = "", securityDomain: String = "",
+        server: String, account: String = "", protocol: String = "", port: UInt32 = 0, path: String = "",
+        securityDomain: String = "",
         authenticationType: String = "", group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
         let fields = Fields.internetPassword(
-            server: server, protocol: `protocol`, port: port, path: path, account: account, securityDomain: securityDomain,
+            server: server, protocol: `protocol`, port: port, path: path, account: account,
+            securityDomain: securityDomain,
             authenticationType: authenticationType)
         return try ItemKey(fields, group: group, synchronizable: synchronizable)
     }
@@ -79,12 +87,15 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     public static func certificate(
         type: UInt32, issuer: [UInt8], serialNumber: [UInt8], group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
-        try ItemKey(.certificate(type: type, issuer: issuer, serialNumber: serialNumber), group: group, synchronizable: synchronizable)
+        try ItemKey(
+            .certificate(type: type, issuer: issuer, serialNumber: serialNumber), group: group,
+            synchronizable: synchronizable)
     }
 
     /// A cryptographic key.
     public static func key(
-        keyClass: UInt32, keyType: UInt32, applicationLabel: [UInt8], applicationTag: [UInt8], sizeInBits: UInt32, effectiveSize: UInt32,
+        keyClass: UInt32, keyType: UInt32, applicationLabel: [UInt8], applicationTag: [UInt8], sizeInBits: UInt32,
+        effectiveSize: UInt32,
         group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
         let fields = Fields.key(
@@ -98,7 +109,9 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     public static func identity(
         type: UInt32, issuer: [UInt8], serialNumber: [UInt8], group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
-        try ItemKey(.identity(type: type, issuer: issuer, serialNumber: serialNumber), group: group, synchronizable: synchronizable)
+        try ItemKey(
+            .identity(type: type, issuer: issuer, serialNumber: serialNumber), group: group,
+            synchronizable: synchronizable)
     }
 
     /// The order of items in a vault.

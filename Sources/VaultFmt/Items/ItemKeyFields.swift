@@ -13,11 +13,13 @@ extension ItemKey {
         case certificate(type: UInt32, issuer: [UInt8], serialNumber: [UInt8])
         /// A key: class and type as Apple numbers them; sizes in bits.
         case key(
-            keyClass: UInt32, keyType: UInt32, applicationLabel: [UInt8], applicationTag: [UInt8], sizeInBits: UInt32, effectiveSize: UInt32
+            keyClass: UInt32, keyType: UInt32, applicationLabel: [UInt8], applicationTag: [UInt8], sizeInBits: UInt32,
+            effectiveSize: UInt32
         )
         /// An identity: as its certificate.
         case identity(type: UInt32, issuer: [UInt8], serialNumber: [UInt8])
-        /// An item of a class that this version does not define (6 to 63): its texts but for the last, which is the access group. Such items are never made.
+        /// An item of a class that this version does not define (6 to 63): its texts but for the last, which is the
+        /// access group. Such items are never made.
         case reserved(itemClass: UInt8, texts: [String])
 
         /// The class that has these fields.
@@ -46,16 +48,20 @@ extension ItemKey {
 
         /// Reads class and fields (specification, section 6.1).
         init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
-            guard let itemClass = ItemClass(rawValue: try cursor.u8(bytes)) else { throw cursor.error("an item of an unknown class") }
+            guard let itemClass = ItemClass(rawValue: try cursor.u8(bytes)) else {
+                throw cursor.error("an item of an unknown class")
+            }
             switch itemClass {
             case .genericPassword:
-                self = .genericPassword(service: try KeyFields.text(bytes, &cursor), account: try KeyFields.text(bytes, &cursor))
+                self = .genericPassword(
+                    service: try KeyFields.text(bytes, &cursor), account: try KeyFields.text(bytes, &cursor))
             case .internetPassword:
                 self = .internetPassword(
                     server: try KeyFields.text(bytes, &cursor), protocol: try KeyFields.text(bytes, &cursor),
                     port: try KeyFields.n32(bytes, &cursor),
                     path: try KeyFields.text(bytes, &cursor), account: try KeyFields.text(bytes, &cursor),
-                    securityDomain: try KeyFields.text(bytes, &cursor), authenticationType: try KeyFields.text(bytes, &cursor))
+                    securityDomain: try KeyFields.text(bytes, &cursor),
+                    authenticationType: try KeyFields.text(bytes, &cursor))
             case .certificate, .identity:
                 let type = try KeyFields.n32(bytes, &cursor)
                 let issuer = try KeyFields.field(bytes, &cursor)
@@ -67,7 +73,8 @@ extension ItemKey {
             case .key:
                 self = .key(
                     keyClass: try KeyFields.n32(bytes, &cursor), keyType: try KeyFields.n32(bytes, &cursor),
-                    applicationLabel: try KeyFields.field(bytes, &cursor), applicationTag: try KeyFields.field(bytes, &cursor),
+                    applicationLabel: try KeyFields.field(bytes, &cursor),
+                    applicationTag: try KeyFields.field(bytes, &cursor),
                     sizeInBits: try KeyFields.n32(bytes, &cursor), effectiveSize: try KeyFields.n32(bytes, &cursor))
             case .reserved(let number):
                 var texts: [String] = []
@@ -79,7 +86,9 @@ extension ItemKey {
 
         /// Checks class and fields without keeping them.
         static func skip(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
-            guard let itemClass = ItemClass(rawValue: try cursor.u8(bytes)) else { throw cursor.error("an item of an unknown class") }
+            guard let itemClass = ItemClass(rawValue: try cursor.u8(bytes)) else {
+                throw cursor.error("an item of an unknown class")
+            }
             switch itemClass {
             case .genericPassword:
                 for _ in 0..<2 { try KeyFields.skip(bytes, &cursor, isText: true) }
@@ -104,7 +113,8 @@ extension ItemKey {
             }
         }
 
-        /// Whether a text is followed by another one, in a key of a class whose number of texts is not known: the last one is followed by one byte only.
+        /// Whether a text is followed by another one, in a key of a class whose number of texts is not known: the last
+        /// one is followed by one byte only.
         private static func isBeforeLastText(_ bytes: Span<UInt8>, _ cursor: Cursor) throws(FormatError) -> Bool {
             var after = cursor
             try KeyFields.skip(bytes, &after, isText: false)
@@ -121,23 +131,28 @@ extension ItemKey {
             // A field that is too long makes all of them together too long.
             guard out.count - start > Format.Limit.field else { return }
             for (name, count) in sizes where count > Format.Limit.field {
-                throw VaultError(.limitExceeded, "\(name) has \(count) bytes; at most \(Format.Limit.field) are possible")
+                throw VaultError(
+                    .limitExceeded, "\(name) has \(count) bytes; at most \(Format.Limit.field) are possible")
             }
         }
 
         /// The fields that have a limit, with their sizes.
         private var sizes: [(name: StaticString, count: Int)] {
             switch self {
-            case .genericPassword(let service, let account): [("the service", service.utf8.count), ("the account", account.utf8.count)]
-            case .internetPassword(let server, let `protocol`, _, let path, let account, let securityDomain, let authenticationType):
+            case .genericPassword(let service, let account):
+                [("the service", service.utf8.count), ("the account", account.utf8.count)]
+            case .internetPassword(
+                let server, let `protocol`, _, let path, let account, let securityDomain, let authenticationType):
                 [
-                    ("the server", server.utf8.count), ("the protocol", `protocol`.utf8.count), ("the path", path.utf8.count),
+                    ("the server", server.utf8.count), ("the protocol", `protocol`.utf8.count),
+                    ("the path", path.utf8.count),
                     ("the account", account.utf8.count), ("the security domain", securityDomain.utf8.count),
                     ("the authentication type", authenticationType.utf8.count),
                 ]
             case .certificate(_, let issuer, let serialNumber), .identity(_, let issuer, let serialNumber):
                 [("the issuer", issuer.count), ("the serial number", serialNumber.count)]
-            case .key(_, _, let label, let tag, _, _): [("the application label", label.count), ("the application tag", tag.count)]
+            case .key(_, _, let label, let tag, _, _):
+                [("the application label", label.count), ("the application tag", tag.count)]
             case .reserved(_, let texts): texts.map { ("a text", $0.utf8.count) }
             }
         }
@@ -147,12 +162,14 @@ extension ItemKey {
             case .genericPassword(let service, let account):
                 KeyFields.append(service, to: &out)
                 KeyFields.append(account, to: &out)
-            case .internetPassword(let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
+            case .internetPassword(
+                let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
                 KeyFields.append(server, to: &out)
                 KeyFields.append(`protocol`, to: &out)
                 out.append(n32: port)
                 for text in [path, account, securityDomain, authenticationType] { KeyFields.append(text, to: &out) }
-            case .certificate(let type, let issuer, let serialNumber), .identity(let type, let issuer, let serialNumber):
+            case .certificate(let type, let issuer, let serialNumber),
+                .identity(let type, let issuer, let serialNumber):
                 out.append(n32: type)
                 KeyFields.append(issuer, to: &out)
                 KeyFields.append(serialNumber, to: &out)

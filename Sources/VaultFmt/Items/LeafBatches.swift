@@ -1,9 +1,10 @@
 internal import VaultStore
 
-/// Goes over the leaves of a tree and reads them, on two threads the further it gets. What is made of them comes in their order.
+/// Goes over the leaves of a tree and reads them, on two threads the further it gets. What is made of them comes in
+/// their order.
 struct LeafBatches<Output: Sendable>: Sendable {
-    /// Adds what is made of a leaf; true if no further leaf is wanted. The flag says whether many leaves are being read, so that none should push others
-    /// out of the cache.
+    /// Adds what is made of a leaf; true if no further leaf is wanted. The flag says whether many leaves are being
+    /// read, so that none should push others out of the cache.
     typealias Reader = @Sendable (LeafRef, _ inPassing: Bool, inout [Output]) throws(VaultError) -> Bool
     /// What was made of some leaves, whether no further one is wanted, and what was met instead of the rest.
     typealias Part = (outputs: [Output], isLast: Bool, failure: VaultError?)
@@ -51,7 +52,11 @@ struct LeafBatches<Output: Sendable>: Sendable {
     private mutating func nextLeaves() throws(VaultError) -> [LeafRef] {
         // Moved out while it changes, so that its path is not copied.
         var walker: LeafWalker
-        if let known = self.walker.take() { walker = known } else { walker = try tree.leaves(from: start, isCaching: isCaching) }
+        if let known = self.walker.take() {
+            walker = known
+        } else {
+            walker = try tree.leaves(from: start, isCaching: isCaching)
+        }
         let leaves = try walker.next(window)
         self.walker = walker
         return leaves

@@ -1,7 +1,8 @@
 internal import VaultBytes
 internal import VaultStore
 
-/// Which of an item's earlier values is meant, for callers that hold no `EarlierValue`: an item has no two of one revision and device.
+/// Which of an item's earlier values is meant, for callers that hold no `EarlierValue`: an item has no two of one
+/// revision and device.
 package struct EarlierValueID: Sendable, Hashable {
     /// The revision that the item had when this was its value.
     package let revision: UInt64
@@ -26,7 +27,8 @@ package struct EarlierValueID: Sendable, Hashable {
 
 // Reading by names alone: each call finds the item and reads from one and the same state, whatever other threads do.
 extension Vault {
-    /// The value of an attribute, of any size; nil if the item has none of this name. Throws `noSuchItem`, else as `get` does.
+    /// The value of an attribute, of any size; nil if the item has none of this name. Throws `noSuchItem`, else as
+    /// `get` does.
     package func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
             let item = try core.existing(key)
@@ -44,7 +46,8 @@ extension Vault {
         try withCore { (core) throws(VaultError) in try core.open(try core.earlierValue(id, of: key)) }
     }
 
-    /// The value of an attribute that an item had, of any size; nil if it had none of this name. Throws `noSuchItem`, else as `open` does.
+    /// The value of an attribute that an item had, of any size; nil if it had none of this name. Throws `noSuchItem`,
+    /// else as `open` does.
     package func attribute(_ name: String, of id: EarlierValueID, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
             let value = try core.earlierValue(id, of: key)

@@ -1,6 +1,7 @@
 internal import VaultBytes
 
-/// The changes of one transaction: the last one for each key. Kept in large pieces, since a transaction can have a million of them.
+/// The changes of one transaction: the last one for each key. Kept in large pieces, since a transaction can have a
+/// million of them.
 struct PendingChanges: TreeChanges {
     private static let pieceSize = 1 << 20
     private static let removed = UInt32.max

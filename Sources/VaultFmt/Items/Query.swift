@@ -32,7 +32,8 @@ public struct Query: Sendable {
 
     /// Whether it matches every item.
     var isUnrestricted: Bool {
-        itemClass == nil && service == nil && account == nil && server == nil && `protocol` == nil && port == nil && path == nil
+        itemClass == nil && service == nil && account == nil && server == nil && `protocol` == nil && port == nil
+            && path == nil
             && group == nil
             && label == nil && synchronizable == nil && accessibility == nil && pattern == nil
     }
@@ -45,12 +46,14 @@ public struct Query: Sendable {
     }
 
     private func matches(_ key: ItemKey) -> Bool {
-        guard itemClass == nil || key.itemClass == itemClass, synchronizable == nil || key.synchronizable == synchronizable,
+        guard itemClass == nil || key.itemClass == itemClass,
+            synchronizable == nil || key.synchronizable == synchronizable,
             group == nil || Self.isSame(key.group, group)
         else { return false }
         switch key.fields {
         case .genericPassword(let itsService, let itsAccount):
-            return Self.fits(service, itsService) && Self.fits(account, itsAccount) && server == nil && `protocol` == nil && port == nil
+            return Self.fits(service, itsService) && Self.fits(account, itsAccount) && server == nil
+                && `protocol` == nil && port == nil
                 && path == nil
         case .internetPassword(let itsServer, let itsProtocol, let itsPort, let itsPath, let itsAccount, _, _):
             return Self.fits(server, itsServer) && Self.fits(account, itsAccount) && Self.fits(`protocol`, itsProtocol)

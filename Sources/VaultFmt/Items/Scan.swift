@@ -13,15 +13,17 @@ public enum ScannedSecret {
 extension Vault {
     /// Calls `body` with every matching item and its secret, in the order of keys, as they are at the start.
     ///
-    /// Reads in pieces, on two threads, into memory that is reused and wiped. An item whose key is not to be had comes with the reason; one that is
-    /// damaged ends the scan with `authenticationFailed` or `structureInvalid`. `body` may use the vault.
+    /// Reads in pieces, on two threads, into memory that is reused and wiped. An item whose key is not to be had comes
+    /// with the reason; one that is damaged ends the scan with `authenticationFailed` or `structureInvalid`. `body` may
+    /// use the vault.
     public func forEachSecret(
         matching query: Query = Query(), _ body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) {
         let (leafReader, reader, tree, whole) = try withCore { (core) throws(VaultError) in
             (
                 LeafReader(source: core.store.pages, check: core.entryCheck, query: query),
-                ScanReader(file: core.store.file, sealing: core.store.sealing, bodyStart: core.store.header.bodyStart), core.store.tree,
+                ScanReader(file: core.store.file, sealing: core.store.sealing, bodyStart: core.store.header.bodyStart),
+                core.store.tree,
                 TreeTally(core.store.tree, core.store.state.commit, core.entryCheck)
             )
         }
@@ -82,14 +84,17 @@ struct ScanKeys: Sendable {
 
     func key(_ number: UInt64) -> Result<SecretBox, VaultError>? { known[number] }
 
-    mutating func find(_ number: UInt64, _ vault: Vault) throws(VaultError) { known[number] = try vault.compartmentKey(number) }
+    mutating func find(_ number: UInt64, _ vault: Vault) throws(VaultError) {
+        known[number] = try vault.compartmentKey(number)
+    }
 
     mutating func renew(_ vault: Vault) throws(VaultError) {
         for number in known.keys { try find(number, vault) }
     }
 }
 
-/// Leaves whose records one thread opens, and where their secrets then are. Used again for the next batch, with the same memory.
+/// Leaves whose records one thread opens, and where their secrets then are. Used again for the next batch, with the
+/// same memory.
 final class ScanPart: Sendable {
     private struct State: ~Copyable {
         var leaves: ArraySlice<LeafRef> = []
@@ -178,12 +183,15 @@ final class ScanPart: Sendable {
         _ item: Item, _ key: SecretBox, _ frame: inout [UInt8], _ memory: inout Secret, _ place: Range<Int>
     ) throws(VaultError) -> (Range<Int>, Attributes?) {
         let record = item.entry.record
-        try decoding { () throws(FormatError) in try record.check(.record, from: reader.bodyStart, before: item.referrer) }
+        try decoding { () throws(FormatError) in
+            try record.check(.record, from: reader.bodyStart, before: item.referrer)
+        }
         try FrameReader.read(record, .record, reader.file, into: &frame)
         return try memory.withUnsafeMutableBytes { (memory) throws(VaultError) in
             let out = UnsafeMutableRawBufferPointer(rebasing: memory[place])
             try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-                try RecordCodec.open(frame, item.entry.identity, key: key.secret, reader.sealing, at: record.offset, into: out)
+                try RecordCodec.open(
+                    frame, item.entry.identity, key: key.secret, reader.sealing, at: record.offset, into: out)
             }
             let body = Span<UInt8>(_unsafeElements: UnsafeRawBufferPointer(out).assumingMemoryBound(to: UInt8.self))
             let (secret, attributes) = try RecordCodec.read(body, item)
@@ -191,10 +199,11 @@ final class ScanPart: Sendable {
         }
     }
 
-    /// Calls `body` with all items of the leaves; true if there are no further ones. Both threads have ended: nobody else asks for the state, but `body`
-    /// must be called without holding it, as it may do anything.
+    /// Calls `body` with all items of the leaves; true if there are no further ones. Both threads have ended: nobody
+    /// else asks for the state, but `body` must be called without holding it, as it may do anything.
     func give(
-        _ keys: inout ScanKeys, _ tally: inout TreeTally, _ vault: Vault, to body: (Item, ScannedSecret) throws(VaultError) -> Void
+        _ keys: inout ScanKeys, _ tally: inout TreeTally, _ vault: Vault,
+        to body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) -> Bool {
         while true {
             let (items, next, results, whole, memory) = state.withLock { state in

@@ -241,8 +241,8 @@ public final class Transaction {
         return true
     }
 
-    /// Sets how many earlier values an item keeps, 0 to 50. Those that there are beyond that stay until another value of
-    /// their item is kept, or the vault is compacted.
+    /// Sets how many earlier values an item keeps, 0 to 50. Those that there are beyond that stay until another value
+    /// of their item is kept, or the vault is compacted.
     public func keepVersions(_ count: Int) throws(VaultError) {
         try requireOpen()
         try Self.check(keptVersions: count)

@@ -84,7 +84,8 @@ extension Vault {
     }
 
     /// Commits that a branch was merged; `body` makes the changes. The commit is made even if there are none.
-    package func merge<R>(_ branch: MergedBranch, _ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
+    package func merge<R>(_ branch: MergedBranch, _ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R
+    {
         try transaction { (transaction) throws(VaultError) in
             transaction.merge(branch)
             return try body(transaction)

@@ -197,7 +197,8 @@ private struct RebuiltTree: ~Copyable {
     private var frames = 0
 
     /// Tombstones whose revision is before `oldest` are dropped, and raise the horizon.
-    init(_ builder: consuming TreeBuilder, _ earlier: NewVersions, _ check: EntryCheck, oldest: UInt64, horizon: UInt64) {
+    init(_ builder: consuming TreeBuilder, _ earlier: NewVersions, _ check: EntryCheck, oldest: UInt64, horizon: UInt64)
+    {
         self.builder = builder
         self.earlier = earlier
         self.check = check

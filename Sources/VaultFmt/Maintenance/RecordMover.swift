@@ -13,7 +13,8 @@ struct RecordMover {
 
     /// - Parameters:
     ///   - view: Of the keyring that the records' compartments are in.
-    ///   - locators: What the file's locators are hidden with; the second one, if it is another, what the new file's are.
+    ///   - locators: What the file's locators are hidden with; the second one, if it is another, what the new file's
+    ///     are.
     init(
         _ core: VaultCore, from source: PageSource, _ view: KeyringView, _ targets: [UInt64: Rekeying.Target],
         locators: (old: SecretBox, new: SecretBox, areSame: Bool), to room: RecordRoom

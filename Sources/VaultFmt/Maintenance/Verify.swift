@@ -35,7 +35,9 @@ public struct VerifyReport: Sendable {
 
     mutating func add(_ what: String, at offset: UInt64?, isInterruption: Bool = false) {
         problemCount += 1
-        if problems.count < 1000 { problems.append(Problem(offset: offset, what: what, isInterruption: isInterruption)) }
+        if problems.count < 1000 {
+            problems.append(Problem(offset: offset, what: what, isInterruption: isInterruption))
+        }
     }
 }
 
@@ -44,9 +46,10 @@ extension Vault {
     /// proofs, the header's copy and the slots, and the whole index of the newest state (`Spec/vectors/README.md`,
     /// *Verification*).
     ///
-    /// `progress` is called with bytes done and in all. Problems are reported, not thrown; reading errors are thrown. A vault that was opened with a
-    /// scoped slot is verified as far as that slot opens it.
-    public func verify(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError) -> VerifyReport {
+    /// `progress` is called with bytes done and in all. Problems are reported, not thrown; reading errors are thrown. A
+    /// vault that was opened with a scoped slot is verified as far as that slot opens it.
+    public func verify(progress: ((_ done: UInt64, _ total: UInt64) -> Void)? = nil) throws(VaultError) -> VerifyReport
+    {
         try withCore { (core) throws(VaultError) in
             guard !core.isLocked else { throw VaultError(.locked, "the vault is locked") }
             var file = FileVerifier(core)
@@ -335,7 +338,8 @@ private struct StateVerifier: ~Copyable {
 
     // MARK: pages
 
-    private mutating func checkPage(_ ref: ObjectRef, _ level: UInt8, low: [UInt8]?, high: [UInt8]?) throws(VaultError) {
+    private mutating func checkPage(_ ref: ObjectRef, _ level: UInt8, low: [UInt8]?, high: [UInt8]?) throws(VaultError)
+    {
         guard seen.insert(ref.offset).inserted else { return report.add("a page is named twice", at: ref.offset) }
         try attempt { (this) throws(VaultError) in
             let page = try this.store.pages.load(ref, level: level)
@@ -422,7 +426,8 @@ private struct StateVerifier: ~Copyable {
         try open(place, of: item.id.bytes) { (body) throws(VaultError) in _ = try RecordCodec.read(body, item) }
     }
 
-    private mutating func checkLarge(_ attribute: Attribute, _ place: RecordPlace, of item: Bytes16) throws(VaultError) {
+    private mutating func checkLarge(_ attribute: Attribute, _ place: RecordPlace, of item: Bytes16) throws(VaultError)
+    {
         try open(place, of: item) { (body) throws(VaultError) in
             _ = try RecordCodec.readLarge(body, attribute, at: place.ref.offset)
         }

@@ -162,7 +162,8 @@ struct SalvageSource: ~Copyable {
         }
     }
 
-    private func candidate(_ proven: SalvageIndex.Found?, _ other: SalvageIndex.Found?) throws(VaultError) -> Candidate {
+    private func candidate(_ proven: SalvageIndex.Found?, _ other: SalvageIndex.Found?) throws(VaultError) -> Candidate
+    {
         guard let other else { return Candidate(proven: proven, unproven: nil) }
         guard let proven else { return Candidate(proven: nil, unproven: other) }
         let named = proven.item?.entry

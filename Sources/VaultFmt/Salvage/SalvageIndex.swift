@@ -83,8 +83,8 @@ struct SalvageIndex {
         }
     }
 
-    /// `seen` is where the pages are that this walk went through: one that is named twice is gone through once, and what else it should cover stays
-    /// open.
+    /// `seen` is where the pages are that this walk went through: one that is named twice is gone through once, and
+    /// what else it should cover stays open.
     private mutating func walk(
         _ ref: ObjectRef, _ level: UInt8, _ range: Gap, within gap: Gap, _ commit: Commit, isNewest: Bool,
         _ seen: inout Set<UInt64>

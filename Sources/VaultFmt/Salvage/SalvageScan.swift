@@ -39,8 +39,8 @@ struct SalvageScan {
     private var opened: [Range<UInt64>] = []
     private var failed: [Range<UInt64>] = []
     private var soundBytes: UInt64 = 0
-    /// Where objects were found, or what looked like records, or the zeros before a commit: each is counted once, however often
-    /// its region is gone through.
+    /// Where objects were found, or what looked like records, or the zeros before a commit: each is counted once,
+    /// however often its region is gone through.
     private var known: Set<UInt64> = []
     /// Where a region was looked through that had seemed to be a record.
     private var searched: Set<UInt64> = []
@@ -61,8 +61,8 @@ struct SalvageScan {
         try search(start..<size)
     }
 
-    /// The bytes after the header's copy that are not part of an object which authenticates. Objects that somebody forged can lie
-    /// one within another.
+    /// The bytes after the header's copy that are not part of an object which authenticates. Objects that somebody
+    /// forged can lie one within another.
     var damagedBytes: UInt64 { size - start - min(soundBytes, size - start) }
 
     /// The bytes of what was being written, or was damaged, after the newest state.
@@ -103,7 +103,9 @@ struct SalvageScan {
                 position += UInt64(head.length)
             } else {
                 let next = try nextHead(after: position)
-                if head == nil, try isPadding(position, next), known.insert(position).inserted { soundBytes += next - position }
+                if head == nil, try isPadding(position, next), known.insert(position).inserted {
+                    soundBytes += next - position
+                }
                 position = next
             }
         }
@@ -177,8 +179,8 @@ struct SalvageScan {
         return true
     }
 
-    /// Whoever can write to the file can fill it with heads of eight bytes that each claim megabytes. Larger frames are read as
-    /// long as those that were none do not exceed 64 times what was gone through; most pages are smaller.
+    /// Whoever can write to the file can fill it with heads of eight bytes that each claim megabytes. Larger frames are
+    /// read as long as those that were none do not exceed 64 times what was gone through; most pages are smaller.
     private mutating func mayRead(_ length: Int, at offset: UInt64) -> Bool {
         let free: UInt64 = 256 << 20
         guard length > 4096, wasted + UInt64(length) > free + 64 * (offset - start) else { return true }
@@ -219,8 +221,8 @@ struct SalvageScan {
 
     // MARK: records
 
-    /// The keyring of the newest state whose keyring is left, byte for byte the one that an owner's commit names; if none is, the
-    /// last one in the file, which whoever has the index key can have made.
+    /// The keyring of the newest state whose keyring is left, byte for byte the one that an owner's commit names; if
+    /// none is, the last one in the file, which whoever has the index key can have made.
     var keyring: (keyring: Keyring, isProven: Bool)? {
         let states = commits.sorted { $0.commit.generation > $1.commit.generation }
         for state in states {

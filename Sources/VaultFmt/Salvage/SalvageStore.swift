@@ -82,8 +82,8 @@ final class SalvageStore {
         return (device.id.bytes, SecretBox(device.secret.copy()))
     }
 
-    /// Opens records with this keyring from now on. One that no owner's commit names says nothing about who could have made what, if
-    /// others have the index key.
+    /// Opens records with this keyring from now on. One that no owner's commit names says nothing about who could have
+    /// made what, if others have the index key.
     func use(_ keyring: Keyring, isProven: Bool) {
         isKeyringProven = isProven
         forgeable = isProven || !forgeableByHeader.hasIndex ? forgeableByHeader : .everything

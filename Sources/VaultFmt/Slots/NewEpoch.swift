@@ -15,7 +15,8 @@ struct NewEpoch: ~Copyable {
         let epoch = store.random.bytes32()
         let keys = VaultKeys(vaultKey: vaultKey, epoch: epoch)
         var rekeying = Rekeying(core, store.keyring)
-        // Slots of unknown kinds that depend on the epoch go with the old one: they could hold the keys of all groups.
+        // Slots of unknown kinds that depend on the epoch go with the old one: they could hold the keys of all
+        // groups.
         if store.header.slots.contains(where: { !$0.kind.isKnown && $0.kind.dependsOnEpoch }) {
             try rekeying.replace(groups: Set(store.keyring.groups.map(\.number)), keys)
         }

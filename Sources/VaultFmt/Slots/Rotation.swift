@@ -27,7 +27,8 @@ public struct Rotation: ~Copyable {
 
     /// Keeps the slot that these factors open. Throws `noSlotOpens` if there is none, `kdfLimit`.
     @discardableResult
-    public mutating func keep(_ factors: borrowing Factors, limits: ReaderLimits = .init()) throws(VaultError) -> SlotID {
+    public mutating func keep(_ factors: borrowing Factors, limits: ReaderLimits = .init()) throws(VaultError) -> SlotID
+    {
         let id = try vault.withCore { (core) throws(VaultError) in
             let (header, bytes) = try Store.readHeader(core.store.file)
             return SlotID(try SlotOpener.open(header, bytes, factors.keys, limits, external: factors.provider).id)

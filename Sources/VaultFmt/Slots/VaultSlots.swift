@@ -29,9 +29,10 @@ extension Vault {
     ///   - grantedGroups: At most 32 access groups, by their exact names; "" is the default group.
     ///   - createsGroups: Whether a granted group that the vault does not have is made.
     ///   - limits: How much key derivation looking for a slot that these factors open already may cost.
-    /// - Throws: `invalidArgument` for factors that open a slot already, and for a group that the vault does not have; `notPermitted` for anyone
-    ///   but an owner; `cannotReplace` if the file cannot be replaced; `limitExceeded` (also beyond 64 slots); `weakKDF`; `kdfLimit`, also if
-    ///   readers would no longer try all slots with these kinds of factors.
+    /// - Throws: `invalidArgument` for factors that open a slot already, and for a group that the vault does not have;
+    ///   `notPermitted` for anyone but an owner; `cannotReplace` if the file cannot be replaced; `limitExceeded` (also
+    ///   beyond 64 slots); `weakKDF`; `kdfLimit`, also if readers would no longer try all slots with these kinds of
+    ///   factors.
     @discardableResult
     public func addSlot(
         _ factors: borrowing Factors, cost: KDFCost = .moderate, name: String = "", grantedGroups: [String]? = nil,
@@ -79,7 +80,8 @@ extension Vault {
     /// - Parameters:
     ///   - groups: At most 32, by their exact names.
     ///   - createsGroups: Whether a group that the vault does not have is made.
-    /// - Throws: `noSuchSlot`; `invalidArgument` for a slot that is not scoped, and for a group that the vault does not have; else as `addSlot`.
+    /// - Throws: `noSuchSlot`; `invalidArgument` for a slot that is not scoped, and for a group that the vault does not
+    ///   have; else as `addSlot`.
     @discardableResult
     public func setGrants(
         of id: SlotID, to groups: [String], createsGroups: Bool = false

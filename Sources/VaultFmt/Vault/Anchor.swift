@@ -49,8 +49,8 @@ public struct Anchor: Hashable, Sendable, LosslessStringConvertible {
         self.init(vault: vault, generation: generation, chain: chain, owners: owners)
     }
 
-    /// `VAULT:GENERATION:CHAIN:OWNERS`: the vault's id, 32 hexadecimal digits; the generation, decimal; the chain value and the
-    /// owners' public key, 64 hexadecimal digits each. This form stays as it is.
+    /// `VAULT:GENERATION:CHAIN:OWNERS`: the vault's id, 32 hexadecimal digits; the generation, decimal; the chain value
+    /// and the owners' public key, 64 hexadecimal digits each. This form stays as it is.
     public var description: String { "\(vault):\(generation):\(Hex.encode(chain)):\(owners)" }
 }
 

@@ -2,8 +2,9 @@ internal import Synchronization
 
 /// A transaction with a begin and an end of its own, for callers that have no closures, as the C interface's.
 ///
-/// Until it ends it holds the vault: what the thread that began it asks of the vault itself throws `invalidArgument`, other threads wait for a limited
-/// time. It belongs to this object: any thread may use and end it, one at a time, and without its last user it is rolled back.
+/// Until it ends it holds the vault: what the thread that began it asks of the vault itself throws `invalidArgument`,
+/// other threads wait for a limited time. It belongs to this object: any thread may use and end it, one at a time, and
+/// without its last user it is rolled back.
 package final class OpenTransaction: Sendable {
     private let vault: Vault
     private let thread: UInt64

@@ -10,7 +10,8 @@ public struct OpenOptions: ~Copyable, Sendable {
     public var device: Device?
     /// How long to wait for another writer, in seconds.
     public var lockWait: Double = 10
-    /// A state that the vault must have come from: else `foreignOwner`, `rolledBack`, `forked` or `ancestryUnprovable` is thrown.
+    /// A state that the vault must have come from: else `foreignOwner`, `rolledBack`, `forked` or `ancestryUnprovable`
+    /// is thrown.
     public var anchor: Anchor?
     /// The owners' public key that the vault must have: else `foreignOwner` is thrown, before anything of it is served.
     public var owners: OwnersPublicKey?

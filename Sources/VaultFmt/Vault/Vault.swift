@@ -4,10 +4,11 @@ package import VaultStore
 
 /// A vault: one encrypted file of items.
 ///
-/// A handle reads a consistent state, the newest one when it was opened; `refresh()` and every change move it to the newest one then. Any number of
-/// threads may use one handle, and any number of processes one file; one of them writes at a time, and the others wait. A handle belongs to the process
-/// that opened it: in a child, after fork(2), all its functions throw `otherProcess`, and nothing of it changes the file or releases the lock.
-/// The format is described in `Spec/vaultfmt-1.md`.
+/// A handle reads a consistent state, the newest one when it was opened; `refresh()` and every change move it to the
+/// newest one then. Any number of threads may use one handle, and any number of processes one file; one of them writes
+/// at a time, and the others wait. A handle belongs to the process that opened it: in a child, after fork(2), all its
+/// functions throw `otherProcess`, and nothing of it changes the file or releases the lock. The format is described in
+/// `Spec/vaultfmt-1.md`.
 public final class Vault: Sendable {
     let exclusive = ExclusiveLock()
     // Only touched within `exclusive`: a mutex that would own it cannot lend it to the caller's closures.
@@ -45,9 +46,11 @@ public final class Vault: Sendable {
 
     /// Creates a vault with one full slot, and opens it for changing.
     ///
-    /// An existing file is never overwritten, nor a symbolic link that leads nowhere (`fileExists`). Throws `weakKDF` for a cost below the floor unless that is allowed, `kdfLimit` for one that readers
-    /// would refuse, `noSpace` and `io`.
-    public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init()) throws(VaultError)
+    /// An existing file is never overwritten, nor a symbolic link that leads nowhere (`fileExists`). Throws `weakKDF`
+    /// for a cost below the floor unless that is allowed, `kdfLimit` for one that readers would refuse, `noSpace` and
+    /// `io`.
+    public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init())
+        throws(VaultError)
         -> Vault
     {
         try create(at: path, factors: factors, options: options, place: Store.Place())
@@ -66,11 +69,13 @@ public final class Vault: Sendable {
         let clock = try Clock.revision(place.fileSystem)
         let deviceID = options.deviceID
         let new = try NewSlot(factors.copy(), cost: cost, name: options.slotName)
-        let (slot, wrappingKey) = try SlotEditing.fullSlot(keys, new, vault: id, revision: clock, device: deviceID, random)
+        let (slot, wrappingKey) = try SlotEditing.fullSlot(
+            keys, new, vault: id, revision: clock, device: deviceID, random)
         let header = Header(id: id, epoch: epoch, slots: [slot])
         let keeping = Keyring.Keeping(count: options.keptVersions)
         let store = try Store.create(
-            at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(), Store.New(clock: clock, keeping: keeping),
+            at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(),
+            Store.New(clock: clock, keeping: keeping),
             place: place)
         let wait = options.lockWait
         return Vault(VaultCore(store, device: options.takeDevice(), lockWait: wait))
@@ -78,12 +83,13 @@ public final class Vault: Sendable {
 
     /// Opens a vault with the factors of one of its slots.
     ///
-    /// Throws `notAVault`, `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `kdfLimit` (before any work), `noSlotOpens`, `authenticationFailed`,
-    /// `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an owners' public key, `foreignOwner`; with an anchor, `foreignOwner`, `rolledBack`, `forked`
-    /// and `ancestryUnprovable`.
+    /// Throws `notAVault`, `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `kdfLimit` (before any work),
+    /// `noSlotOpens`, `authenticationFailed`, `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an owners'
+    /// public key, `foreignOwner`; with an anchor, `foreignOwner`, `rolledBack`, `forked` and `ancestryUnprovable`.
     ///
     /// What this machine remembers of the vault is not looked at: `VaultLocal` does that.
-    public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init()) throws(VaultError)
+    public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init())
+        throws(VaultError)
         -> Vault
     {
         try open(path, factors: factors, options: options, place: Store.Place())
@@ -125,7 +131,8 @@ public final class Vault: Sendable {
                 "the vault is at generation \(self.anchor.generation), but was at \(anchor.generation) before: an older copy was put in its place"
             )
         case .forked:
-            throw VaultError(.forked, "the vault has another past than the state remembered from generation \(anchor.generation)")
+            throw VaultError(
+                .forked, "the vault has another past than the state remembered from generation \(anchor.generation)")
         }
     }
 
@@ -149,7 +156,8 @@ public final class Vault: Sendable {
         reading(Anchor(vault: id, generation: 0, chain: .zero, owners: OwnersPublicKey(.zero))) { $0.anchor }
     }
 
-    /// The public key of the vault's owners, the same for all slots: another one means that the vault was rotated, or is somebody else's.
+    /// The public key of the vault's owners, the same for all slots: another one means that the vault was rotated, or
+    /// is somebody else's.
     public var owners: OwnersPublicKey { anchor.owners }
 
     /// What follows in the file after the state that is being read.
@@ -170,13 +178,16 @@ public final class Vault: Sendable {
 
     /// Moves to the newest committed state of the file. A locked vault stays where it is.
     ///
-    /// Throws `rolledBack`, `forked` or `ancestryUnprovable` if that state does not come from the current one, `noSlotOpens` if the keys were replaced, and
-    /// what opening throws.
+    /// Throws `rolledBack`, `forked` or `ancestryUnprovable` if that state does not come from the current one,
+    /// `noSlotOpens` if the keys were replaced, and what opening throws.
     public func refresh() throws(VaultError) { try withCore { (core) throws(VaultError) in try core.requireCurrent() } }
 
-    /// How the current state stands to one that was remembered. Throws `invalidArgument` for an anchor of another vault.
+    /// How the current state stands to one that was remembered. Throws `invalidArgument` for an anchor of another
+    /// vault.
     public func verdict(on anchor: Anchor) throws(VaultError) -> Anchor.Verdict {
-        guard anchor.vault == id else { throw VaultError(.invalidArgument, "the anchor is of another vault (\(anchor.vault))") }
+        guard anchor.vault == id else {
+            throw VaultError(.invalidArgument, "the anchor is of another vault (\(anchor.vault))")
+        }
         return try withCore { (core) throws(VaultError) in
             switch try core.store.verdict(on: anchor.point) {
             case .foreign: .foreign
@@ -209,8 +220,9 @@ public final class Vault: Sendable {
 
     // MARK: locking
 
-    /// Wipes the vault key, the wrapping keys, and the keys of items that are accessible when unlocked only. Metadata can still be read, in the state of
-    /// now, and secrets that are accessible after the first unlocking. Nothing can be changed until `unlock`.
+    /// Wipes the vault key, the wrapping keys, and the keys of items that are accessible when unlocked only. Metadata
+    /// can still be read, in the state of now, and secrets that are accessible after the first unlocking. Nothing can
+    /// be changed until `unlock`.
     public func lock() {
         guard exclusive.isOfThisProcess else {
             guard exclusive.acquireIfFree() else { return }
@@ -225,7 +237,8 @@ public final class Vault: Sendable {
         }
     }
 
-    /// The same for callers that can take an error: `invalidArgument` within this thread's own transaction, `busy` and `otherProcess`.
+    /// The same for callers that can take an error: `invalidArgument` within this thread's own transaction, `busy` and
+    /// `otherProcess`.
     package func tryLock() throws(VaultError) { try withCore { (core) throws(VaultError) in core.lock() } }
 
     /// Unlocks it with the factors of any of its slots, and moves to the newest state. Throws as opening does.

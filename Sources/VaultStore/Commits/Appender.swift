@@ -1,8 +1,8 @@
 package import VaultBytes
 package import VaultCrypto
 
-/// Collects the frames of one commit, hashes them, and writes them after the newest committed state: at once with the commit if they are
-/// few, in pieces before it if they are many.
+/// Collects the frames of one commit, hashes them, and writes them after the newest committed state: at once with the
+/// commit if they are few, in pieces before it if they are many.
 package final class Appender {
     private var file: any FileHandle
     private let sealing: Sealing
@@ -76,7 +76,8 @@ package final class Appender {
 
     /// Appends a frame that `fill` writes, and says where and what it is.
     package func append(
-        _ type: FrameType, length: Int, _ fill: (UnsafeMutableRawBufferPointer, _ offset: UInt64, _ head: UInt64) -> Void
+        _ type: FrameType, length: Int,
+        _ fill: (UnsafeMutableRawBufferPointer, _ offset: UInt64, _ head: UInt64) -> Void
     ) throws(VaultError) -> ObjectRef {
         let offset = try place(of: length)
         let from = buffer.count
@@ -121,7 +122,8 @@ package final class Appender {
     }
 
     /// Appends an index object.
-    package func append(_ body: [UInt8], as kind: Sealing.Placed, _ type: FrameType, key: borrowing Secret) throws(VaultError) -> ObjectRef
+    package func append(_ body: [UInt8], as kind: Sealing.Placed, _ type: FrameType, key: borrowing Secret)
+        throws(VaultError) -> ObjectRef
     {
         try append(type, length: body.count + Format.sealOverhead) { frame, offset, head in
             body.withUnsafeBytes { sealing.seal($0, as: kind, at: offset, head: head, key: key, into: frame) }
@@ -137,7 +139,8 @@ package final class Appender {
 
     // MARK: frames that do not come in their order
 
-    /// Leaves room at the start for frames that are put there in any order. What they are is hashed at the end, from the file.
+    /// Leaves room at the start for frames that are put there in any order. What they are is hashed at the end, from
+    /// the file.
     package func leaveRoom(for bytes: UInt64) throws(VaultError) -> RecordRoom {
         precondition(position == start, "room is left before anything is appended")
         hasRoom = true
@@ -160,7 +163,8 @@ package final class Appender {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Writes the commit that `make` returns for its offset, the digest and whether the rest is synced before; then syncs.
+    /// Writes the commit that `make` returns for its offset, the digest and whether the rest is synced before; then
+    /// syncs.
     package func finish(
         _ make: (_ offset: UInt64, _ digest: Bytes32, _ isSyncedFirst: Bool) throws(VaultError) -> [UInt8]
     ) throws(VaultError) {

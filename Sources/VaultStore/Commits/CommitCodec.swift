@@ -9,7 +9,8 @@ package struct OpenedCommit: Sendable {
     package let chain: Bytes32
 }
 
-/// Opens and seals commits (section 5.6). Holds its keys itself; one without owner keys checks signatures, and seals nothing.
+/// Opens and seals commits (section 5.6). Holds its keys itself; one without owner keys checks signatures, and seals
+/// nothing.
 package final class CommitCodec: Sendable {
     private let index: Secret
     private let owner: Secret?
@@ -66,12 +67,14 @@ package final class CommitCodec: Sendable {
             }
             count = isOpen ? Format.commitBodySize : 0
         }
-        guard isOpen, let mac = Bytes32(Array(body[Format.commitCoreSize..<Format.commitCoreSize + Format.hashSize])) else { return nil }
+        guard isOpen, let mac = Bytes32(Array(body[Format.commitCoreSize..<Format.commitCoreSize + Format.hashSize]))
+        else { return nil }
         let chain = body.withUnsafeBytes { bytes in
             CommitProof.chain(vault: vault, core: UnsafeRawBufferPointer(rebasing: bytes[..<Format.commitCoreSize]))
         }
         return OpenedCommit(
-            core: Array(body[..<Format.commitCoreSize]), mac: mac, signature: Array(body[(Format.commitCoreSize + Format.hashSize)...]),
+            core: Array(body[..<Format.commitCoreSize]), mac: mac,
+            signature: Array(body[(Format.commitCoreSize + Format.hashSize)...]),
             chain: chain)
     }
 
@@ -83,7 +86,8 @@ package final class CommitCodec: Sendable {
             case .none: CommitProof.isSigned(commit.chain, commit.signature, under: statedPublicKey ?? .zero)
             }
         guard isProven else {
-            throw VaultError(.tampered, "a commit was not made by an owner of this vault: forged, or damaged", at: offset)
+            throw VaultError(
+                .tampered, "a commit was not made by an owner of this vault: forged, or damaged", at: offset)
         }
     }
 
@@ -106,7 +110,9 @@ package final class CommitCodec: Sendable {
         body.append(contentsOf: proof(chain))
         var frame = [UInt8](repeating: 0, count: Format.commitSize)
         frame.withUnsafeMutableBytes { frame in
-            body.withUnsafeBytes { sealing.seal($0, as: .commit, at: commit.offset, head: FrameHead.commit, key: index, into: frame) }
+            body.withUnsafeBytes {
+                sealing.seal($0, as: .commit, at: commit.offset, head: FrameHead.commit, key: index, into: frame)
+            }
         }
         return (frame, CommittedState(commit: commit, chain: chain))
     }

@@ -11,8 +11,10 @@ package struct FrameWalker {
         self.region = region
     }
 
-    /// Calls `body` with each frame, its head and its offset. Zeros before a commit are passed over and checked; anything else that is no frame is an error.
-    package func walk(_ body: (UnsafeRawBufferPointer, FrameHead, UInt64) throws(VaultError) -> Void) throws(VaultError) {
+    /// Calls `body` with each frame, its head and its offset. Zeros before a commit are passed over and checked;
+    /// anything else that is no frame is an error.
+    package func walk(_ body: (UnsafeRawBufferPointer, FrameHead, UInt64) throws(VaultError) -> Void) throws(VaultError)
+    {
         var buffer: [UInt8] = []
         var base = region.lowerBound
         var position = region.lowerBound
@@ -39,7 +41,9 @@ package struct FrameWalker {
     }
 
     /// Makes sure that `count` bytes from `position` on are in the buffer, or all that is left.
-    private func fill(_ buffer: inout [UInt8], _ base: inout UInt64, _ position: UInt64, _ count: Int) throws(VaultError) {
+    private func fill(_ buffer: inout [UInt8], _ base: inout UInt64, _ position: UInt64, _ count: Int)
+        throws(VaultError)
+    {
         let wanted = min(UInt64(count), region.upperBound - position)
         guard position + wanted > base + UInt64(buffer.count) else { return }
         let size = min(UInt64(max(count, Self.pieceSize)), region.upperBound - position)

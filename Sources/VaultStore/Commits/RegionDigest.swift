@@ -1,7 +1,8 @@
 internal import VaultBytes
 internal import VaultCrypto
 
-/// The digest (section 5.6) of frames that were written just now, read back from the file in their order and hashed on two threads.
+/// The digest (section 5.6) of frames that were written just now, read back from the file in their order and hashed on
+/// two threads.
 enum RegionDigest {
     private static let pieceSize = 1 << 20
     private static let leastDivided = 64

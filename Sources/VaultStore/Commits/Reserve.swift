@@ -1,7 +1,7 @@
 internal import VaultBytes
 
-/// Zeros that a writer keeps after the newest commit (section 7.4): a small commit then overwrites what the file has already, and its sync need not
-/// bring a new length to the disk, which costs more than the bytes.
+/// Zeros that a writer keeps after the newest commit (section 7.4): a small commit then overwrites what the file has
+/// already, and its sync need not bring a new length to the disk, which costs more than the bytes.
 package enum Reserve {
     /// How many zeros a writer adds at a time.
     static let step = 131_072
@@ -14,7 +14,9 @@ package enum Reserve {
         while end > least {
             let from = end - min(piece, end - least)
             let bytes = try file.bytes(Int(end - from), at: from)
-            if let last = bytes.lastIndex(where: { $0 != 0 }) { return min(Padding.commitOffset(from + UInt64(last) + 1), size) }
+            if let last = bytes.lastIndex(where: { $0 != 0 }) {
+                return min(Padding.commitOffset(from + UInt64(last) + 1), size)
+            }
             end = from
             piece = 16_384
         }

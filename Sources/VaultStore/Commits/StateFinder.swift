@@ -22,8 +22,8 @@ public enum TailState: Sendable, Equatable {
     /// A commit whose contents did not all reach the disk; the state before it is served. The next writer keeps it in
     /// `FILE.incomplete-G` and cuts it off.
     case incomplete(generation: UInt64)
-    /// Bytes with the head of a commit that does not open: damage, or somebody else's bytes, but not the trace of a crash. A writer
-    /// refuses until the tail was repaired.
+    /// Bytes with the head of a commit that does not open: damage, or somebody else's bytes, but not the trace of a
+    /// crash. A writer refuses until the tail was repaired.
     case damaged(bytes: UInt64)
     /// Another process is writing at the moment.
     case writeInProgress
@@ -87,7 +87,9 @@ package struct StateFinder {
     }
 
     private func findState(_ size: UInt64) throws(VaultError) -> Found {
-        guard size <= Format.Limit.fileSize else { throw VaultError(.structureInvalid, "the file is larger than 2^48 bytes") }
+        guard size <= Format.Limit.fileSize else {
+            throw VaultError(.structureInvalid, "the file is larger than 2^48 bytes")
+        }
         let end = try Reserve.contentEnd(of: file, size: size)
         let last = try search(end)
         let newest = try checked(last.opened, at: last.offset)
@@ -120,7 +122,8 @@ package struct StateFinder {
         let before = try checked(opened, at: place)
         guard before.asPredecessor == newest.commit.predecessor, try isComplete(before.commit) else {
             throw VaultError(
-                .authenticationFailed, "generation \(newest.commit.generation) is incomplete, and so is the one before it",
+                .authenticationFailed,
+                "generation \(newest.commit.generation) is incomplete, and so is the one before it",
                 at: newest.commit.start)
         }
         return (before, frame)
@@ -132,21 +135,24 @@ package struct StateFinder {
         let state = try state(opened, at: offset)
         guard state.commit.header == headerHash else {
             throw VaultError(
-                .tampered, "the newest commit belongs to another header: the file was put together from two", at: offset)
+                .tampered, "the newest commit belongs to another header: the file was put together from two", at: offset
+            )
         }
         return state
     }
 
     /// The state of a commit that opened; its proof is not checked.
     package func state(_ opened: OpenedCommit, at offset: UInt64) throws(VaultError) -> CommittedState {
-        let commit = try decoding { () throws(FormatError) in try Commit(opened.core.span, at: offset, from: bodyStart) }
+        let commit = try decoding { () throws(FormatError) in try Commit(opened.core.span, at: offset, from: bodyStart)
+        }
         return CommittedState(commit: commit, chain: opened.chain)
     }
 
     /// Whether a state's commit is still the newest: its frame is unchanged, and followed by zeros only.
     package func isNewest(_ commit: Commit, _ frame: [UInt8]) throws(VaultError) -> Bool {
         let more = Int(Format.commitAlignment)
-        return try withUnsafeTemporaryAllocation(byteCount: frame.count + more, alignment: 8) { (buffer) throws(VaultError) in
+        return try withUnsafeTemporaryAllocation(byteCount: frame.count + more, alignment: 8) {
+            (buffer) throws(VaultError) in
             let count = try file.readAvailable(into: buffer, at: commit.offset)
             guard count >= frame.count else { return false }
             guard let read = buffer.baseAddress.map({ UnsafeRawPointer($0) }) else { return false }
@@ -164,7 +170,8 @@ package struct StateFinder {
     /// The commit at an offset, if one opens there.
     package func read(at offset: UInt64) throws(VaultError) -> (frame: [UInt8], opened: OpenedCommit)? {
         let size = try file.size()
-        guard offset >= bodyStart, offset % Format.commitAlignment == 0, offset <= size, size - offset >= UInt64(Format.commitSize)
+        guard offset >= bodyStart, offset % Format.commitAlignment == 0, offset <= size,
+            size - offset >= UInt64(Format.commitSize)
         else { return nil }
         let frame = try file.bytes(Format.commitSize, at: offset)
         guard Self.isHead(frame, 0), let opened = codec.open(frame, at: offset) else { return nil }
@@ -190,7 +197,8 @@ package struct StateFinder {
         while stop > least {
             let from = max(least, stop > Self.piece ? stop - Self.piece : 0)
             let bytes = try file.bytes(Int(stop - from), at: from)
-            for at in stride(from: bytes.count - Int(alignment), through: 0, by: -Int(alignment)) where Self.isHead(bytes, at) {
+            for at in stride(from: bytes.count - Int(alignment), through: 0, by: -Int(alignment))
+            where Self.isHead(bytes, at) {
                 let offset = from + UInt64(at)
                 if let (frame, opened) = try read(at: offset) {
                     return Candidate(offset: offset, frame: frame, opened: opened, unopened: unopened)
@@ -207,7 +215,9 @@ package struct StateFinder {
     private static let piece: UInt64 = 1 << 20
 
     private static func nothingFound(_ offset: UInt64) -> VaultError {
-        VaultError(.authenticationFailed, "no commit of this vault is near the end of the file: damaged or altered", at: offset)
+        VaultError(
+            .authenticationFailed, "no commit of this vault is near the end of the file: damaged or altered", at: offset
+        )
     }
 
     /// Whether a head starts at an offset, with all of its eight bytes.
@@ -227,7 +237,8 @@ package struct StateFinder {
     }
 
     private static func isHead(_ bytes: [UInt8], _ at: Int) -> Bool {
-        bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: at, as: UInt64.self)) } == FrameHead.commit
+        bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: at, as: UInt64.self)) }
+            == FrameHead.commit
     }
 
     // MARK: what a commit appended
@@ -248,11 +259,18 @@ package struct StateFinder {
         while bytes.count - position >= Format.frameHeadSize {
             let rest = Array(bytes[position..<position + Format.frameHeadSize])
             guard rest.contains(where: { $0 != 0 }) else { break }
-            guard let length = frameLength(rest, at: start + UInt64(position)), length <= bytes.count - position else { return nil }
-            digest.update(bytes.withUnsafeBytes { Blake2b.hash(UnsafeRawBufferPointer(rebasing: $0[position..<position + length])) })
+            guard let length = frameLength(rest, at: start + UInt64(position)), length <= bytes.count - position else {
+                return nil
+            }
+            digest.update(
+                bytes.withUnsafeBytes {
+                    Blake2b.hash(UnsafeRawBufferPointer(rebasing: $0[position..<position + length]))
+                })
             position += length
         }
-        guard bytes.count - position < Int(Format.commitAlignment), bytes[position...].allSatisfy({ $0 == 0 }) else { return nil }
+        guard bytes.count - position < Int(Format.commitAlignment), bytes[position...].allSatisfy({ $0 == 0 }) else {
+            return nil
+        }
         return digest.finish()
     }
 

@@ -102,14 +102,17 @@ package struct StatePast {
     }
 
     /// Looks for a state among those before another, in the file and then in its history.
-    package func membership(generation: UInt64, chain: Bytes32, of state: CommittedState) throws(VaultError) -> Membership {
+    package func membership(generation: UInt64, chain: Bytes32, of state: CommittedState) throws(VaultError)
+        -> Membership
+    {
         if generation == state.commit.generation, chain == state.chain { return .same }
         guard generation <= state.commit.generation else { return .no }
         return try ancestry(generation: generation, chain: chain, of: state)
     }
 
     /// The same of a state that is another one; the walk ends where it has passed the generation.
-    private func ancestry(generation: UInt64, chain: Bytes32, of state: CommittedState) throws(VaultError) -> Membership {
+    private func ancestry(generation: UInt64, chain: Bytes32, of state: CommittedState) throws(VaultError) -> Membership
+    {
         var hasPassed = generation >= state.commit.generation
         var damage: VaultError?
         var walk = PastWalk(finder, from: state)
@@ -122,20 +125,23 @@ package struct StatePast {
             damage = error
         }
         let history = try history(of: state)
-        if let history, history.ancestors.contains(where: { $0.generation == generation && $0.chain == chain }) { return .ancestor }
+        if let history, history.ancestors.contains(where: { $0.generation == generation && $0.chain == chain }) {
+            return .ancestor
+        }
         if let damage { throw damage }
         return generation < (history?.floor ?? 1) ? .belowFloor : .no
     }
 
-    /// The history of a file that starts after a state: as many ancestors of it as fit, in the order in which they became that, the state
-    /// itself last.
+    /// The history of a file that starts after a state: as many ancestors of it as fit, in the order in which
+    /// they became that, the state itself last.
     package func historyForCompaction(after state: CommittedState) throws(VaultError) -> History {
         let past = try ancestors(of: state)
         let own = Ancestor(generation: state.commit.generation, clock: state.commit.clock, chain: state.chain)
         return History.folded(floor: past.floor, past.ancestors, with: [own])
     }
 
-    /// All ancestors of a state that the file shows, in the order in which they became that, and the floor below which some are missing.
+    /// All ancestors of a state that the file shows, in the order in which they became that, and the floor below which
+    /// some are missing.
     ///
     /// Where an earlier commit is damaged, what is before it is left out, and the floor says so.
     package func ancestors(of state: CommittedState) throws(VaultError) -> (floor: UInt64, ancestors: [Ancestor]) {
@@ -145,7 +151,8 @@ package struct StatePast {
         var walk = PastWalk(finder, from: state)
         do throws(VaultError) {
             while let one = try walk.nextLink() {
-                guard one.ancestor.isPossible(before: walked.last?.ancestor.generation ?? state.commit.generation) else {
+                guard one.ancestor.isPossible(before: walked.last?.ancestor.generation ?? state.commit.generation)
+                else {
                     throw PastWalk.broken(state.commit.offset)
                 }
                 walked.append(one)
@@ -164,9 +171,11 @@ package struct StatePast {
         return (floor, all.filter { known.insert($0).inserted })
     }
 
-    /// What each of the commits brought into the history besides its predecessor; `refs` are their histories, the oldest commit's first.
+    /// What each of the commits brought into the history besides its predecessor; `refs` are their histories, the
+    /// oldest commit's first.
     ///
-    /// Where an earlier history does not open any more, all that is not known otherwise counts as brought by the first commit.
+    /// Where an earlier history does not open any more, all that is not known otherwise counts as brought by the first
+    /// commit.
     private func merges(_ refs: [ObjectRef?], before newest: History) -> [[Ancestor]] {
         var brought = [[Ancestor]](repeating: [], count: refs.count)
         var last: ObjectRef?
@@ -187,7 +196,9 @@ package struct StatePast {
             let limit = UInt64(Format.Limit.fileSize)
             try decoding { () throws(FormatError) in try ref.check(.history, from: finder.bodyStart, before: limit) }
             let body = try pages.open(try FrameReader.read(ref, .history, pages.file), .history, at: ref.offset)
-            return try decoding { () throws(FormatError) in try History(body.span, at: ref.offset, of: Format.Limit.number) }
+            return try decoding { () throws(FormatError) in
+                try History(body.span, at: ref.offset, of: Format.Limit.number)
+            }
         } catch { return nil }
     }
 
@@ -196,7 +207,9 @@ package struct StatePast {
         let isCut = state.commit.predecessorOffset(from: finder.bodyStart) == nil && state.commit.predecessor != nil
         guard let ref = state.commit.history else {
             guard !isCut else {
-                throw VaultError(.structureInvalid, "a commit whose predecessor is missing names no history", at: state.commit.offset)
+                throw VaultError(
+                    .structureInvalid, "a commit whose predecessor is missing names no history", at: state.commit.offset
+                )
             }
             return nil
         }
@@ -206,7 +219,8 @@ package struct StatePast {
             try History(body.span, at: ref.offset, of: state.commit.generation)
         }
         if isCut, let before = state.commit.predecessor {
-            guard history.ancestors.contains(where: { $0.generation == before.generation && $0.chain == before.chain }) else {
+            guard history.ancestors.contains(where: { $0.generation == before.generation && $0.chain == before.chain })
+            else {
                 throw VaultError(.structureInvalid, "a history without the predecessor of its commit", at: ref.offset)
             }
         }
@@ -214,14 +228,17 @@ package struct StatePast {
     }
 }
 
-/// Goes back over the commits of a file. Each must open, and be the one that its successor names; nothing else of it is checked.
+/// Goes back over the commits of a file. Each must open, and be the one that its successor names; nothing else of it is
+/// checked.
 private struct PastWalk {
     private let finder: StateFinder
     private var place: (offset: UInt64, predecessor: Commit.Predecessor)?
 
     init(_ finder: StateFinder, from state: CommittedState) {
         self.finder = finder
-        if let offset = state.commit.predecessorOffset(from: finder.bodyStart), let predecessor = state.commit.predecessor {
+        if let offset = state.commit.predecessorOffset(from: finder.bodyStart),
+            let predecessor = state.commit.predecessor
+        {
             place = (offset, predecessor)
         }
     }
@@ -232,7 +249,9 @@ private struct PastWalk {
     mutating func nextLink() throws(VaultError) -> (ancestor: Ancestor, history: ObjectRef?)? {
         guard let (offset, expected) = place else { return nil }
         place = nil
-        guard let opened = try finder.read(at: offset)?.opened, opened.chain == expected.chain else { throw Self.broken(offset) }
+        guard let opened = try finder.read(at: offset)?.opened, opened.chain == expected.chain else {
+            throw Self.broken(offset)
+        }
         let link = try decoding { () throws(FormatError) in try CommitLink(opened.core.span, at: offset) }
         guard link.generation == expected.generation else { throw Self.broken(offset) }
         if link.start != finder.bodyStart {
@@ -243,7 +262,8 @@ private struct PastWalk {
     }
 
     static func broken(_ offset: UInt64) -> VaultError {
-        VaultError(.authenticationFailed, "an earlier commit is damaged, so that older states cannot be compared", at: offset)
+        VaultError(
+            .authenticationFailed, "an earlier commit is damaged, so that older states cannot be compared", at: offset)
     }
 }
 
@@ -256,7 +276,9 @@ extension History {
         let all = kept + added
         let dropped = all.dropLast(Format.Limit.ancestors)
         let floor = max(floor, (dropped.map(\.generation).max() ?? 0) + 1)
-        return History(floor: floor, ancestors: Array(all.suffix(Format.Limit.ancestors)), newest: min(added.count, Format.Limit.ancestors))
+        return History(
+            floor: floor, ancestors: Array(all.suffix(Format.Limit.ancestors)),
+            newest: min(added.count, Format.Limit.ancestors))
     }
 }
 

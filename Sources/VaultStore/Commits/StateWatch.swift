@@ -1,15 +1,17 @@
 package import VaultBytes
 internal import VaultCrypto
 
-/// What a machine's memory asks of a store: to look at each state before it is served, and to hear of each that was made durable.
+/// What a machine's memory asks of a store: to look at each state before it is served, and to hear of each that was
+/// made durable.
 ///
 /// `VaultLocal` makes one. It is closures rather than a protocol, since there is one kind of it.
 package struct StateWatch: Sendable {
-    /// Judges a state that is about to be served or written upon; throws to refuse it. True if what is remembered vouches for it.
+    /// Judges a state that is about to be served or written upon; throws to refuse it. True if what is remembered
+    /// vouches for it.
     package typealias Admission = (WatchedState) throws(VaultError) -> Bool
 
-    /// Reads what is remembered of a vault. It is called before the file is looked at, so that no commit of another process can come between and make
-    /// the file seem older than what is remembered.
+    /// Reads what is remembered of a vault. It is called before the file is looked at, so that no commit of another
+    /// process can come between and make the file seem older than what is remembered.
     package let recall: @Sendable (Bytes16) throws(VaultError) -> Admission
     /// This handle has made a state durable.
     package let committed: @Sendable (WatchedState) -> Void
@@ -47,7 +49,9 @@ package struct WatchedState {
     }
 
     /// What a machine remembers of this state.
-    package var anchor: AnchorPoint { AnchorPoint(generation: generation, chain: chain, ownersPublicKey: ownersPublicKey) }
+    package var anchor: AnchorPoint {
+        AnchorPoint(generation: generation, chain: chain, ownersPublicKey: ownersPublicKey)
+    }
 
     /// Whether the file has gone on from this state to that one meanwhile, or beyond it.
     package func isContinued(by generation: UInt64, _ chain: Bytes32) throws(VaultError) -> Bool {
@@ -57,7 +61,8 @@ package struct WatchedState {
         return [fromThis, fromThat].allSatisfy { [.same, .ancestor].contains($0) }
     }
 
-    /// Brings the state to the disk, if this handle has not: the file, for which a descriptor for reading will do, and the name of it.
+    /// Brings the state to the disk, if this handle has not: the file, for which a descriptor for reading will do, and
+    /// the name of it.
     package func makeDurable() throws(VaultError) {
         guard !isSynced else { return }
         try past.finder.file.sync()
@@ -69,7 +74,8 @@ extension Store {
     /// The state that is being served.
     package var watched: WatchedState {
         WatchedState(
-            state: state, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring, past: past,
+            state: state, vault: vault, ownersPublicKey: ownersPublicKey, isOwner: slot.keys.isOwner, keyring: keyring,
+            past: past,
             fileSystem: fileSystem, path: path, isSynced: synced == state)
     }
 
@@ -77,19 +83,20 @@ extension Store {
     func candidate(_ loaded: borrowing Loaded) -> WatchedState {
         WatchedState(
             state: loaded.found.state, vault: loaded.header.id, ownersPublicKey: loaded.slot.keys.ownersPublicKey(),
-            isOwner: loaded.slot.keys.isOwner, keyring: loaded.keyring, past: loaded.past, fileSystem: fileSystem, path: path,
+            isOwner: loaded.slot.keys.isOwner, keyring: loaded.keyring, past: loaded.past, fileSystem: fileSystem,
+            path: path,
             isSynced: false)
     }
 
-    /// How often a file is looked at where what is remembered is newer: with what is remembered asked for first, only a file that others replace each time in
-    /// between can still seem older than it is.
+    /// How often a file is looked at where what is remembered is newer: with what is remembered asked for first, only a
+    /// file that others replace each time in between can still seem older than it is.
     static let mostLooks = 10
 
     /// What a state is refused with that others have gone on from meanwhile, with a rotation or without.
     static func mayBeLate(_ error: VaultError) -> Bool { error.code == .rolledBack || error.code == .foreignOwner }
 
-    /// Opens the file at `path`, and what `open` opens of it. Where what is remembered is newer, and the file was replaced after it was opened and before it was
-    /// compared, this is done again.
+    /// Opens the file at `path`, and what `open` opens of it. Where what is remembered is newer, and the file was
+    /// replaced after it was opened and before it was compared, this is done again.
     static func opening(
         _ path: String, writable: Bool, place: Place, _ open: (Header, [UInt8]) throws(VaultError) -> OpenedSlot
     ) throws(VaultError) -> Store {
@@ -102,8 +109,11 @@ extension Store {
             let (header, bytes) = try readHeader(file)
             let slot = try open(header, bytes)
             try requireOwner(slot, place.owner)
-            if recalled?.vault != header.id, let watch = place.watch { recalled = (header.id, try watch.recall(header.id)) }
-            let store = Store(try load(file, header, bytes, slot, place), path: resolved, isWritable: writable, place: place)
+            if recalled?.vault != header.id, let watch = place.watch {
+                recalled = (header.id, try watch.recall(header.id))
+            }
+            let store = Store(
+                try load(file, header, bytes, slot, place), path: resolved, isWritable: writable, place: place)
             do throws(VaultError) {
                 _ = try recalled?.admit(store.watched)
                 return store

@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// Who may use a vault now: one call of one thread at a time, or one transaction from its begin to its end.
 ///
-/// Whoever holds it and asks again gets an error instead of waiting for ever. Other threads wait for a call as long as it takes,
-/// and for a transaction, which its owner may forget to end, for a limited time. In a child process it is refused.
+/// Whoever holds it and asks again gets an error instead of waiting for ever. Other threads wait for a call as long as
+/// it takes, and for a transaction, which its owner may forget to end, for a limited time. In a child process it is
+/// refused.
 package final class ExclusiveLock: Sendable {
     /// The number of the thread that holds it; 0 for none.
     private let holder = Atomic<UInt64>(0)
@@ -19,8 +20,8 @@ package final class ExclusiveLock: Sendable {
     /// Whether this is the process that made it.
     package var isOfThisProcess: Bool { process.isThis }
 
-    /// Waits for a call of another thread, and at most `seconds` for a transaction (`busy`). Throws `invalidArgument` on the thread that holds it,
-    /// `otherProcess` in a child.
+    /// Waits for a call of another thread, and at most `seconds` for a transaction (`busy`). Throws `invalidArgument`
+    /// on the thread that holds it, `otherProcess` in a child.
     package func acquire(waitingForTransaction seconds: Double) throws(VaultError) {
         try process.require()
         let thread = ThisThread.number
@@ -41,11 +42,13 @@ package final class ExclusiveLock: Sendable {
                 deadline = end
                 left = end - now
                 guard left > 0 else {
-                    throw VaultError(.busy, "another thread has a transaction of this vault open; waited \(Int(seconds)) s")
+                    throw VaultError(
+                        .busy, "another thread has a transaction of this vault open; waited \(Int(seconds)) s")
                 }
             }
             change.wait(atMost: left) {
-                holder.load(ordering: .sequentiallyConsistent) != 0 && isForTransaction.load(ordering: .sequentiallyConsistent) == isLimited
+                holder.load(ordering: .sequentiallyConsistent) != 0
+                    && isForTransaction.load(ordering: .sequentiallyConsistent) == isLimited
             }
         }
     }

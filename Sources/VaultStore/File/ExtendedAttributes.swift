@@ -18,8 +18,12 @@ enum ExtendedAttributes {
         var list = [CChar](repeating: 0, count: 65_536)
         let used = vault_list_attributes(descriptor, &list, list.count)
         if used == Int64(-ENOTSUP) { return [] }
-        guard used >= 0, used <= list.count else { throw SystemCall.error(used < 0 ? Int32(-used) : E2BIG, "read the attributes of", path) }
-        return list[..<Int(used)].split(separator: 0).map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
+        guard used >= 0, used <= list.count else {
+            throw SystemCall.error(used < 0 ? Int32(-used) : E2BIG, "read the attributes of", path)
+        }
+        return list[..<Int(used)].split(separator: 0).map {
+            String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
     }
 
     private static func value(_ descriptor: Int32, _ name: String) -> [UInt8]? {

@@ -1,4 +1,5 @@
-/// What the store asks of a file system. The real one is its only implementation in the product; the crash harness has another.
+/// What the store asks of a file system. The real one is its only implementation in the product; the crash harness has
+/// another.
 package protocol FileSystem: Sendable {
     /// Opens an existing file; a directory or device is refused.
     func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle
@@ -15,7 +16,8 @@ package protocol FileSystem: Sendable {
     func remove(_ path: String) throws(VaultError)
     /// Makes renames, creations and removals in the file's directory durable.
     func syncDirectory(of path: String) throws(VaultError)
-    /// The file's directory, held open: syncing it cannot fail for want of a descriptor, after the file has got its name.
+    /// The file's directory, held open: syncing it cannot fail for want of a descriptor, after the file has got its
+    /// name.
     func directory(of path: String) throws(VaultError) -> any Directory
     /// The names in the file's directory.
     func siblings(of path: String) throws(VaultError) -> [String]
@@ -29,7 +31,9 @@ package protocol FileSystem: Sendable {
 
 extension FileSystem {
     /// Where there are no symbolic links.
-    package func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle { try open(path, writable: writable) }
+    package func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
+        try open(path, writable: writable)
+    }
 }
 
 /// A directory whose changes can be made durable.
@@ -47,7 +51,9 @@ private struct DirectoryByPath: Directory {
 }
 
 extension FileSystem {
-    package func directory(of path: String) throws(VaultError) -> any Directory { DirectoryByPath(fileSystem: self, path: path) }
+    package func directory(of path: String) throws(VaultError) -> any Directory {
+        DirectoryByPath(fileSystem: self, path: path)
+    }
 }
 
 /// One open file. Reads and writes are at offsets, whole or failing.
@@ -100,7 +106,8 @@ extension FileSystem {
 extension FileHandle {
     package func permissions() throws(VaultError) -> UInt32? { nil }
 
-    package func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int {
+    package func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) -> Int
+    {
         let size = try size()
         let count = Int(min(UInt64(buffer.count), size > offset ? size - offset : 0))
         try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: offset)

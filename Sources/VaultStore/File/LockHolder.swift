@@ -3,8 +3,8 @@ internal import Glibc
 
 /// Guesses who holds a lock: open-file-description locks have no process, but `/proc` lists them for each descriptor.
 enum LockHolder {
-    /// "name (pid)" of the first process seen with a lock on the inode that keeps a writer out. A lock for reading does too, and any program
-    /// that may read the file can take one: then the text says so.
+    /// "name (pid)" of the first process seen with a lock on the inode that keeps a writer out. A lock for reading does
+    /// too, and any program that may read the file can take one: then the text says so.
     static func find(inode: UInt64) -> String? {
         var reader: String?
         for process in names(in: "/proc") where process.utf8.allSatisfy({ (48...57).contains($0) }) {
@@ -12,9 +12,12 @@ enum LockHolder {
                 guard let info = content(of: "/proc/\(process)/fdinfo/\(descriptor)") else { continue }
                 for line in info.split(separator: "\n") where line.hasPrefix("lock:") && !line.contains("FLOCK") {
                     guard line.contains(":\(inode) ") else { continue }
-                    let name = content(of: "/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init) ?? "process"
+                    let name =
+                        content(of: "/proc/\(process)/comm")?.split(separator: "\n").first.map(String.init) ?? "process"
                     if line.contains(" WRITE ") { return "\(name) (\(process))" }
-                    if line.contains(" READ ") { reader = reader ?? "\(name) (\(process)), which holds a lock for reading" }
+                    if line.contains(" READ ") {
+                        reader = reader ?? "\(name) (\(process)), which holds a lock for reading"
+                    }
                 }
             }
         }

@@ -1,8 +1,8 @@
 internal import CVaultShim
 public import VaultCrypto
 
-// Memory whose size a file or a caller decides: where the system has none left, that is an error. Small allocations of Swift's own are not: where
-// one fails, the program ends.
+// Memory whose size a file or a caller decides: where the system has none left, that is an error. Small allocations of
+// Swift's own are not: where one fails, the program ends.
 
 extension Secret {
     /// Makes a secret of `count` zero bytes. Throws `outOfMemory` where the system has no memory for it.
@@ -19,11 +19,13 @@ extension Secret {
 
 /// Asks for memory before an array of that size is made.
 package enum Memory {
-    /// What is smaller comes from memory that the process has already, as a rule, and a failure there cannot be foreseen.
+    /// What is smaller comes from memory that the process has already, as a rule, and a failure there cannot be
+    /// foreseen.
     private static let leastAsked = 131_072
 
-    /// Makes an array in `count` bytes, for which `make` allocates once, or throws `outOfMemory`. One thread at a time: what was
-    /// there when it was asked for is there when it is allocated, unless the rest of the program takes it in between.
+    /// Makes an array in `count` bytes, for which `make` allocates once, or throws `outOfMemory`. One thread at a time:
+    /// what was there when it was asked for is there when it is allocated, unless the rest of the program takes it in
+    /// between.
     package static func allocating<R>(_ count: Int, _ make: () -> R) throws(VaultError) -> R {
         guard count >= leastAsked else { return make() }
         vault_memory_lock()

@@ -15,18 +15,22 @@ final class RealFile: FileHandle {
     // In a child process, too: the lock belongs to the open file, which the parent still has.
     deinit { close(descriptor) }
 
-    /// Lock, length and what was read are the parent's: a child that changed any of them would take it from under its parent.
+    /// Lock, length and what was read are the parent's: a child that changed any of them would take it from under its
+    /// parent.
     private func requireProcess() throws(VaultError) { try process.require() }
 
     func requireRegular() throws(VaultError) {
-        guard try status().st_mode & S_IFMT == S_IFREG else { throw VaultError(.notAVault, "\(path) is not a regular file") }
+        guard try status().st_mode & S_IFMT == S_IFREG else {
+            throw VaultError(.notAVault, "\(path) is not a regular file")
+        }
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(VaultError) {
         try requireProcess()
         var done = 0
         while done < buffer.count {
-            let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
+            let count = pread(
+                descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
             if count > 0 {
                 done += count
             } else if count == 0 {
@@ -41,7 +45,8 @@ final class RealFile: FileHandle {
         try requireProcess()
         var done = 0
         while done < buffer.count {
-            let count = pread(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
+            let count = pread(
+                descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
             if count > 0 {
                 done += count
             } else if count == 0 {
@@ -72,7 +77,8 @@ final class RealFile: FileHandle {
         while fdatasync(descriptor) != 0 {
             guard errno == EINTR else {
                 throw VaultError(
-                    .outcomeUnknown, "syncing \(path) failed: \(SystemCall.text(errno)); whether the last change is there is unknown")
+                    .outcomeUnknown,
+                    "syncing \(path) failed: \(SystemCall.text(errno)); whether the last change is there is unknown")
             }
         }
     }
@@ -130,7 +136,8 @@ final class RealFile: FileHandle {
         if let source = other as? RealFile {
             while offset < range.upperBound {
                 let count = vault_copy_file_range(
-                    source.descriptor, Int64(offset), descriptor, Int64(offset), Int(min(range.upperBound - offset, 1 << 30)))
+                    source.descriptor, Int64(offset), descriptor, Int64(offset),
+                    Int(min(range.upperBound - offset, 1 << 30)))
                 if count > 0 { offset += UInt64(count) } else if count != Int64(-EINTR) { break }
             }
         }
@@ -148,10 +155,14 @@ final class RealFile: FileHandle {
         let ours = try status()
         if theirs.st_uid != ours.st_uid || theirs.st_gid != ours.st_gid {
             guard fchown(descriptor, theirs.st_uid, theirs.st_gid) == 0 else {
-                throw VaultError(.cannotReplace, "\(other.path) belongs to another owner or group, which a new file could not be given")
+                throw VaultError(
+                    .cannotReplace,
+                    "\(other.path) belongs to another owner or group, which a new file could not be given")
             }
         }
-        guard fchmod(descriptor, theirs.st_mode & 0o7777) == 0 else { throw SystemCall.error(errno, "set the mode of", path) }
+        guard fchmod(descriptor, theirs.st_mode & 0o7777) == 0 else {
+            throw SystemCall.error(errno, "set the mode of", path)
+        }
         try ExtendedAttributes.copy(from: other.descriptor, to: descriptor, path: other.path)
     }
 }

@@ -6,7 +6,9 @@ internal import VaultBytes
 package struct RealFileSystem: FileSystem {
     package init() {}
 
-    package func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle { try open(path, writable ? O_RDWR : O_RDONLY) }
+    package func open(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
+        try open(path, writable ? O_RDWR : O_RDONLY)
+    }
 
     package func openOwn(_ path: String, writable: Bool) throws(VaultError) -> any FileHandle {
         try open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW)
@@ -82,7 +84,9 @@ package struct RealFileSystem: FileSystem {
 
     package func siblings(of path: String) throws(VaultError) -> [String] {
         let directory = Self.split(path).directory
-        guard let stream = vault_open_directory(directory) else { throw SystemCall.error(errno, "list the folder", directory) }
+        guard let stream = vault_open_directory(directory) else {
+            throw SystemCall.error(errno, "list the folder", directory)
+        }
         defer { closedir(stream) }
         var names: [String] = []
         while let name = vault_next_name(stream) {
@@ -144,7 +148,10 @@ enum SystemCall {
         case ENOENT: VaultError(.noSuchFile, "cannot \(action) \(path): no such file")
         case EEXIST: VaultError(.fileExists, "\(path) exists already")
         case ENOSPC, EDQUOT: VaultError(.noSpace, "no space left for \(path)")
-        case EFBIG: VaultError(.noSpace, "\(path) would be larger than this process may make files (ulimit -f), or its file system can")
+        case EFBIG:
+            VaultError(
+                .noSpace, "\(path) would be larger than this process may make files (ulimit -f), or its file system can"
+            )
         default: VaultError(.io, "cannot \(action) \(path): \(text(number))")
         }
     }

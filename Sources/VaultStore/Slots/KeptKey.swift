@@ -15,7 +15,8 @@ package struct KeptKey: ~Copyable {
 extension Store {
     /// Opens the file at `path` with a key kept for this vault. Everything is checked as with factors.
     ///
-    /// Throws `noSuchSlot` where the file has no longer the slot, `noSlotOpens` where the key is not the slot's, and what opening throws.
+    /// Throws `noSuchSlot` where the file has no longer the slot, `noSlotOpens` where the key is not the slot's, and
+    /// what opening throws.
     package static func open(
         _ path: String, writable: Bool, kept key: borrowing KeptKey, vault: Bytes16, place: Place
     ) throws(VaultError) -> Store {
@@ -25,7 +26,9 @@ extension Store {
             guard let slot = header.slots.first(where: { $0.id == id }) else {
                 throw VaultError(.noSuchSlot, "the slot that was unlocked is gone")
             }
-            do throws(VaultError) { _ = try SlotOpener.open(slot, header, wrappingKey: wrappingKey.secret.copy()) } catch {
+            do throws(VaultError) {
+                _ = try SlotOpener.open(slot, header, wrappingKey: wrappingKey.secret.copy())
+            } catch {
                 throw VaultError(.noSlotOpens, "what was kept for this vault does not open its slot")
             }
             return try SlotOpener.open(slot, header, bytes, wrappingKey: wrappingKey.secret.copy())

@@ -1,22 +1,26 @@
 internal import VaultBytes
 public import VaultCrypto
 
-/// A kind of external key: makes 32 secret bytes for a new slot, and finds the same bytes again (section 3.1, *External keys*).
+/// A kind of external key: makes 32 secret bytes for a new slot, and finds the same bytes again (section 3.1, *External
+/// keys*).
 ///
 /// A vault calls it with slots of its own provider only, and never because a file names it: the user gave it.
 public protocol SlotFactor: Sendable {
-    /// The provider that slots name: ASCII 33 to 126, 1 to 64 bytes. Names without a dot are reserved for the specification.
+    /// The provider that slots name: ASCII 33 to 126, 1 to 64 bytes. Names without a dot are reserved for the
+    /// specification.
     var provider: String { get }
 
     /// Makes a key for a new slot. Throws whatever keeps it from doing so.
     func wrap() throws(VaultError) -> WrappedKey
 
-    /// Makes another key for the slot that `ownersData` was made with, without anybody's identity, or returns nil where that cannot be done.
+    /// Makes another key for the slot that `ownersData` was made with, without anybody's identity, or returns nil where
+    /// that cannot be done.
     ///
     /// A rotation calls it, and drops a slot for which it returns nil.
     func rewrap(ownersData: [UInt8]) throws(VaultError) -> WrappedKey?
 
-    /// Finds the keys of slots: for each any number of candidates, of which the first 16 count. A slot that it cannot open gets none.
+    /// Finds the keys of slots: for each any number of candidates, of which the first 16 count. A slot that it cannot
+    /// open gets none.
     func unwrap(_ slots: [ExternalSlot], into candidates: inout KeyCandidates) throws(VaultError)
 }
 
@@ -58,7 +62,9 @@ public struct KeyCandidates: ~Copyable {
         guard key.count == Format.keySize else {
             throw VaultError(.invalidArgument, "a provider returned a key of \(key.count) bytes, not \(Format.keySize)")
         }
-        guard keys.indices.contains(index) else { throw VaultError(.invalidArgument, "a provider named a slot that it was not given") }
+        guard keys.indices.contains(index) else {
+            throw VaultError(.invalidArgument, "a provider named a slot that it was not given")
+        }
         guard keys[index].count < Format.Limit.candidates else { return }
         keys[index].append(SecretBox(key))
     }

@@ -66,7 +66,8 @@ package enum SlotOpener {
 
     /// The first slot whose commitment matches.
     private static func find(
-        _ header: Header, _ slots: [Slot], _ factors: borrowing FactorKeys, _ limits: ReaderLimits, _ external: (any SlotFactor)?
+        _ header: Header, _ slots: [Slot], _ factors: borrowing FactorKeys, _ limits: ReaderLimits,
+        _ external: (any SlotFactor)?
     ) throws(VaultError) -> Found {
         let attempts = try attempts(slots, factors.kinds, external)
         for attempt in attempts { if let stretch = attempt.stretch { try limits.check(stretch.cost) } }
@@ -78,7 +79,8 @@ package enum SlotOpener {
         throw VaultError(.noSlotOpens, refusal(header, factors.kinds, tried: !attempts.isEmpty))
     }
 
-    /// The known slots with exactly these factors, in the order of the header; those of an external key only if there is a candidate.
+    /// The known slots with exactly these factors, in the order of the header; those of an external key only if there
+    /// is a candidate.
     private static func attempts(
         _ slots: [Slot], _ factors: SlotFactors, _ external: (any SlotFactor)?
     ) throws(VaultError) -> [Attempt] {
@@ -105,7 +107,9 @@ package enum SlotOpener {
             return matching(attempt.slot, vault, stretched: stretched, key: factors.key)
         }
         for candidate in attempt.candidates {
-            if let key = matching(attempt.slot, vault, stretched: stretched, key: candidate.secret.copy()) { return key }
+            if let key = matching(attempt.slot, vault, stretched: stretched, key: candidate.secret.copy()) {
+                return key
+            }
         }
         return nil
     }
@@ -128,11 +132,14 @@ package enum SlotOpener {
     }
 
     /// Opens a slot with its wrapping key, and checks nothing else yet.
-    package static func open(_ slot: Slot, _ header: Header, wrappingKey: consuming Secret) throws(VaultError) -> OpenedSlot {
+    package static func open(_ slot: Slot, _ header: Header, wrappingKey: consuming Secret) throws(VaultError)
+        -> OpenedSlot
+    {
         let payload = try payload(slot, header.id, wrappingKey)
         guard slot.kind == .scoped else {
             return OpenedSlot(
-                id: slot.id, keys: VaultKeys(vaultKey: payload, epoch: header.epoch), wrappingKey: wrappingKey, grants: Grants())
+                id: slot.id, keys: VaultKeys(vaultKey: payload, epoch: header.epoch), wrappingKey: wrappingKey,
+                grants: Grants())
         }
         let scoped = try ScopedPayload(payload)
         let keys = VaultKeys(index: scoped.index.copy(), ownersPublicKey: scoped.ownersPublicKey)
@@ -140,11 +147,15 @@ package enum SlotOpener {
     }
 
     /// What a scoped slot grants, opened with its wrapping key.
-    package static func grants(_ slot: Slot, _ vault: Bytes16, wrappingKey: borrowing Secret) throws(VaultError) -> Grants {
+    package static func grants(_ slot: Slot, _ vault: Bytes16, wrappingKey: borrowing Secret) throws(VaultError)
+        -> Grants
+    {
         try ScopedPayload(try payload(slot, vault, wrappingKey)).takeGrants()
     }
 
-    private static func payload(_ slot: Slot, _ vault: Bytes16, _ wrappingKey: borrowing Secret) throws(VaultError) -> Secret {
+    private static func payload(_ slot: Slot, _ vault: Bytes16, _ wrappingKey: borrowing Secret) throws(VaultError)
+        -> Secret
+    {
         do throws(CryptoError) {
             return try AEAD.unwrap(slot.payload, SlotSeal.payloadData(slot, vault), key: wrappingKey)
         } catch { throw VaultError(crypto: error, "a slot") }
@@ -157,7 +168,8 @@ package enum SlotOpener {
             return "wrong passphrase" + (kinds == .passphrase ? "" : isKeyFile ? " or key file" : " or key")
         }
         return "no slot of this vault accepts these factors; it has slots for: "
-            + Set(header.slots.map { $0.isOpaque ? "factors of another version" : FactorNames.describe($0.factors) }).sorted()
+            + Set(header.slots.map { $0.isOpaque ? "factors of another version" : FactorNames.describe($0.factors) })
+            .sorted()
             .joined(separator: "; ")
     }
 }
@@ -172,7 +184,8 @@ private struct ScopedPayload: ~Copyable {
         let parsed: Result<(ScopedPayloadLayout, Bytes32), FormatError> = payload.withSpan { bytes in
             do throws(FormatError) {
                 let layout = try ScopedPayloadLayout(bytes)
-                var cursor = Cursor(over: ScopedPayloadLayout.ownerPublicKey, of: Cursor(bytes, at: 0, else: .structureInvalid))
+                var cursor = Cursor(
+                    over: ScopedPayloadLayout.ownerPublicKey, of: Cursor(bytes, at: 0, else: .structureInvalid))
                 return .success((layout, try cursor.bytes32(bytes)))
             } catch { return .failure(error) }
         }

@@ -33,7 +33,9 @@ package struct SlotPayload: ~Copyable {
     }
 
     private static func copy(_ secret: borrowing Secret, into out: UnsafeMutableRawBufferPointer, at offset: Int) {
-        secret.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: out[offset..<offset + $0.count]).copyMemory(from: $0) }
+        secret.withUnsafeBytes {
+            UnsafeMutableRawBufferPointer(rebasing: out[offset..<offset + $0.count]).copyMemory(from: $0)
+        }
     }
 }
 
@@ -43,22 +45,28 @@ package enum SlotSeal {
     ///
     /// - Parameters:
     ///   - id: That of the slot which it takes the place of; a new one if nil.
-    ///   - external: The provider's name and what it made, if the factors include an external key. Its owners' data goes into the owner part.
+    ///   - external: The provider's name and what it made, if the factors include an external key. Its owners' data
+    ///     goes into the owner part.
     package static func make(
-        _ payload: borrowing SlotPayload, _ factors: borrowing FactorKeys, cost: SlotParameters.Cost?, owner part: OwnerPart,
-        id: Bytes16? = nil, external: borrowing ExternalKey? = nil, vault: Bytes16, keys: borrowing OwnerKeys, _ random: Randomness
+        _ payload: borrowing SlotPayload, _ factors: borrowing FactorKeys, cost: SlotParameters.Cost?,
+        owner part: OwnerPart,
+        id: Bytes16? = nil, external: borrowing ExternalKey? = nil, vault: Bytes16, keys: borrowing OwnerKeys,
+        _ random: Randomness
     ) throws(VaultError) -> (slot: Slot, wrappingKey: SecretBox) {
         var part = part
         let (provider, externalKey, data) = try parts(external)
         if let data { part.providerData = data }
-        let stretch = factors.kinds.isStretched ? cost.map { SlotParameters.Stretch(cost: $0, salt: random.bytes32()) } : nil
+        let stretch =
+            factors.kinds.isStretched ? cost.map { SlotParameters.Stretch(cost: $0, salt: random.bytes32()) } : nil
         var slot = Slot(
-            id: id ?? random.bytes16(), kind: payload.kind, factors: factors.kinds, SlotParameters(stretch: stretch, provider: provider),
+            id: id ?? random.bytes16(), kind: payload.kind, factors: factors.kinds,
+            SlotParameters(stretch: stretch, provider: provider),
             ownerPart: OwnerPart.size(providerData: part.providerData.count))
         let stretched = try stretched(stretch, factors)
         let wrapping: Secret
         if let externalKey {
-            let key = SlotKey(stretched: stretched, key: externalKey.secret.copy(), vault: vault, derivedOver: slot.derivedOver)
+            let key = SlotKey(
+                stretched: stretched, key: externalKey.secret.copy(), vault: vault, derivedOver: slot.derivedOver)
             slot.commitment = key.commitment()
             wrapping = key.wrappingKey()
         } else {
@@ -93,14 +101,17 @@ package enum SlotSeal {
 
     /// Seals what a slot opens, under its wrapping key.
     package static func seal(
-        _ payload: borrowing SlotPayload, into slot: inout Slot, wrappingKey: borrowing Secret, vault: Bytes16, _ random: Randomness
+        _ payload: borrowing SlotPayload, into slot: inout Slot, wrappingKey: borrowing Secret, vault: Bytes16,
+        _ random: Randomness
     ) {
         slot.payload = AEAD.wrap(payload.plain, payloadData(slot, vault), key: wrappingKey, random)
     }
 
-    /// Seals a slot's owner part; after its payload, which the associated data covers. The provider's data must be as long as it was.
+    /// Seals a slot's owner part; after its payload, which the associated data covers. The provider's data must be as
+    /// long as it was.
     package static func sealOwner(
-        _ part: OwnerPart, wrappingKey: borrowing Secret, into slot: inout Slot, vault: Bytes16, keys: borrowing OwnerKeys,
+        _ part: OwnerPart, wrappingKey: borrowing Secret, into slot: inout Slot, vault: Bytes16,
+        keys: borrowing OwnerKeys,
         _ random: Randomness
     ) {
         var plain = Secret(bytes: part.encode())
@@ -111,11 +122,13 @@ package enum SlotSeal {
                 }
             }
         }
-        precondition(slot.owner.count == plain.count + Format.nonceSize + Format.tagSize, "an owner part keeps its length")
+        precondition(
+            slot.owner.count == plain.count + Format.nonceSize + Format.tagSize, "an owner part keeps its length")
         slot.owner = AEAD.wrap(plain, ownerData(slot, vault), key: keys.slotOwner, random)
     }
 
-    /// What a slot's owner part says, and its wrapping key, which is zeros in a kind that does not depend on the epoch.
+    /// What a slot's owner part says, and its wrapping key, which is zeros in a kind that does not depend on the epoch
+    ///
     package static func openOwner(
         _ slot: Slot, vault: Bytes16, keys: borrowing OwnerKeys
     ) throws(VaultError) -> (part: OwnerPart, wrappingKey: SecretBox) {
@@ -130,18 +143,23 @@ package enum SlotSeal {
         return (part, SecretBox(plain.slice(OwnerPart.wrappingKey)))
     }
 
-    static func payloadData(_ slot: Slot, _ vault: Bytes16) -> [UInt8] { Bound.bytes(Label.slot, vault.bytes + slot.clear) }
+    static func payloadData(_ slot: Slot, _ vault: Bytes16) -> [UInt8] {
+        Bound.bytes(Label.slot, vault.bytes + slot.clear)
+    }
 
     private static func ownerData(_ slot: Slot, _ vault: Bytes16) -> [UInt8] {
         Bound.bytes(Label.slotOwner, vault.bytes + slot.beforeOwner)
     }
 
     /// What Argon2id makes of the factors that are stretched; nil if none is.
-    static func stretched(_ stretch: SlotParameters.Stretch?, _ factors: borrowing FactorKeys) throws(VaultError) -> Secret? {
+    static func stretched(_ stretch: SlotParameters.Stretch?, _ factors: borrowing FactorKeys) throws(VaultError)
+        -> Secret?
+    {
         guard let stretch else { return nil }
         do throws(CryptoError) {
             return try Argon2.stretch(
-                factors.stretchInput(), salt: stretch.salt.bytes, memoryKiB: stretch.cost.memoryKiB, passes: stretch.cost.passes,
+                factors.stretchInput(), salt: stretch.salt.bytes, memoryKiB: stretch.cost.memoryKiB,
+                passes: stretch.cost.passes,
                 lanes: stretch.cost.lanes)
         } catch { throw VaultError(crypto: error, "a slot") }
     }
@@ -207,7 +225,9 @@ package enum HeaderSeal {
     }
 
     /// The whole header, with hash and MAC.
-    package static func seal(_ header: inout Header, _ keys: borrowing VaultKeys) throws(VaultError) -> (bytes: [UInt8], hash: Bytes32) {
+    package static func seal(_ header: inout Header, _ keys: borrowing VaultKeys) throws(VaultError) -> (
+        bytes: [UInt8], hash: Bytes32
+    ) {
         var bytes: [UInt8]
         do throws(FormatError) { bytes = try header.encodeWithoutProof() } catch { throw VaultError(format: error) }
         let hash = bytes.withUnsafeBytes { HeaderProof.hash($0) }
@@ -217,6 +237,8 @@ package enum HeaderSeal {
     }
 
     private static func hash(_ bytes: [UInt8]) -> Bytes32 {
-        bytes.withUnsafeBytes { HeaderProof.hash(UnsafeRawBufferPointer(rebasing: $0[..<(bytes.count - Format.headerProofSize)])) }
+        bytes.withUnsafeBytes {
+            HeaderProof.hash(UnsafeRawBufferPointer(rebasing: $0[..<(bytes.count - Format.headerProofSize)]))
+        }
     }
 }

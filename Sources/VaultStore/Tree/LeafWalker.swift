@@ -6,7 +6,8 @@ package struct LeafRef: Sendable {
     fileprivate let bounds: TreeBounds
 }
 
-/// Goes over the leaves of a tree in the order of their keys without reading them, so that they can be read side by side.
+/// Goes over the leaves of a tree in the order of their keys without reading them, so that they can be read side by
+/// side.
 package struct LeafWalker: Sendable {
     private struct Level {
         let page: Page
@@ -41,7 +42,8 @@ package struct LeafWalker: Sendable {
         path.append(Level(page: page, index: start(page)))
     }
 
-    /// The next leaves, `most` at most; none after the last. What is wrong behind some leaves is thrown after they were given.
+    /// The next leaves, `most` at most; none after the last. What is wrong behind some leaves is thrown after they were
+    /// given.
     package mutating func next(_ most: Int) throws(VaultError) -> [LeafRef] {
         if let failure { throw failure }
         if let only {

@@ -2,8 +2,8 @@ internal import Synchronization
 package import VaultBytes
 package import VaultCrypto
 
-/// Reads pages of one file under one index key, and keeps the ones last used. Never changes but for its cache, so that any number of
-/// threads can read through it.
+/// Reads pages of one file under one index key, and keeps the ones last used. Never changes but for its cache, so that
+/// any number of threads can read through it.
 package final class PageSource: Sendable {
     package let file: any FileHandle
     package let sealing: Sealing
@@ -12,7 +12,8 @@ package final class PageSource: Sendable {
     private let key: Secret
     private let cache: Mutex<PageCache>
 
-    package init(file: any FileHandle, sealing: Sealing, bodyStart: UInt64, indexKey: consuming Secret, cacheBytes: Int) {
+    package init(file: any FileHandle, sealing: Sealing, bodyStart: UInt64, indexKey: consuming Secret, cacheBytes: Int)
+    {
         self.bodyStart = bodyStart
         self.file = file
         self.sealing = sealing
@@ -20,7 +21,8 @@ package final class PageSource: Sendable {
         cache = Mutex(PageCache(capacity: cacheBytes))
     }
 
-    /// The page that a parent (or commit) names; checks its hash, its seal, its form and its level. The reference was checked.
+    /// The page that a parent (or commit) names; checks its hash, its seal, its form and its level. The
+    /// reference was checked.
     package func page(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
         if let page = cache.withLock({ $0.find(ref) }), page.layout.level == level { return page }
         let page = try load(ref, level: level)
@@ -62,7 +64,8 @@ package final class PageSource: Sendable {
             frame.withUnsafeBytes { frame in
                 do throws(CryptoError) {
                     try sealing.open(
-                        frame, as: kind, at: offset, key: key, into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: size))
+                        frame, as: kind, at: offset, key: key,
+                        into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: size))
                     count = size
                 } catch { failure = error }
             }
@@ -83,14 +86,17 @@ package final class PageSource: Sendable {
 /// Frames that a reference names.
 package enum FrameReader {
     /// One read; head and hash are checked before anything else is done with the bytes.
-    package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle) throws(VaultError) -> [UInt8] {
+    package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle) throws(VaultError) -> [UInt8]
+    {
         let frame = try file.bytes(ref.length, at: ref.offset)
         try check(frame, ref, type)
         return frame
     }
 
     /// The same into a buffer that is reused.
-    package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle, into frame: inout [UInt8]) throws(VaultError) {
+    package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle, into frame: inout [UInt8])
+        throws(VaultError)
+    {
         if frame.count > ref.length { frame.removeLast(frame.count - ref.length) }
         if frame.count < ref.length {
             if frame.capacity < ref.length {
@@ -107,11 +113,14 @@ package enum FrameReader {
     package static func check(_ frame: [UInt8], _ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
         guard Bytes32(hashing: frame) == ref.hash else {
             throw VaultError(
-                .authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered", at: ref.offset)
+                .authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered",
+                at: ref.offset)
         }
         let head = FrameHead(type, length: ref.length).encoded.littleEndian
         guard withUnsafeBytes(of: head, { frame.starts(with: $0) }) else {
-            throw VaultError(.structureInvalid, "another frame where a \(type.name) of \(ref.length) bytes should be", at: ref.offset)
+            throw VaultError(
+                .structureInvalid, "another frame where a \(type.name) of \(ref.length) bytes should be", at: ref.offset
+            )
         }
     }
 }

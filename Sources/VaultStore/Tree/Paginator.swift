@@ -1,7 +1,7 @@
 internal import VaultBytes
 
-/// Divides a sorted stream of entries into pages. Full ones are handed out as they come; the last two are kept until the end, and
-/// balanced, so that inserting at random leaves pages half full and not nearly empty.
+/// Divides a sorted stream of entries into pages. Full ones are handed out as they come; the last two are kept until
+/// the end, and balanced, so that inserting at random leaves pages half full and not nearly empty.
 struct Paginator {
     let level: UInt8
     /// With entries that only ever come at the end, balancing would leave every page half full.
@@ -38,7 +38,9 @@ struct Paginator {
         return balanced(full.key, full.page, current)
     }
 
-    private func balanced(_ key: [UInt8], _ left: PageBuilder, _ right: PageBuilder) -> [(key: [UInt8], page: PageBuilder)] {
+    private func balanced(_ key: [UInt8], _ left: PageBuilder, _ right: PageBuilder) -> [(
+        key: [UInt8], page: PageBuilder
+    )] {
         let entries = left.entries + right.entries
         let half = entries.reduce(0) { $0 + $1.key.count + $1.value.count } / 2
         var first = PageBuilder(level: level)

@@ -47,7 +47,9 @@ package struct TreeBuilder: ~Copyable {
 
 enum TreeLevel {
     static func checked(_ level: Int) throws(VaultError) -> UInt8 {
-        guard level <= Int(Format.Limit.level) else { throw VaultError(.limitExceeded, "the index would have more than 16 levels") }
+        guard level <= Int(Format.Limit.level) else {
+            throw VaultError(.limitExceeded, "the index would have more than 16 levels")
+        }
         return UInt8(level)
     }
 }

@@ -107,8 +107,8 @@ package struct TreeWriter: ~Copyable {
 
     // MARK: one value of one leaf
 
-    /// The pages on the way to a key, with nothing changed but its value and the references to them; nil, and nothing done, if the key is new or a
-    /// page would have to be divided or joined.
+    /// The pages on the way to a key, with nothing changed but its value and the references to them; nil, and nothing
+    /// done, if the key is new or a page would have to be divided or joined.
     private mutating func replaceValue(
         _ ref: ObjectRef, _ level: UInt8, _ key: [UInt8], _ value: [UInt8]
     ) throws(VaultError) -> ObjectRef? {
@@ -126,10 +126,13 @@ package struct TreeWriter: ~Copyable {
 
     private func hasRoom(_ page: Page, for growth: Int) -> Bool {
         let length = page.layout.frameLength(growingBy: growth + 2)
-        return length <= Format.pageTarget && page.layout.frameLength(growingBy: growth - Self.leastRoom) > Format.pageTarget / 4
+        return length <= Format.pageTarget
+            && page.layout.frameLength(growingBy: growth - Self.leastRoom) > Format.pageTarget / 4
     }
 
-    private mutating func write(_ page: Page, _ ref: ObjectRef, _ index: Int, _ value: [UInt8]) throws(VaultError) -> ObjectRef {
+    private mutating func write(_ page: Page, _ ref: ObjectRef, _ index: Int, _ value: [UInt8]) throws(VaultError)
+        -> ObjectRef
+    {
         let new = page.replacing(index, with: value, at: appender.position)
         let newRef = try appender.append(new.bytes, as: .page, .page, key: key)
         source.keep(new, newRef)
@@ -151,12 +154,14 @@ package struct TreeWriter: ~Copyable {
         for index in 0..<page.count {
             let childKey = index == 0 ? key : page.key(index)
             let isLastChild = index + 1 == page.count
-            let stop = isLastChild ? range.upperBound : firstIndex(of: page.key(index + 1), changes, from..<range.upperBound)
+            let stop =
+                isLastChild ? range.upperBound : firstIndex(of: page.key(index + 1), changes, from..<range.upperBound)
             let child = try page.child(index)
             if from == stop {
                 children.append(Child(key: childKey, output: .written(child)))
             } else {
-                children += try update(child, level - 1, key: childKey, changes, from..<stop, isLast: isLast && isLastChild)
+                children += try update(
+                    child, level - 1, key: childKey, changes, from..<stop, isLast: isLast && isLastChild)
             }
             from = stop
         }
@@ -213,7 +218,9 @@ package struct TreeWriter: ~Copyable {
     }
 
     private mutating func add(_ key: [UInt8], _ value: [UInt8], _ out: inout Pages) throws(VaultError) {
-        if let (separator, page) = out.paginator.append(key, value) { out.take(separator, .written(try seal(.open(page)))) }
+        if let (separator, page) = out.paginator.append(key, value) {
+            out.take(separator, .written(try seal(.open(page))))
+        }
     }
 
     /// The pages that one page turns into.
@@ -261,7 +268,9 @@ package struct TreeWriter: ~Copyable {
         return page.frameLength <= Format.pageTarget / 4
     }
 
-    private mutating func joined(_ left: Output, _ right: Output, separator: [UInt8], _ level: UInt8) throws(VaultError) -> PageBuilder? {
+    private mutating func joined(_ left: Output, _ right: Output, separator: [UInt8], _ level: UInt8) throws(VaultError)
+        -> PageBuilder?
+    {
         var page = try entries(left, level)
         for (index, entry) in (try entries(right, level)).entries.enumerated() {
             // The first child of an inner page takes the key that separated the two pages.

@@ -31,21 +31,26 @@ struct AppendedTail: Sendable {
         AppendedTail(name: "a hole of 200 MB", pieces: [], length: 200_000_000 / 512 * 512, expected: .isServed),
         AppendedTail(name: "a hole of 10 GB", pieces: [], length: 10 * gigabyte, expected: .isRefused),
         AppendedTail(
-            name: "a hole of 10 GB, and a byte", pieces: [(-1, { _ in [1] })], length: 10 * gigabyte, expected: .isRefused),
-        AppendedTail(
-            name: "a hole of 10 GB, and heads at its end", pieces: heads(2000, at: -2000 * 512, apart: 512), length: 10 * gigabyte,
+            name: "a hole of 10 GB, and a byte", pieces: [(-1, { _ in [1] })], length: 10 * gigabyte,
             expected: .isRefused),
         AppendedTail(
-            name: "a hole of 10 GB, and heads all over its end", pieces: heads(63, at: -63 * 4_000_000 / 512 * 512, apart: 4_000_256),
+            name: "a hole of 10 GB, and heads at its end", pieces: heads(2000, at: -2000 * 512, apart: 512),
+            length: 10 * gigabyte,
+            expected: .isRefused),
+        AppendedTail(
+            name: "a hole of 10 GB, and heads all over its end",
+            pieces: heads(63, at: -63 * 4_000_000 / 512 * 512, apart: 4_000_256),
             length: 10 * gigabyte, expected: .isRefused),
         AppendedTail(
-            name: "a hole of 10 GB, and 300 MB of junk at its end", pieces: junk(300, at: -300 << 20), length: 10 * gigabyte,
+            name: "a hole of 10 GB, and 300 MB of junk at its end", pieces: junk(300, at: -300 << 20),
+            length: 10 * gigabyte,
             expected: .isRefused),
         AppendedTail(name: "63 heads", pieces: heads(63, at: 0, apart: 512), length: 63 * 512, expected: .isDamaged),
         AppendedTail(name: "64 heads", pieces: heads(64, at: 0, apart: 512), length: 64 * 512, expected: .isRefused),
         AppendedTail(name: "100 MB of junk", pieces: junk(100, at: 0), length: 100 << 20, expected: .isServed),
         AppendedTail(
-            name: "junk of 10 MB with 60 heads in it", pieces: junk(10, at: 0) + heads(60, at: 1 << 20, apart: 512 * 100), length: 10 << 20,
+            name: "junk of 10 MB with 60 heads in it",
+            pieces: junk(10, at: 0) + heads(60, at: 1 << 20, apart: 512 * 100), length: 10 << 20,
             expected: .isDamaged),
     ]
 
@@ -94,7 +99,9 @@ struct AppendedTail: Sendable {
         for piece in pieces {
             let bytes = piece.bytes(&numbers)
             let place = piece.place < 0 ? size + piece.place : end + piece.place
-            guard pwrite(descriptor, bytes, bytes.count, Int(place)) == bytes.count else { throw Wrong("the tail cannot be written") }
+            guard pwrite(descriptor, bytes, bytes.count, Int(place)) == bytes.count else {
+                throw Wrong("the tail cannot be written")
+            }
         }
     }
 
@@ -108,7 +115,9 @@ struct AppendedTail: Sendable {
             return
         }
         guard expected != .isRefused else { throw Wrong("generation \(vault.anchor.generation) is served") }
-        guard vault.anchor.generation == generation else { throw Wrong("generation \(vault.anchor.generation), not \(generation)") }
+        guard vault.anchor.generation == generation else {
+            throw Wrong("generation \(vault.anchor.generation), not \(generation)")
+        }
         guard try Model(reading: vault).items.count == 10 else { throw Wrong("not ten items") }
     }
 
@@ -120,9 +129,12 @@ struct AppendedTail: Sendable {
             let vault = try Vault.open(path, factors: try Keys.factors(0), options: options)
             try vault.set(try Model.key("new"), secret: .init(text: "x"))
             guard expected == .isServed else { throw Wrong("a writer goes on") }
-            guard vault.anchor.generation == generation + 1 else { throw Wrong("generation \(vault.anchor.generation)") }
+            guard vault.anchor.generation == generation + 1 else {
+                throw Wrong("generation \(vault.anchor.generation)")
+            }
         } catch let error as VaultError {
-            let right: VaultError.Code? = expected == .isDamaged ? .damagedTail : expected == .isRefused ? .authenticationFailed : nil
+            let right: VaultError.Code? =
+                expected == .isDamaged ? .damagedTail : expected == .isRefused ? .authenticationFailed : nil
             guard error.code == right else { throw error }
             guard Files.status(path)?.st_size == before else { throw Wrong("a writer that refuses changed the file") }
         }

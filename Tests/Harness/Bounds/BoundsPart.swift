@@ -6,7 +6,8 @@ internal import VaultStore
 extension Part {
     static let bounds = Part(
         name: "bounds",
-        about: "heads, holes and junk of 10 GB after a vault, and killed imports: answered within a second of processor time"
+        about:
+            "heads, holes and junk of 10 GB after a vault, and killed imports: answered within a second of processor time"
     ) { run in
         var numbers = run.numbers()
         let folder = try Folder()
@@ -21,9 +22,12 @@ extension Part {
         let killed = try KilledImport(folder, items: items)
         for number in 0..<(run.isLong ? 20 : 6) where !run.isOver {
             run.count()
-            do { longest = max(longest, try killed.check(&numbers)) } catch { run.fail("kill \(number) of an import: \(error)") }
+            do { longest = max(longest, try killed.check(&numbers)) } catch {
+                run.fail("kill \(number) of an import: \(error)")
+            }
         }
-        run.note("after imports of \(items) items that were killed: at most \(milliseconds(longest)) ms, \(killed.outcome)")
+        run.note(
+            "after imports of \(items) items that were killed: at most \(milliseconds(longest)) ms, \(killed.outcome)")
     }
 
     private static func milliseconds(_ seconds: Double) -> Int { Int((seconds * 1000).rounded()) }

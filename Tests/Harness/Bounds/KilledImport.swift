@@ -22,7 +22,9 @@ final class KilledImport {
         self.items = items
         let start = ContinuousClock.now
         try make()
-        guard try Child.role(Self.role, [path, "\(items)"]).wait() == 0 else { throw Wrong("an import that nobody kills fails") }
+        guard try Child.role(Self.role, [path, "\(items)"]).wait() == 0 else {
+            throw Wrong("an import that nobody kills fails")
+        }
         duration = (ContinuousClock.now - start) / .seconds(1)
     }
 

@@ -3,7 +3,9 @@ internal import VaultFmt
 
 /// Processes that change one vault at the same time: what they did has one order, which each of them saw.
 extension Part {
-    static let concurrency = Part(name: "concurrency", about: "8 writing and 2 reading processes on one vault: one order of all they did") {
+    static let concurrency = Part(
+        name: "concurrency", about: "8 writing and 2 reading processes on one vault: one order of all they did"
+    ) {
         run in
         let folder = try Folder()
         let vault = ContestedVault(path: folder.file("a.vault"))
@@ -11,7 +13,8 @@ extension Part {
         let operations = run.isLong ? 2500 : 250
         let writers = try (0..<8).map { number in
             try Child.role(
-                ContestedVault.writer, [vault.path, folder.file("writer-\(number)"), "\(run.seed &+ UInt64(number))", "\(operations)"])
+                ContestedVault.writer,
+                [vault.path, folder.file("writer-\(number)"), "\(run.seed &+ UInt64(number))", "\(operations)"])
         }
         let readers = try (0..<2).map { number in
             try Child.role(ContestedVault.reader, [vault.path, folder.file("reader-\(number)"), folder.file("stop")])

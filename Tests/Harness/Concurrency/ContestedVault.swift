@@ -1,7 +1,8 @@
 internal import Glibc
 internal import VaultFmt
 
-/// A vault that several processes use at once. It has a raw-key slot, which stays, and one with a passphrase, which they change.
+/// A vault that several processes use at once. It has a raw-key slot, which stays, and one with a passphrase, which
+/// they change.
 struct ContestedVault {
     let path: String
 
@@ -29,7 +30,9 @@ struct ContestedVault {
         return try Vault.open(path, factors: try Keys.factors(0), options: options)
     }
 
-    private static func text(_ secret: borrowing Secret) -> String { secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+    private static func text(_ secret: borrowing Secret) -> String {
+        secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
 
     // MARK: writing
 
@@ -52,7 +55,9 @@ struct ContestedVault {
         }
     }
 
-    private static func change(_ vault: Vault, _ numbers: inout Numbers, value: String) throws(VaultError) -> SharedChange {
+    private static func change(_ vault: Vault, _ numbers: inout Numbers, value: String) throws(VaultError)
+        -> SharedChange
+    {
         let start = SharedChange.now()
         let name = "k\(numbers.below(20))"
         switch numbers.below(20) {
@@ -125,7 +130,9 @@ struct ContestedVault {
     }
 
     private static func contents(_ vault: Vault) throws -> [String: String] {
-        try Model(reading: vault).items.filter { $0.key != "empty" }.mapValues { String(decoding: $0.secret, as: UTF8.self) }
+        try Model(reading: vault).items.filter { $0.key != "empty" }.mapValues {
+            String(decoding: $0.secret, as: UTF8.self)
+        }
     }
 
     // MARK: the end
@@ -135,7 +142,9 @@ struct ContestedVault {
         var wrong: [String] = []
         let vault = try opened(writable: true)
         let (generation, state) = history.last
-        if vault.anchor.generation != generation { wrong.append("the vault is at \(vault.anchor.generation), not \(generation)") }
+        if vault.anchor.generation != generation {
+            wrong.append("the vault is at \(vault.anchor.generation), not \(generation)")
+        }
         if try Self.contents(vault) != state { wrong.append("the vault does not hold what was put into it") }
         let verification = try vault.verify()
         if !verification.isSound { wrong.append("not sound: \(verification.problems)") }

@@ -34,7 +34,8 @@ struct SharedChange: Sendable {
 
     private init?(_ line: String) {
         let words = line.split(separator: " ").map(String.init)
-        guard words.count == 7, let start = UInt64(words[0]), let end = UInt64(words[1]), let generation = UInt64(words[2]),
+        guard words.count == 7, let start = UInt64(words[0]), let end = UInt64(words[1]),
+            let generation = UInt64(words[2]),
             let kind = Kind(rawValue: words[3])
         else { return nil }
         self.start = start
@@ -46,7 +47,9 @@ struct SharedChange: Sendable {
         new = words[6]
     }
 
-    static func read(_ path: String) throws -> [SharedChange] { try LogFile.lines(path).compactMap { SharedChange($0) } }
+    static func read(_ path: String) throws -> [SharedChange] {
+        try LogFile.lines(path).compactMap { SharedChange($0) }
+    }
 
     static func now() -> UInt64 {
         var time = timespec()
@@ -65,8 +68,9 @@ struct SharedHistory {
 
     init(first: UInt64) { self.first = first }
 
-    /// Puts the changes in order; says where that order is not one: a generation that two were told, or none; a change that found
-    /// something else than the one before it left; a change that comes before another one that had ended when it began.
+    /// Puts the changes in order; says where that order is not one: a generation that two were told, or none; a change
+    /// that found something else than the one before it left; a change that comes before another one that had ended
+    /// when it began.
     mutating func order() -> [String] {
         changes.sort { $0.generation < $1.generation }
         var wrong: [String] = []
@@ -77,12 +81,15 @@ struct SharedHistory {
             if change.generation != first + UInt64(index) + 1 {
                 wrong.append("generation \(change.generation) is change \(index + 1) after generation \(first)")
             }
-            if change.end < latestStart { wrong.append("generation \(change.generation) ended before an earlier one began") }
+            if change.end < latestStart {
+                wrong.append("generation \(change.generation) ended before an earlier one began")
+            }
             latestStart = max(latestStart, change.start)
             switch change.kind {
             case .set, .remove:
                 if state[change.name] ?? "-" != change.old {
-                    wrong.append("generation \(change.generation) found \(change.old), where \(state[change.name] ?? "-") was")
+                    wrong.append(
+                        "generation \(change.generation) found \(change.old), where \(state[change.name] ?? "-") was")
                 }
                 state[change.name] = change.kind == .set ? change.new : nil
                 if change.kind == .set { for name in ContestedVault.together { state[name] = change.new } }

@@ -30,7 +30,9 @@ struct CrashChecker {
     }
 
     /// Looks at what every crash from event `first` on may leave.
-    mutating func check(_ workload: Workload, start: [String: [UInt8]] = [:], from first: Int = 0, randoms: Int, share: Int) {
+    mutating func check(
+        _ workload: Workload, start: [String: [UInt8]] = [:], from first: Int = 0, randoms: Int, share: Int
+    ) {
         var states = CrashStates(start: start, numbers: Numbers(numbers.next()), randoms: randoms, share: share)
         for (index, event) in workload.disk.events.enumerated() {
             guard states.apply(event), index >= first, !run.isOver, failures < 3 else { continue }
@@ -40,14 +42,18 @@ struct CrashChecker {
         }
     }
 
-    private mutating func check(_ files: [String: [UInt8]], _ allowed: [Workload.State], _ moment: String, isLossy: Bool) {
+    private mutating func check(
+        _ files: [String: [UInt8]], _ allowed: [Workload.State], _ moment: String, isLossy: Bool
+    ) {
         let keys = Set(allowed.map(\.key)).sorted(by: >)
         var hasher = Hasher()
         hasher.combine(keys)
         let memory = files.filter { $0.key.hasPrefix(Workload.stateFolder) && !$0.key.contains(".vaultfmt-") }
         hasher.combine(memory)
         let image = files[Workload.name]
-        image?.withUnsafeBytes { [end = image?.contentCount ?? 0] in hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[..<end])) }
+        image?.withUnsafeBytes { [end = image?.contentCount ?? 0] in
+            hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[..<end]))
+        }
         hasher.combine(image?.count ?? -1)
         let hash = hasher.finalize()
         let isNew = known[hash] == nil
@@ -62,9 +68,10 @@ struct CrashChecker {
     }
 
     /// - Parameters:
-    ///   - memory: What the machine remembers: whatever a crash left, it must not refuse the vault that it left with it.
-    ///   - isLossy: Whether a sync has failed before and lost what it was to bring to the disk, which later ones cannot see. A reader may have
-    ///     remembered that; the vault is then refused until it is accepted.
+    ///   - memory: What the machine remembers: whatever a crash left, it must not refuse the vault that it left with
+    ///     it.
+    ///   - isLossy: Whether a sync has failed before and lost what it was to bring to the disk, which later ones cannot
+    ///     see. A reader may have remembered that; the vault is then refused until it is accepted.
     private static func open(_ image: [UInt8]?, _ keys: [Int], _ memory: [String: [UInt8]], isLossy: Bool) -> Outcome {
         guard let image else { return .none }
         var failure = ""
@@ -102,8 +109,11 @@ struct CrashChecker {
             if let none = allowed.first(where: { $0.model == nil }) { return none }
             problem = "no vault is left"
         case .opened(let generation, let key, let digest):
-            if let same = allowed.first(where: { $0.model != nil && $0.isSeen(generation, key, digest) }) { return same }
-            problem = "generation \(generation) opens, with \(allowed.contains { $0.digest == digest } ? "right" : "wrong") contents"
+            if let same = allowed.first(where: { $0.model != nil && $0.isSeen(generation, key, digest) }) {
+                return same
+            }
+            problem =
+                "generation \(generation) opens, with \(allowed.contains { $0.digest == digest } ? "right" : "wrong") contents"
         case .failed(let error): problem = error
         }
         wrong("\(moment): allowed \(allowed.map(\.generation)): \(problem)")
@@ -126,10 +136,13 @@ struct CrashChecker {
         default: return
         }
         let aside = workload.disk.content.filter { $0.key.hasPrefix(name) }
-        guard aside.contains(where: { !$0.value.isEmpty }) else { throw Wrong("what follows the newest state was not kept as \(name)") }
+        guard aside.contains(where: { !$0.value.isEmpty }) else {
+            throw Wrong("what follows the newest state was not kept as \(name)")
+        }
     }
 
-    /// A writer goes on from what was left; its own crash is looked at too; then nothing is wrong with the vault, and nothing lies about.
+    /// A writer goes on from what was left; its own crash is looked at too; then nothing is wrong with the vault, and
+    /// nothing lies about.
     private mutating func goOn(_ files: [String: [UInt8]], _ found: Workload.State, _ moment: String, isLossy: Bool) {
         do {
             // A memory that no longer holds (see above) is left out.

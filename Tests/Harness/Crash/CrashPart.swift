@@ -2,7 +2,9 @@ internal import Synchronization
 
 /// Every state that a crash may leave opens to exactly a committed state that holds every acknowledged commit.
 extension Part {
-    static let crash = Part(name: "crash", about: "states that a crash may leave: dropped, torn and garbled writes, missing names") { run in
+    static let crash = Part(
+        name: "crash", about: "states that a crash may leave: dropped, torn and garbled writes, missing names"
+    ) { run in
         let budget = run.isLong ? CrashBudget.long : .short
         let distinct = Atomic(0)
         let sequences = CrashTraces.sequences(upTo: 3)
@@ -15,7 +17,8 @@ extension Part {
                 case 1...budget.traces: try CrashTraces.random(run, index, &numbers, budget)
                 default:
                     try CrashTraces.sequence(
-                        run, sequences[(index - budget.traces - 1) / 2], reopening: (index - budget.traces) % 2 == 0, &numbers, budget)
+                        run, sequences[(index - budget.traces - 1) / 2], reopening: (index - budget.traces) % 2 == 0,
+                        &numbers, budget)
                 }
             distinct.wrappingAdd(found, ordering: .relaxed)
         }

@@ -1,7 +1,8 @@
 /// Rebuilds what a crash may leave on a disk, at every moment of what was recorded.
 ///
-/// At each moment some writes, truncations and changes of names are not durable yet. Each may have happened or not, whatever became of the
-/// others; a write may have happened for some of its 512-byte sectors, the others being as before, zeros, or garbage.
+/// At each moment some writes, truncations and changes of names are not durable yet. Each may have happened or not,
+/// whatever became of the others; a write may have happened for some of its 512-byte sectors, the others being as
+/// before, zeros, or garbage.
 struct CrashStates {
     /// What becomes of one thing that is not durable.
     enum Fate {
@@ -74,19 +75,25 @@ struct CrashStates {
             pending.append(Pending(inode: inode, change: .truncate(size: size)))
             return true
         case .sync(let inode):
-            for index in pending.indices where pending[index].inode == inode && !pending[index].isLost { pending[index].isDurable = true }
+            for index in pending.indices where pending[index].inode == inode && !pending[index].isLost {
+                pending[index].isDurable = true
+            }
             settle()
             return false
         case .lose(let inode):
             hasLost = true
-            for index in pending.indices where pending[index].inode == inode && !pending[index].isDurable { pending[index].isLost = true }
+            for index in pending.indices where pending[index].inode == inode && !pending[index].isDurable {
+                pending[index].isLost = true
+            }
             return false
         case .names(let changes):
             pendingNames.append(changes)
             return true
         case .syncDirectory(let folder):
             // Names change within a folder.
-            let isDurable = { (changes: [(name: String, inode: Int?)]) in changes.allSatisfy { Disk.folder($0.name) == folder } }
+            let isDurable = { (changes: [(name: String, inode: Int?)]) in
+                changes.allSatisfy { Disk.folder($0.name) == folder }
+            }
             for change in pendingNames.filter(isDurable).flatMap({ $0 }) { names[change.name] = change.inode }
             pendingNames.removeAll(where: isDurable)
             return false
@@ -122,7 +129,8 @@ struct CrashStates {
             while start < offset + bytes.count {
                 let end = min((start / 512 + 1) * 512, offset + bytes.count)
                 let part = bytes[start - offset..<end - offset]
-                // A sector written with what it holds already stays as it is: sectors are taken to be written whole or not at all.
+                // A sector written with what it holds already stays as it is: sectors are taken to be written whole or
+                // not at all.
                 if isKept(sector) || file.holds(part, at: start) {
                     file.overwrite(at: start, with: part)
                 } else if fill == .zeros {

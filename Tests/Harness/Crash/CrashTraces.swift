@@ -13,7 +13,8 @@ enum CrashTraces {
         return all
     }
 
-    /// One sequence, by one program or by a new one for each operation. Crashes before the last one are those of shorter sequences.
+    /// One sequence, by one program or by a new one for each operation. Crashes before the last one are those of
+    /// shorter sequences.
     static func sequence(
         _ run: PartRun, _ operations: [Operation], reopening: Bool, _ numbers: inout Numbers, _ budget: CrashBudget
     ) throws -> Int {
@@ -70,7 +71,8 @@ enum CrashTraces {
     /// A reader, which may be killed while it opens the vault and remembers what it saw.
     private static func read(_ workload: Workload, _ numbers: inout Numbers) throws {
         let at = numbers.chance(2) ? 1 + numbers.below(40) : Int.max
-        do { _ = try workload.open(writable: false) { _, number in number >= at ? .kills(part: 0.5) : nil } } catch let error as VaultError
+        do { _ = try workload.open(writable: false) { _, number in number >= at ? .kills(part: 0.5) : nil } } catch let
+            error as VaultError
         {
             guard at < .max else { throw error }
         }

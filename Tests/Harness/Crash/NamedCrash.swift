@@ -21,11 +21,14 @@ struct NamedCrash {
         return found
     }
 
-    /// A commit with any byte wrong is not served, and the one before it only with word of a damaged tail (section 7.1): no crash leaves that.
+    /// A commit with any byte wrong is not served, and the one before it only with word of a damaged tail (section
+    /// 7.1): no crash leaves that.
     private static func checkCommit(_ run: PartRun) throws -> Int {
         let workload = try Workload(run.numbers(99), items: 5)
         try workload.run(.add, try workload.open())
-        guard let whole = workload.disk.content[Workload.name], let newest = workload.states.last else { throw Wrong("there is no vault") }
+        guard let whole = workload.disk.content[Workload.name], let newest = workload.states.last else {
+            throw Wrong("there is no vault")
+        }
         let start = whole.count - 512
         for place in start..<whole.count {
             run.count()
@@ -33,9 +36,12 @@ struct NamedCrash {
             bytes[place] ^= 0x55
             let system = Disk([Workload.name: bytes]).startProcess()
             let vault = try Vault.open(
-                Workload.path, factors: try Keys.factors(newest.key), options: OpenOptions(), place: Store.Place(fileSystem: system))
+                Workload.path, factors: try Keys.factors(newest.key), options: OpenOptions(),
+                place: Store.Place(fileSystem: system))
             guard vault.anchor.generation == newest.generation - 1 else {
-                run.fail("generation \(vault.anchor.generation) is served, where the newest commit is wrong at byte \(place - start)")
+                run.fail(
+                    "generation \(vault.anchor.generation) is served, where the newest commit is wrong at byte \(place - start)"
+                )
                 continue
             }
             // Without its head it is no commit, and could be a torn write.
@@ -121,7 +127,9 @@ struct NamedCrash {
                 name: "the folder's sync fails after a rename, a commit to the new file by another, power loss",
                 body: { workload in
                     let first = try workload.open()
-                    first.process.plan { call, _ in call == .syncDirectory ? .fails(VaultError(.outcomeUnknown, "planned")) : nil }
+                    first.process.plan { call, _ in
+                        call == .syncDirectory ? .fails(VaultError(.outcomeUnknown, "planned")) : nil
+                    }
                     do {
                         try workload.run(.changeKey, first)
                         throw Wrong("a failed sync was not reported")

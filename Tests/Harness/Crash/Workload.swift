@@ -57,7 +57,8 @@ final class Workload {
         begin([0, add(Model(), key: 1)])
         let program = try started { (place) in
             guard remembers else {
-                return try Vault.create(at: Self.path, factors: try Keys.factors(1), options: CreateOptions(), place: place)
+                return try Vault.create(
+                    at: Self.path, factors: try Keys.factors(1), options: CreateOptions(), place: place)
             }
             return try Self.machine(place).create(at: Self.path, factors: try Keys.factors(1))
         }
@@ -71,7 +72,8 @@ final class Workload {
         self.remembers = remembers
         self.numbers = numbers
         random = .fixed(Numbers(self.numbers.next()))
-        let vault = try Vault.open(Self.path, factors: try Keys.factors(key), options: OpenOptions(), place: place(disk.startProcess()))
+        let vault = try Vault.open(
+            Self.path, factors: try Keys.factors(key), options: OpenOptions(), place: place(disk.startProcess()))
         _ = add(try Model(reading: vault), key: key, generation: vault.anchor.generation)
         begin([0])
     }
@@ -117,7 +119,9 @@ final class Workload {
     private func open(_ key: Int, writable: Bool, _ place: Store.Place) throws -> Vault {
         var options = OpenOptions()
         options.writable = writable
-        guard remembers else { return try Vault.open(Self.path, factors: try Keys.factors(key), options: options, place: place) }
+        guard remembers else {
+            return try Vault.open(Self.path, factors: try Keys.factors(key), options: options, place: place)
+        }
         return try Self.machine(place).open(Self.path, factors: try Keys.factors(key), options: options)
     }
 
@@ -139,7 +143,8 @@ final class Workload {
         let digest = try Digest(reading: vault)
         let generation = vault.anchor.generation
         guard let index = allowed.firstIndex(where: { states[$0].isSeen(generation, key, digest) }) else {
-            throw Wrong("a program sees generation \(generation), which is none of \(allowed.map { states[$0].generation })")
+            throw Wrong(
+                "a program sees generation \(generation), which is none of \(allowed.map { states[$0].generation })")
         }
         current = allowed[index]
         begin(Array(allowed[...index]))
@@ -155,7 +160,8 @@ final class Workload {
         let body: (Vault) throws -> Void
     }
 
-    /// Runs an operation. True if it was acknowledged; false if it reported that it did nothing. Throws if the program was killed or does not know.
+    /// Runs an operation. True if it was acknowledged; false if it reported that it did nothing. Throws if the program
+    /// was killed or does not know.
     @discardableResult
     func run(_ operation: Operation, _ program: Program, large: Bool = false) throws -> Bool {
         try run(program) { model, _ in try self.perform(operation, model, large: large) }
@@ -189,13 +195,17 @@ final class Workload {
             next.items[name] = value
             return Change(
                 model: next, key: key,
-                body: { try $0.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes) })
+                body: {
+                    try $0.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)
+                })
         case .set:
             let (name, value) = (oldName(model) ?? newName(), newValue(large: large))
             next.items[name] = value
             return Change(
                 model: next, key: key,
-                body: { try $0.set(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.changes) })
+                body: {
+                    try $0.set(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.changes)
+                })
         case .remove:
             guard let name = oldName(model) else { return try perform(.add, model, large: large) }
             next.items[name] = nil
@@ -206,7 +216,8 @@ final class Workload {
             next.items[name] = value
             return Change(model: next, key: key, body: { try Self.narrow($0, name, value) })
         case .compact: return Change(model: next, key: key, body: { try $0.compact() })
-        case .changeKey: return Change(model: next, key: key + 1, body: { try $0.changeFactors(to: try Keys.factors(key + 1)) })
+        case .changeKey:
+            return Change(model: next, key: key + 1, body: { try $0.changeFactors(to: try Keys.factors(key + 1)) })
         case .rotate:
             return Change(
                 model: next, key: key,
@@ -223,7 +234,8 @@ final class Workload {
     private static func narrow(_ vault: Vault, _ name: String, _ value: Model.Value) throws {
         try vault.transaction { (transaction) throws(VaultError) in
             let key = try Model.key(name)
-            try transaction.set(key, secret: Secret(bytes: value.secret), attributes: value.changes, accessibility: .always)
+            try transaction.set(
+                key, secret: Secret(bytes: value.secret), attributes: value.changes, accessibility: .always)
             try transaction.update(key, accessibility: .whenUnlocked)
         }
     }
@@ -245,7 +257,8 @@ final class Workload {
             body: { vault in
                 try vault.transaction { (transaction) throws(VaultError) in
                     for (name, value) in puts {
-                        try transaction.set(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.changes)
+                        try transaction.set(
+                            try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.changes)
                     }
                     if let removed { _ = try transaction.remove(try Model.key(removed)) }
                 }
@@ -262,7 +275,8 @@ final class Workload {
             body: { vault in
                 try vault.transaction { (transaction) throws(VaultError) in
                     for (name, value) in items {
-                        try transaction.add(try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)
+                        try transaction.add(
+                            try Model.key(name), secret: Secret(bytes: value.secret), attributes: value.attributes)
                     }
                 }
             }

@@ -2,7 +2,8 @@ internal import Glibc
 internal import VaultCrypto
 internal import VaultFmt
 
-/// Runs a command without some of its standard descriptors, and compares what it leaves with what it leaves with all of them.
+/// Runs a command without some of its standard descriptors, and compares what it leaves with what it leaves with all of
+/// them.
 struct ClosedDescriptors: Sendable {
     private let run: PartRun
     private let binary: String
@@ -33,7 +34,9 @@ struct ClosedDescriptors: Sendable {
             let which = "\(name), without \((0..<3).filter { closed >> $0 & 1 != 0 })"
             run.count()
             guard lacks else {
-                run.check(found.status == whole.status, "\(which): exit code \(found.status), not \(whole.status): \(found.message)")
+                run.check(
+                    found.status == whole.status,
+                    "\(which): exit code \(found.status), not \(whole.status): \(found.message)")
                 run.check(Self.isSame(found.after, whole.after), "\(which): left something else: \(found.after.items)")
                 continue
             }
@@ -49,7 +52,9 @@ struct ClosedDescriptors: Sendable {
     /// Generated secrets differ from run to run.
     private static func isSame(_ left: Model, _ right: Model) -> Bool {
         guard left.items.keys == right.items.keys else { return false }
-        return left.items.allSatisfy { name, value in value == right.items[name] || name == "tok/ci" && value.secret.count == 20 }
+        return left.items.allSatisfy { name, value in
+            value == right.items[name] || name == "tok/ci" && value.secret.count == 20
+        }
     }
 
     private func outcome(of one: DescriptorCase, closed: Int) throws -> Outcome {
@@ -67,21 +72,27 @@ struct ClosedDescriptors: Sendable {
         let message = String(decoding: try Files.read(folder.file(".err")), as: UTF8.self)
         let name = ([one.program] + one.arguments).joined(separator: " ")
         try checkFiles(folder, "\(name), without \(closing)")
-        let newKey = one.arguments.first == "rekey" && status == 0 && folder.names.contains("new.key") && one.arguments.contains("new.key")
+        let newKey =
+            one.arguments.first == "rekey" && status == 0 && folder.names.contains("new.key")
+            && one.arguments.contains("new.key")
         let hasWritten = try !Files.read(folder.file(".out")).isEmpty
         return Outcome(
             status: status, hasRead: lseek(input, 0, SEEK_CUR) > 0, hasWritten: hasWritten, before: before,
             after: try model(folder, newKey ? "new.key" : "key"), message: message)
     }
 
-    private func spawn(_ program: String, _ arguments: [String], _ line: String, input: Int32, _ folder: Folder) throws -> Int32 {
+    private func spawn(_ program: String, _ arguments: [String], _ line: String, input: Int32, _ folder: Folder) throws
+        -> Int32
+    {
         let environment = [
-            "HOME": folder.path, "XDG_STATE_HOME": folder.path + "/state", "XDG_DATA_HOME": folder.path + "/data", "PATH": "/usr/bin:/bin",
+            "HOME": folder.path, "XDG_STATE_HOME": folder.path + "/state", "XDG_DATA_HOME": folder.path + "/data",
+            "PATH": "/usr/bin:/bin",
             "LC_ALL": "C.UTF-8", "VAULTFMT_VAULT": folder.file("a.vault"), "VAULTFMT_KEY_FILE": folder.file("key"),
             "SWIFT_BACKTRACE": "enable=no",
         ]
         let words = ["setsid", "-w", "sh", "-c", line, program] + arguments
-        let child = try Child("/usr/bin/setsid", words, environment: environment, inherited: (descriptor: input, number: 9))
+        let child = try Child(
+            "/usr/bin/setsid", words, environment: environment, inherited: (descriptor: input, number: 9))
         return child.wait()
     }
 
@@ -92,11 +103,13 @@ struct ClosedDescriptors: Sendable {
         try Files.write(Array(KeyFile.generate().withUnsafeBytes { Array($0) }), to: folder.file("new.key"))
         try Files.write(Array("file secret".utf8), to: folder.file("file"))
         try Files.write(Array("value {{ vaultfmt:item/1 }}".utf8), to: folder.file("template"))
-        let export = #"{"format":"vaultfmt-export","version":1,"items":[{"class":"generic-password","service":"in","secret":"s"}]}"#
+        let export =
+            #"{"format":"vaultfmt-export","version":1,"items":[{"class":"generic-password","service":"in","secret":"s"}]}"#
         try Files.write(Array(export.utf8), to: folder.file("items.json"))
         let vault = try Vault.create(at: folder.file("a.vault"), factors: try factors(folder, "key"))
         for number in 1...3 {
-            try vault.add(try .genericPassword(service: "item", account: "\(number)"), secret: Secret(text: "secret \(number)"))
+            try vault.add(
+                try .genericPassword(service: "item", account: "\(number)"), secret: Secret(text: "secret \(number)"))
         }
         let web = try ItemKey.internetPassword(server: "web", account: "u", protocol: "https")
         try vault.add(web, secret: Secret(text: "web"))
@@ -116,7 +129,8 @@ struct ClosedDescriptors: Sendable {
         while let item = try cursor.next() {
             let name = "\(item.key.service ?? item.key.server ?? "?")/\(item.key.account ?? "")"
             // One of another device cannot be opened here.
-            let secret = item.accessibility.isThisDeviceOnly ? [] : try vault.open(item).secret.withUnsafeBytes { Array($0) }
+            let secret =
+                item.accessibility.isThisDeviceOnly ? [] : try vault.open(item).secret.withUnsafeBytes { Array($0) }
             model.items[name] = .init(secret: secret, label: item.attributes.label ?? "")
         }
         return model

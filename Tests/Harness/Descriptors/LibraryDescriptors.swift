@@ -24,7 +24,8 @@ enum LibraryDescriptors {
         }
     }
 
-    /// `descriptors FOLDER CLOSED`: creates, changes, compacts and opens a vault, and writes to each closed descriptor all the while.
+    /// `descriptors FOLDER CLOSED`: creates, changes, compacts and opens a vault, and writes to each closed descriptor
+    /// all the while.
     static func run(_ arguments: [String]) -> Int32 {
         guard arguments.count == 2, let closed = Int(arguments[1]) else { return 2 }
         let numbers = (0..<3).filter { closed >> $0 & 1 != 0 }.map { Int32($0) }

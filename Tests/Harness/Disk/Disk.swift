@@ -1,7 +1,8 @@
 internal import Synchronization
 
-/// A disk in memory with folders, of which `/v` is the vault's, and the record of everything that was asked of it, from which `CrashStates` rebuilds what a
-/// crash may leave. What processes see is kept here: the system's cache. Two threads may read and write at once; for all else, one at a time.
+/// A disk in memory with folders, of which `/v` is the vault's, and the record of everything that was asked of it, from
+/// which `CrashStates` rebuilds what a crash may leave. What processes see is kept here: the system's cache. Two
+/// threads may read and write at once; for all else, one at a time.
 final class Disk: @unchecked Sendable {
     enum Event {
         case create(inode: Int)
@@ -9,7 +10,8 @@ final class Disk: @unchecked Sendable {
         case truncate(inode: Int, size: Int)
         /// Everything written to the file before, but what a failed sync lost, is durable.
         case sync(inode: Int)
-        /// A sync failed: what was not durable may or may not be, and no later sync makes it so. (Linux marks such pages clean.)
+        /// A sync failed: what was not durable may or may not be, and no later sync makes it so. (Linux marks such
+        /// pages clean.)
         case lose(inode: Int)
         /// Names that change at once; nil removes one.
         case names([(name: String, inode: Int?)])
@@ -88,7 +90,9 @@ final class Disk: @unchecked Sendable {
         // Shared, not copied: a change that comes meanwhile makes its own.
         let bytes = entrance.withLock { _ in files[inode] ?? [] }
         guard offset <= UInt64(bytes.count), UInt64(bytes.count) - offset >= UInt64(buffer.count) else { return false }
-        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + buffer.count])) }
+        bytes.withUnsafeBytes {
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + buffer.count]))
+        }
         return true
     }
 
@@ -101,7 +105,9 @@ final class Disk: @unchecked Sendable {
     func syncDirectory(_ folder: String) { events.append(.syncDirectory(folder)) }
 
     /// The folder of a name: names in `/v` are without one, others whole paths.
-    static func folder(_ name: String) -> String { name.contains("/") ? String(name[..<(name.lastIndex(of: "/") ?? name.startIndex)]) : "" }
+    static func folder(_ name: String) -> String {
+        name.contains("/") ? String(name[..<(name.lastIndex(of: "/") ?? name.startIndex)]) : ""
+    }
 
     /// The name for a path.
     static func name(_ path: String) -> String { path.hasPrefix("/v/") ? String(path.dropFirst(3)) : path }

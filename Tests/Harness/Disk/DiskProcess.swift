@@ -1,11 +1,12 @@
 internal import Synchronization
 internal import VaultStore
 
-/// A process that uses a `Disk`: the store's view of it. It can be killed, after which nothing that it asks for happens, and its calls
-/// can be made to fail. Two threads may read and write at once; for all else, one at a time.
+/// A process that uses a `Disk`: the store's view of it. It can be killed, after which nothing that it asks for
+/// happens, and its calls can be made to fail. Two threads may read and write at once; for all else, one at a time.
 final class DiskProcess: FileSystem, @unchecked Sendable {
     enum Call: CaseIterable {
-        case open, create, resolve, identity, rename, remove, syncDirectory, siblings, read, write, sync, truncate, size, lock
+        case open, create, resolve, identity, rename, remove, syncDirectory, siblings, read, write, sync, truncate,
+            size, lock
     }
 
     /// What becomes of a call.
@@ -115,8 +116,10 @@ final class DiskProcess: FileSystem, @unchecked Sendable {
     func siblings(of path: String) throws(VaultError) -> [String] {
         _ = try enter(.siblings)
         let folder = Disk.folder(name(path))
-        return disk.names.keys.filter { Disk.folder($0) == folder }.map { folder.isEmpty ? $0 : String($0.dropFirst(folder.count + 1)) }
-            .sorted()
+        return disk.names.keys.filter { Disk.folder($0) == folder }.map {
+            folder.isEmpty ? $0 : String($0.dropFirst(folder.count + 1))
+        }
+        .sorted()
     }
 
     func now() -> Int64 { disk.tick() }
@@ -142,7 +145,9 @@ private final class DiskFile: FileHandle, @unchecked Sendable {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(VaultError) {
-        guard let failure = try process.enter(.write) else { return disk.write(Array(bytes), to: inode, at: Int(offset)) }
+        guard let failure = try process.enter(.write) else {
+            return disk.write(Array(bytes), to: inode, at: Int(offset))
+        }
         // The kernel writes page by page, and so does whole sectors before it stops.
         let part = (Int(offset) + Int(Double(bytes.count) * failure.part)) / 512 * 512 - Int(offset)
         disk.write(Array(bytes.prefix(max(0, part))), to: inode, at: Int(offset))

@@ -3,14 +3,16 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// A small tmpfs with room for 0, 1, 2, … pages more: an operation happens, or says that there is no space and leaves everything as it was.
+/// A small tmpfs with room for 0, 1, 2, … pages more: an operation happens, or says that there is no space and leaves
+/// everything as it was.
 extension Part {
     static let disk = Part(name: "disk", about: "a full disk at every fill level, on a small tmpfs") { run in
         let folder = try Folder()
         let mount = folder.file("mount")
         mkdir(mount, 0o700)
         guard try shell("mount -t tmpfs -o size=512k,mode=700 tmpfs \(mount)", output: folder.file("log")) == 0 else {
-            let why = String(decoding: try Files.read(folder.file("log")), as: UTF8.self).split(separator: "\n").first ?? ""
+            let why =
+                String(decoding: try Files.read(folder.file("log")), as: UTF8.self).split(separator: "\n").first ?? ""
             return run.skip("no tmpfs can be mounted (\(why))")
         }
         defer { _ = try? shell("umount \(mount) || umount -l \(mount)") }
@@ -18,7 +20,9 @@ extension Part {
         for pages in 0..<(run.isLong ? 100 : 50) {
             for (name, change) in operations where !run.isOver {
                 run.count()
-                do { try FullDisk(mount).check(pages: pages, change) } catch { run.fail("\(name), \(pages) pages left: \(error)") }
+                do { try FullDisk(mount).check(pages: pages, change) } catch {
+                    run.fail("\(name), \(pages) pages left: \(error)")
+                }
                 _ = try shell("rm -rf \(mount)/* \(mount)/.a*")
             }
         }
@@ -78,7 +82,9 @@ struct FullDisk {
 
     private static func put(_ vault: Vault, _ model: inout Model, _ lengths: [String: Int]) throws {
         var next = model
-        for (name, length) in lengths { next.items[name] = .init(secret: [UInt8](repeating: 0x61, count: length), label: "") }
+        for (name, length) in lengths {
+            next.items[name] = .init(secret: [UInt8](repeating: 0x61, count: length), label: "")
+        }
         let items = next.items
         try vault.transaction { (transaction) throws(VaultError) in
             for name in lengths.keys.sorted() {
@@ -99,7 +105,9 @@ struct FullDisk {
         }
         guard try Model(reading: vault) == model else { throw Wrong("the handle reads something else") }
         try same(model, key)
-        guard Files.names(in: folder) == ["a.vault", "ballast"] else { throw Wrong("left behind: \(Files.names(in: folder))") }
+        guard Files.names(in: folder) == ["a.vault", "ballast"] else {
+            throw Wrong("left behind: \(Files.names(in: folder))")
+        }
         // With room again, the same handle goes on, and so does another.
         unlink("\(folder)/ballast")
         try Self.put(vault, &model, ["item-5": 7])
@@ -117,6 +125,8 @@ struct FullDisk {
     private func fill(leaving pages: Int) throws {
         let ballast = "\(folder)/ballast"
         let fitting = try Files.write([UInt8](repeating: 1, count: 1 << 20), to: ballast)
-        guard truncate(ballast, max(0, fitting - pages * 4096)) == 0 else { throw Wrong("the ballast cannot be made smaller") }
+        guard truncate(ballast, max(0, fitting - pages * 4096)) == 0 else {
+            throw Wrong("the ballast cannot be made smaller")
+        }
     }
 }

@@ -1,10 +1,12 @@
 internal import VaultFmt
 internal import VaultStore
 
-/// Something fails at each call of an operation in turn: the operation reports it, the vault still opens, nothing acknowledged is lost, and
-/// nothing is left that a next run does not clean up.
+/// Something fails at each call of an operation in turn: the operation reports it, the vault still opens, nothing
+/// acknowledged is lost, and nothing is left that a next run does not clean up.
 extension Part {
-    static let faults = Part(name: "faults", about: "a failure at every system call of commit, compaction, rekeying, import") { run in
+    static let faults = Part(
+        name: "faults", about: "a failure at every system call of commit, compaction, rekeying, import"
+    ) { run in
         let cases = FaultCase.all
         let kinds = FaultKind.allCases
         run.parallel(cases.count * kinds.count) { index in
@@ -40,7 +42,9 @@ enum FaultKind: CaseIterable {
         }
     }
 
-    private static func needsSpace(_ call: DiskProcess.Call) -> Bool { call == .write || call == .create || call == .rename }
+    private static func needsSpace(_ call: DiskProcess.Call) -> Bool {
+        call == .write || call == .create || call == .rename
+    }
 
     /// Whether later calls fail too.
     var lasts: Bool { self == .errorFromThenOn || self == .fullFromThenOn }
@@ -59,11 +63,15 @@ struct FaultCase: Sendable {
         FaultCase(name: "set") { workload, model, _ in try workload.perform(.set, model, large: false) },
         FaultCase(name: "a large set") { workload, model, _ in try workload.perform(.set, model, large: true) },
         FaultCase(name: "remove") { workload, model, _ in try workload.perform(.remove, model, large: false) },
-        FaultCase(name: "transaction") { workload, model, _ in try workload.perform(.transaction, model, large: false) },
+        FaultCase(name: "transaction") { workload, model, _ in try workload.perform(.transaction, model, large: false)
+        },
         FaultCase(name: "import of 300") { workload, model, _ in try workload.fill(model, 300) },
         FaultCase(name: "compact") { workload, model, _ in try workload.perform(.compact, model, large: false) },
-        FaultCase(name: "change of key") { workload, model, _ in try workload.perform(.changeKey, model, large: false) },
-        FaultCase(name: "stricter accessibility") { workload, model, _ in try workload.perform(.narrow, model, large: false) },
+        FaultCase(name: "change of key") { workload, model, _ in try workload.perform(.changeKey, model, large: false)
+        },
+        FaultCase(name: "stricter accessibility") { workload, model, _ in
+            try workload.perform(.narrow, model, large: false)
+        },
         FaultCase(name: "rotate") { workload, model, _ in try workload.perform(.rotate, model, large: false) },
         FaultCase(name: "adding a slot") { _, model, key in
             Workload.Change(model: model, key: key) { _ = try $0.addSlot(try Keys.factors(9999)) }
@@ -163,14 +171,18 @@ struct FaultCase: Sendable {
         let next = try workload.open()
         let found = try next.vault.verify()
         guard next.vault.tail != .clean || found.isSound else { throw Wrong("not sound: \(found.problems)") }
-        guard try workload.run(.set, next), try workload.run(.compact, next) else { throw Wrong("the next program cannot go on") }
+        guard try workload.run(.set, next), try workload.run(.compact, next) else {
+            throw Wrong("the next program cannot go on")
+        }
         let report = try workload.open().vault.verify()
         guard report.isSound else { throw Wrong("not sound: \(report.problems)") }
         try checkNames(workload)
     }
 
     private func checkNames(_ workload: Workload) throws {
-        let left = workload.disk.names.keys.filter { $0 != Workload.name && !$0.hasPrefix("\(Workload.name).incomplete-") }
+        let left = workload.disk.names.keys.filter {
+            $0 != Workload.name && !$0.hasPrefix("\(Workload.name).incomplete-")
+        }
         guard left.isEmpty else { throw Wrong("left behind: \(left.sorted())") }
     }
 }

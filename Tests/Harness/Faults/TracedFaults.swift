@@ -3,8 +3,8 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// The same with a real program and the real system: strace lets its system calls fail, or kills it there; and with reads and writes that
-/// the system always cuts short.
+/// The same with a real program and the real system: strace lets its system calls fail, or kills it there; and with
+/// reads and writes that the system always cuts short.
 enum TracedFaults {
     /// A system call on the vault's files, the `number`th of its name.
     private struct Call: Hashable {
@@ -19,7 +19,9 @@ enum TracedFaults {
             switch self {
             case .io: return "inject=\(call):error=EIO:when=\(number)"
             case .ioFromThenOn: return "inject=\(call):error=EIO:when=\(number)+"
-            case .full: return ["pwrite64", "renameat2", "rename"].contains(call) ? "inject=\(call):error=ENOSPC:when=\(number)" : nil
+            case .full:
+                return ["pwrite64", "renameat2", "rename"].contains(call)
+                    ? "inject=\(call):error=ENOSPC:when=\(number)" : nil
             case .interrupted:
                 let restarted = ["pread64", "pwrite64", "fdatasync", "ftruncate", "copy_file_range"]
                 return restarted.contains(call) ? "inject=\(call):error=EINTR:when=\(number)" : nil
@@ -28,7 +30,8 @@ enum TracedFaults {
         }
     }
 
-    private static let traced = "pread64,pwrite64,fdatasync,fsync,ftruncate,rename,renameat2,copy_file_range,fcntl,unlink,openat"
+    private static let traced =
+        "pread64,pwrite64,fdatasync,fsync,ftruncate,rename,renameat2,copy_file_range,fcntl,unlink,openat"
 
     static func run(_ run: PartRun) throws {
         guard try shell("strace -V && strace -e trace=none true") == 0 else {
@@ -68,18 +71,22 @@ enum TracedFaults {
             counts[name, default: 0] += 1
             if line.contains(vault.place) { calls.append(Call(name: name, number: counts[name, default: 0])) }
         }
-        guard calls.contains(where: { $0.name == "pwrite64" }) else { throw Wrong("no write was seen in the trace of \(operation)") }
+        guard calls.contains(where: { $0.name == "pwrite64" }) else {
+            throw Wrong("no write was seen in the trace of \(operation)")
+        }
         return calls
     }
 
     private static func check(_ operation: ChangedVault.Operation, _ injection: String, _ kind: Kind) throws {
         let vault = try ChangedVault()
-        let status = try vault.run(operation, under: ["strace", "-o", "/dev/null", "-e", "trace=\(traced)", "-e", injection])
+        let status = try vault.run(
+            operation, under: ["strace", "-o", "/dev/null", "-e", "trace=\(traced)", "-e", injection])
         let says = try vault.output()
         switch status {
         case 0: try vault.check(operation, isDone: true)
         case 74 where kind != .interrupted && kind != .killed:
-            try vault.check(operation, isDone: says.contains("unknown") || says.contains("could not be synced") ? nil : false)
+            try vault.check(
+                operation, isDone: says.contains("unknown") || says.contains("could not be synced") ? nil : false)
         case 128 + SIGKILL where kind == .killed: try vault.check(operation, isDone: nil)
         default: throw Wrong("exit code \(status): \(says)")
         }
@@ -105,19 +112,24 @@ enum TracedFaults {
         let vault = try ChangedVault()
         let (source, library) = (vault.folder.file("short.c"), vault.folder.file("short.so"))
         try Files.write(Array(shortSource.utf8), to: source)
-        guard try shell("clang -shared -fPIC -o \(library) \(source)") == 0 else { throw Wrong("clang cannot make a library") }
+        guard try shell("clang -shared -fPIC -o \(library) \(source)") == 0 else {
+            throw Wrong("clang cannot make a library")
+        }
         let status = try vault.run(operation, under: ["env", "LD_PRELOAD=\(library)"])
         guard status == 0 else { throw Wrong("exit code \(status): \(try vault.output())") }
         try vault.check(operation, isDone: true)
     }
 }
 
-/// A vault that a program of its own changes: `vaultfmt` where there is one and strace may read its calls, else this program in the role `change`.
+/// A vault that a program of its own changes: `vaultfmt` where there is one and strace may read its calls, else this
+/// program in the role `change`.
 struct ChangedVault {
     enum Operation: String, CaseIterable { case set, compact, rekey, `import` }
 
     static let items = 12
-    static var binary: String? { Privilege.readsHardened ? getenv("VAULTFMT_RELEASE_BINARY").map { String(cString: $0) } : nil }
+    static var binary: String? {
+        Privilege.readsHardened ? getenv("VAULTFMT_RELEASE_BINARY").map { String(cString: $0) } : nil
+    }
 
     let folder: Folder
     /// Where the vault is, and what is made beside it.
@@ -128,7 +140,9 @@ struct ChangedVault {
         folder = try Folder()
         place = folder.file("place")
         mkdir(place, 0o700)
-        for (name, key): (String, UInt8) in [("key", 1), ("new-key", 2)] { try Files.write(Self.key(key), to: folder.file(name)) }
+        for (name, key): (String, UInt8) in [("key", 1), ("new-key", 2)] {
+            try Files.write(Self.key(key), to: folder.file(name))
+        }
         let list = "url,username,password\n" + (0..<30).map { "https://\($0).example,a,x\n" }.joined()
         try Files.write(Array(list.utf8), to: folder.file("list.csv"))
         let vault = try Vault.create(at: "\(place)/a.vault", factors: try Keys.factors(1))
@@ -152,7 +166,9 @@ struct ChangedVault {
             case .import: command = [binary, "import", folder.file("list.csv"), "-f", path] + key
             }
         } else {
-            command = ["/proc/self/exe", "--role", "change", operation.rawValue, path].map { $0 == "/proc/self/exe" ? Self.own : $0 }
+            command = ["/proc/self/exe", "--role", "change", operation.rawValue, path].map {
+                $0 == "/proc/self/exe" ? Self.own : $0
+            }
         }
         let child = try Child(
             "/usr/bin/env", ["env"] + wrapper + command, environment: ["XDG_STATE_HOME": folder.file("state")],
@@ -181,7 +197,9 @@ struct ChangedVault {
             case .rekey: try vault.changeFactors(to: try Keys.factors(2))
             case .import:
                 try vault.transaction { (transaction) throws(VaultError) in
-                    for number in 0..<30 { try transaction.add(try Model.key("imported-\(number)"), secret: .init(text: "x")) }
+                    for number in 0..<30 {
+                        try transaction.add(try Model.key("imported-\(number)"), secret: .init(text: "x"))
+                    }
                 }
             }
             return 0
@@ -191,7 +209,8 @@ struct ChangedVault {
         }
     }
 
-    /// The vault opens, holds what it held, and the change if that is done (nil: perhaps); then it can be changed, and nothing lies about.
+    /// The vault opens, holds what it held, and the change if that is done (nil: perhaps); then it can be changed, and
+    /// nothing lies about.
     func check(_ operation: Operation, isDone: Bool?) throws {
         let key = try key(operation, isDone)
         var options = OpenOptions()
@@ -203,7 +222,9 @@ struct ChangedVault {
         let added = names.count - Self.items
         let whole = operation == .set ? 1 : operation == .import ? 30 : 0
         guard added == 0 || added == whole else { throw Wrong("\(added) of \(whole) new items are there") }
-        if let isDone, whole > 0, (added == whole) != isDone { throw Wrong("reported \(isDone), and \(added) new items are there") }
+        if let isDone, whole > 0, (added == whole) != isDone {
+            throw Wrong("reported \(isDone), and \(added) new items are there")
+        }
         try vault.set(try Model.key("after"), secret: .init(text: "x"))
         try vault.compact()
         guard try vault.verify().isSound else { throw Wrong("not sound: \(try vault.verify().problems)") }

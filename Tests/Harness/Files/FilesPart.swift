@@ -4,9 +4,12 @@ internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
 
-/// Modes, owners and link targets stay as documented: umask × symbolic link × owner × read-only folder × hard link × operation.
+/// Modes, owners and link targets stay as documented: umask × symbolic link × owner × read-only folder × hard link ×
+/// operation.
 extension Part {
-    static let files = Part(name: "files", about: "umask, symbolic links, foreign owners, read-only folders, hard links") { run in
+    static let files = Part(
+        name: "files", about: "umask, symbolic links, foreign owners, read-only folders, hard links"
+    ) { run in
         let folder = try Folder()
         chmod(folder.path, 0o755)
         // As root, who may do anything; and as somebody who may not.
@@ -70,7 +73,8 @@ enum FileCases {
                     for operation in FileCase.Operation.allCases {
                         out.append(
                             FileCase(
-                                umask: umask, link: link, isForeign: bits & 1 != 0, isReadOnly: bits & 2 != 0, isHardLinked: bits & 4 != 0,
+                                umask: umask, link: link, isForeign: bits & 1 != 0, isReadOnly: bits & 2 != 0,
+                                isHardLinked: bits & 4 != 0,
                                 operation: operation))
                     }
                 }
@@ -141,28 +145,39 @@ enum FileCases {
         guard failure?.code == expected else {
             throw Wrong("ended with \(failure?.description ?? "success"), not \(expected.map { "\($0)" } ?? "success")")
         }
-        guard one.link == .none || Files.status(path, followingLinks: false).map({ $0.st_mode & S_IFMT == S_IFLNK }) == true else {
+        guard
+            one.link == .none
+                || Files.status(path, followingLinks: false).map({ $0.st_mode & S_IFMT == S_IFLNK }) == true
+        else {
             throw Wrong("the link was replaced")
         }
         guard one.operation != .create || expected == nil else { return try checkNames(real) }
         guard let after = Files.status(real) else { throw Wrong("there is no file") }
         if one.operation == .create {
-            guard after.st_mode & 0o7777 == 0o600 else { throw Wrong("created with mode \(String(after.st_mode & 0o7777, radix: 8))") }
+            guard after.st_mode & 0o7777 == 0o600 else {
+                throw Wrong("created with mode \(String(after.st_mode & 0o7777, radix: 8))")
+            }
         } else if let before {
             guard after.st_mode == before.st_mode, after.st_uid == before.st_uid, after.st_gid == before.st_gid else {
-                throw Wrong("mode or owner has changed: \(String(after.st_mode, radix: 8)) \(after.st_uid):\(after.st_gid)")
+                throw Wrong(
+                    "mode or owner has changed: \(String(after.st_mode, radix: 8)) \(after.st_uid):\(after.st_gid)")
             }
             let isReplaced = after.st_ino != before.st_ino
-            guard isReplaced == (one.operation != .set && expected == nil) else { throw Wrong("replaced: \(isReplaced)") }
+            guard isReplaced == (one.operation != .set && expected == nil) else {
+                throw Wrong("replaced: \(isReplaced)")
+            }
         }
         try checkNames(real)
-        let vault = try Vault.open(path, factors: try Keys.factors(one.operation == .changeKey && expected == nil ? 2 : 1))
+        let vault = try Vault.open(
+            path, factors: try Keys.factors(one.operation == .changeKey && expected == nil ? 2 : 1))
         if one.operation != .create, try Model(reading: vault).items["a"] == nil { throw Wrong("an item is gone") }
     }
 
     private static func checkNames(_ real: String) throws {
         let folder = String(real.dropLast("/real.vault".count))
-        let left = Files.names(in: folder).filter { !["real.vault", "link.vault", "second.vault", "other.vault"].contains($0) }
+        let left = Files.names(in: folder).filter {
+            !["real.vault", "link.vault", "second.vault", "other.vault"].contains($0)
+        }
         guard left.isEmpty else { throw Wrong("left behind: \(left)") }
     }
 

@@ -29,22 +29,26 @@ struct FlipSpecimen: Sendable {
     /// By generation, of those that the file holds.
     private var contents: [UInt64: Content] = [:]
     private let newest: UInt64
-    /// What the newest commit appended, with it, if damage there looks like a torn write: then the state before is served.
+    /// What the newest commit appended, with it, if damage there looks like a torn write: then the state before is
+    /// served.
     private let fragile: Range<Int>
     private static let path = "a.vault"
 
-    /// - Parameter isUsed: Whether it was changed since it was written as a whole; with a scoped slot, earlier values and a large attribute.
+    /// - Parameter isUsed: Whether it was changed since it was written as a whole; with a scoped slot, earlier values
+    ///   and a large attribute.
     init(isUsed: Bool) throws {
         let files = MemoryFileSystem(clock: 1_700_000_000_000)
         let place = Store.Place(fileSystem: files, random: .fixed(isUsed ? "used" : "fresh"), cacheBytes: 1 << 16)
-        let vault = try Vault.create(at: Self.path, factors: try Keys.factors(0), options: CreateOptions(), place: place)
+        let vault = try Vault.create(
+            at: Self.path, factors: try Keys.factors(0), options: CreateOptions(), place: place)
         try vault.transaction { (transaction) throws(VaultError) in
             for number in 0..<10 {
                 let large = isUsed && number == 4
                 var attributes: Attributes = ["label": "label \(number)"]
                 if large { attributes["sealed:large"] = [UInt8](repeating: 0x4C, count: 4100) }
                 if number == 5 { attributes["sealed:small"] = [UInt8](repeating: 0x53, count: 20) }
-                try transaction.add(try Self.key(number), secret: Secret(text: "secret \(number)"), attributes: attributes)
+                try transaction.add(
+                    try Self.key(number), secret: Secret(text: "secret \(number)"), attributes: attributes)
             }
         }
         if isUsed { _ = try vault.addSlot(try Keys.factors(9), grantedGroups: [""]) }
@@ -71,7 +75,9 @@ struct FlipSpecimen: Sendable {
         }
     }
 
-    private static func key(_ number: Int) throws(VaultError) -> ItemKey { try .genericPassword(service: "s", account: "\(number)") }
+    private static func key(_ number: Int) throws(VaultError) -> ItemKey {
+        try .genericPassword(service: "s", account: "\(number)")
+    }
 
     private static func frames(_ bytes: [UInt8], from start: Int) throws -> [(Range<Int>, FrameType)] {
         var all: [(Range<Int>, FrameType)] = []
@@ -93,7 +99,8 @@ struct FlipSpecimen: Sendable {
         if offset < headerLength { return "the header" }
         if offset < 2 * headerLength { return "the header's copy" }
         guard let frame = frame(at: offset) else { return "padding" }
-        return "a \(frame.type.name) at \(frame.range.lowerBound)\(frame.pieces.isEmpty ? "" : " with \(frame.pieces.sorted())")"
+        return
+            "a \(frame.type.name) at \(frame.range.lowerBound)\(frame.pieces.isEmpty ? "" : " with \(frame.pieces.sorted())")"
     }
 
     private func frame(at offset: Int) -> Frame? { frames.first { $0.range.contains(offset) } }
@@ -138,7 +145,8 @@ struct FlipSpecimen: Sendable {
 
     private func checkSalvage(_ place: Store.Place) throws {
         let report = try Vault.salvage(
-            Self.path, factors: try Keys.factors(0), to: "new.vault", newFactors: try Keys.factors(1), options: CreateOptions(),
+            Self.path, factors: try Keys.factors(0), to: "new.vault", newFactors: try Keys.factors(1),
+            options: CreateOptions(),
             place: place)
         guard report.isComplete, report.recovered == 10 else { throw Wrong("salvage gives \(report)") }
         let new = try Self.open("new.vault", key: 1, place)
@@ -150,7 +158,9 @@ struct FlipSpecimen: Sendable {
         let generation = vault.anchor.generation
         guard let right = contents[generation] else { throw Wrong("generation \(generation) is none of the vault's") }
         if generation != newest {
-            guard fragile.contains(offset), vault.tail != .clean else { throw Wrong("an older generation, with the tail \(vault.tail)") }
+            guard fragile.contains(offset), vault.tail != .clean else {
+                throw Wrong("an older generation, with the tail \(vault.tail)")
+            }
         }
         let frame = frame(at: offset)
         let read: Read
@@ -160,7 +170,9 @@ struct FlipSpecimen: Sendable {
         }
         let found = read.content
         guard found.items == right.items else { throw Wrong("\(found.items) items of \(right.items)") }
-        for (piece, value) in found.pieces where right.pieces[piece] != value { throw Wrong("\(piece) is another value") }
+        for (piece, value) in found.pieces where right.pieces[piece] != value {
+            throw Wrong("\(piece) is another value")
+        }
         for (piece, error) in read.failed where ![.authenticationFailed, .structureInvalid].contains(error.code) {
             throw Wrong("\(piece): \(error)")
         }
@@ -169,7 +181,8 @@ struct FlipSpecimen: Sendable {
         case .record:
             let costs = generation == newest ? frame?.pieces ?? [] : []
             guard lost == costs else { throw Wrong("it costs \(lost.sorted()), not \(costs.sorted())") }
-        case .versions: guard lost.allSatisfy({ $0.contains("earlier") }) else { throw Wrong("it costs \(lost.sorted())") }
+        case .versions:
+            guard lost.allSatisfy({ $0.contains("earlier") }) else { throw Wrong("it costs \(lost.sorted())") }
         default: guard lost.isEmpty else { throw Wrong("it costs \(lost.sorted())") }
         }
     }
@@ -232,9 +245,12 @@ struct FlipSpecimen: Sendable {
                 }
             }
             var earlier: [EarlierValue] = []
-            do throws(VaultError) { earlier = try vault.earlierValues(of: item) } catch { failed["\(name)/earlier"] = error }
+            do throws(VaultError) { earlier = try vault.earlierValues(of: item) } catch {
+                failed["\(name)/earlier"] = error
+            }
             for (index, value) in earlier.enumerated() {
-                note("\(name)/earlier \(index)", value.version.record.offset) { () throws(VaultError) in bytes(try vault.secret(of: value))
+                note("\(name)/earlier \(index)", value.version.record.offset) { () throws(VaultError) in
+                    bytes(try vault.secret(of: value))
                 }
             }
         }

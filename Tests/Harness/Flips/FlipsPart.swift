@@ -1,9 +1,11 @@
 internal import VaultFmt
 
-/// What one wrong bit costs: of a record, what that record holds; of the header, nothing that salvage does not recover; else an error or nothing.
+/// What one wrong bit costs: of a record, what that record holds; of the header, nothing that salvage does not recover;
+/// else an error or nothing.
 extension Part {
     static let flips = Part(
-        name: "flips", about: "each bit of a vault of ten items flipped: opened, read, verified, and salvaged where it is the header's"
+        name: "flips",
+        about: "each bit of a vault of ten items flipped: opened, read, verified, and salvaged where it is the header's"
     ) { run in
         for (name, specimen) in [("fresh", try FlipSpecimen(isUsed: false)), ("used", try FlipSpecimen(isUsed: true))] {
             let bits = 0..<(run.isLong ? 8 : 1)
@@ -13,7 +15,8 @@ extension Part {
                     let bit = run.isLong ? number : numbers.below(8)
                     run.count()
                     do { try specimen.check(offset, bit: bit) } catch {
-                        run.fail("bit \(bit) of byte \(offset) of the \(name) vault, in \(specimen.place(offset)): \(error)")
+                        run.fail(
+                            "bit \(bit) of byte \(offset) of the \(name) vault, in \(specimen.place(offset)): \(error)")
                     }
                 }
             }

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// What a writer has begun and what was acknowledged, outside of the vault: lines `b N` and `a N` of a file. A kill loses none of it.
+/// What a writer has begun and what was acknowledged, outside of the vault: lines `b N` and `a N` of a file. A kill
+/// loses none of it.
 struct Journal {
     private let path: String
 

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import VaultFmt
 
-/// Four writers and two readers on one vault, killed at random moments: nothing acknowledged is lost, nothing is seen by halves.
+/// Four writers and two readers on one vault, killed at random moments: nothing acknowledged is lost, nothing is seen
+/// by halves.
 extension Part {
     static let kill = Part(name: "kill", about: "4 writers and 2 readers of one vault, killed at random") { run in
         let writers = 4
@@ -25,7 +26,10 @@ extension Part {
             run.count()
             for (index, child) in children.enumerated() {
                 guard let status = child.poll() else { continue }
-                if status != 0 { run.fail("kill \(number): \(index < writers ? "writer" : "reader") \(index) ended with status \(status)") }
+                if status != 0 {
+                    run.fail(
+                        "kill \(number): \(index < writers ? "writer" : "reader") \(index) ended with status \(status)")
+                }
                 children[index] = try start(index)
             }
             if number % 100 == 99 { try checkStill(run, shared, &children, writers) }
@@ -38,7 +42,9 @@ extension Part {
     }
 
     /// With every process stopped, the vault is sound and holds what was acknowledged.
-    private static func checkStill(_ run: PartRun, _ shared: SharedVault, _ children: inout [Child], _ writers: Int) throws {
+    private static func checkStill(_ run: PartRun, _ shared: SharedVault, _ children: inout [Child], _ writers: Int)
+        throws
+    {
         for child in children { child.signal(SIGSTOP) }
         try check(run, shared, writers)
         for child in children { child.signal(SIGCONT) }
@@ -47,7 +53,8 @@ extension Part {
     private static func check(_ run: PartRun, _ shared: SharedVault, _ writers: Int) throws {
         let acknowledged = (0..<writers).map { shared.journal($0).read().acknowledged }
         do {
-            _ = try shared.check(try Model(reading: try shared.open(writable: false)), writers: writers, acknowledged: acknowledged)
+            _ = try shared.check(
+                try Model(reading: try shared.open(writable: false)), writers: writers, acknowledged: acknowledged)
         } catch {
             run.fail("\(error)")
         }
@@ -58,7 +65,9 @@ extension Part {
         try vault.compact()
         let report = try vault.verify()
         guard report.isSound else { throw Wrong("not sound: \(report.problems)") }
-        let left = folder.names.filter { !$0.hasPrefix("journal-") && $0 != "a.vault" && !$0.hasPrefix("a.vault.incomplete-") }
+        let left = folder.names.filter {
+            !$0.hasPrefix("journal-") && $0 != "a.vault" && !$0.hasPrefix("a.vault.incomplete-")
+        }
         guard left.isEmpty else { throw Wrong("left behind: \(left)") }
     }
 }

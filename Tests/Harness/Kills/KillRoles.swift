@@ -31,7 +31,9 @@ struct SharedVault {
     /// The number that a writer's items say, which must be the same in all of them; 0 if there are none.
     func number(of writer: Int, in model: Model) throws -> Int {
         let all = (0..<Self.items).map { item in
-            model.items[Self.name(writer, item)].flatMap { Int(String(decoding: $0.secret.prefix { $0 != 32 }, as: UTF8.self)) } ?? 0
+            model.items[Self.name(writer, item)].flatMap {
+                Int(String(decoding: $0.secret.prefix { $0 != 32 }, as: UTF8.self))
+            } ?? 0
         }
         guard Set(all).count == 1 else { throw Wrong("half a commit of writer \(writer) is seen: \(all)") }
         return all[0]
@@ -43,10 +45,13 @@ struct SharedVault {
         for writer in 0..<writers {
             let number = try number(of: writer, in: model)
             guard number >= acknowledged[writer] else {
-                throw Wrong("change \(acknowledged[writer]) of writer \(writer) was acknowledged, and \(number) is there")
+                throw Wrong(
+                    "change \(acknowledged[writer]) of writer \(writer) was acknowledged, and \(number) is there")
             }
             let begun = journal(writer).read().begun
-            guard number <= begun else { throw Wrong("change \(number) of writer \(writer) is there, and \(begun) was the last begun") }
+            guard number <= begun else {
+                throw Wrong("change \(number) of writer \(writer) is there, and \(begun) was the last begun")
+            }
             seen.append(number)
         }
         return seen
@@ -111,7 +116,8 @@ enum KillRoles {
         }
     }
 
-    /// `reader PATH FOLDER WRITERS`: reads until it is killed; what it sees never goes back, and is never half a commit.
+    /// `reader PATH FOLDER WRITERS`: reads until it is killed; what it sees never goes back, and is never half a
+    /// commit.
     static func reader(_ arguments: [String]) -> Int32 {
         running("reader") {
             let shared = SharedVault(arguments[0], journals: arguments[1])
@@ -124,7 +130,9 @@ enum KillRoles {
                 let acknowledged = (0..<writers).map { shared.journal($0).read().acknowledged }
                 if round % 5 == 0 { vault = try shared.open(writable: false) } else { try refresh(&vault, shared) }
                 let seen = try shared.check(try Model(reading: vault), writers: writers, acknowledged: acknowledged)
-                for (before, now) in zip(last, seen) where now < before { throw Wrong("a reader saw change \(before), and then \(now)") }
+                for (before, now) in zip(last, seen) where now < before {
+                    throw Wrong("a reader saw change \(before), and then \(now)")
+                }
                 last = seen
             }
         }

@@ -12,7 +12,8 @@ struct CommitForger {
     private(set) var chain: Bytes32
     private var numbers: Numbers
 
-    /// - Parameter isOwner: Whether he has the vault key; else the index key only, and invents the owner key and the signing seed.
+    /// - Parameter isOwner: Whether he has the vault key; else the index key only, and invents the owner key and the
+    ///   signing seed.
     init(
         _ version: MachineVersion, _ state: MachineState, vault: Bytes16, isOwner: Bool, numbers: Numbers
     ) {
@@ -52,7 +53,8 @@ struct CommitForger {
         file += new
         let ref = ObjectRef(offset: offset, length: new.count, hash: Bytes32(hashing: new))
         append(
-            root: Commit.Root(ref: ref, level: 0), items: commit.items - 1, tombstones: commit.tombstones, versions: commit.versions,
+            root: Commit.Root(ref: ref, level: 0), items: commit.items - 1, tombstones: commit.tombstones,
+            versions: commit.versions,
             frames: [ref.hash])
         return true
     }
@@ -76,7 +78,8 @@ struct CommitForger {
         let core = next.encode()
         chain = Bindings.chain(vault, core)
         let proof =
-            Plain.mac(keys.owner, "vaultfmt-1 commit owner", chain.bytes) + Plain.sign(Bindings.commit(chain.bytes), seed: keys.signingSeed)
+            Plain.mac(keys.owner, "vaultfmt-1 commit owner", chain.bytes)
+            + Plain.sign(Bindings.commit(chain.bytes), seed: keys.signingSeed)
         file += seal(core + proof, .commit, at: next.offset)
         commit = next
     }

@@ -97,7 +97,9 @@ struct MachinesModel {
             let chain = all[first...]
             let generations = chain.map { states[$0.state].generation }
             let next = chain.dropFirst().map(\.vaultKey) + [states[version.state].vaultKey]
-            guard zip(chain, next).allSatisfy({ $0.next == $1 }), zip(generations, generations.dropFirst()).allSatisfy({ $0 < $1 }) else {
+            guard zip(chain, next).allSatisfy({ $0.next == $1 }),
+                zip(generations, generations.dropFirst()).allSatisfy({ $0 < $1 })
+            else {
                 continue
             }
             let isLast = all[first].state == remembered
@@ -131,7 +133,11 @@ struct MachinesModel {
     /// Why a machine refuses a version, with what it remembers as an owner and with a scoped slot.
     func refusal(_ memory: MachineMemory, _ version: MachineVersion, asOwner: Bool) -> VaultError.Code? {
         if asOwner { return memory.owner.flatMap { refusal($0, version) } }
-        if let code = memory.owner.flatMap({ refusal($0, version) }), code != .ancestryUnprovable || memory.scoped == nil { return code }
+        if let code = memory.owner.flatMap({ refusal($0, version) }),
+            code != .ancestryUnprovable || memory.scoped == nil
+        {
+            return code
+        }
         return memory.scoped.flatMap { refusal($0, version) }
     }
 }

@@ -469,7 +469,8 @@ struct Made {
             generation: commit.generation, chain: chain, vaultKey: vaultKey, value: value, items: items, isOwners: true)
     }
 
-    func version(_ bytes: [UInt8], state: Int, _ past: MachinePast, full: Set<Int>, scoped: Set<Int>) -> MachineVersion {
+    func version(_ bytes: [UInt8], state: Int, _ past: MachinePast, full: Set<Int>, scoped: Set<Int>) -> MachineVersion
+    {
         MachineVersion(
             bytes: bytes, state: state, past: past, full: full, scoped: scoped, epoch: epoch, commit: commit,
             header: Array(bytes.prefix(headerLength)))

@@ -105,12 +105,14 @@ extension MachinesSequence {
             past.ancestors.append(state)
             state = model.add(
                 MachineState(
-                    generation: forger.commit.generation, chain: forger.chain, vaultKey: base.vaultKey, value: value, items: items,
+                    generation: forger.commit.generation, chain: forger.chain, vaultKey: base.vaultKey, value: value,
+                    items: items,
                     isOwners: isOwner && base.isOwners))
         }
         return model.add(
             MachineVersion(
-                bytes: forger.file, state: state, past: past, full: version.full, scoped: version.scoped, epoch: version.epoch,
+                bytes: forger.file, state: state, past: past, full: version.full, scoped: version.scoped,
+                epoch: version.epoch,
                 commit: forger.commit, header: version.header))
     }
 
@@ -134,16 +136,22 @@ extension MachinesSequence {
         let before = try model.addUnknown(generation - 1, base.vaultKey, &numbers)
         var past = MachinePast(ancestors: [before], floor: generation, handOvers: version.past.handOvers)
         if numbers.chance(2) {
-            let claimed = machines.compactMap { $0.memory.owner ?? $0.memory.scoped }.filter { model.states[$0].generation < generation }
+            let claimed = machines.compactMap { $0.memory.owner ?? $0.memory.scoped }.filter {
+                model.states[$0].generation < generation
+            }
             past.ancestors = Array(Set(claimed)).sorted() + past.ancestors
         }
         if numbers.chance(2) { past.floor = 1 + UInt64(numbers.below(Int(generation))) }
-        let ancestors = past.ancestors.map { Ancestor(generation: model.states[$0].generation, clock: 1, chain: model.states[$0].chain) }
+        let ancestors = past.ancestors.map {
+            Ancestor(generation: model.states[$0].generation, clock: 1, chain: model.states[$0].chain)
+        }
         let history = History(floor: past.floor, ancestors: ancestors, newest: 1)
         let last = try forge.last(.commit)
-        let named = forge.insert(.history, before: last, nonce: numbers.bytes(Format.nonceSize)) { _ in history.encode() }
+        let named = forge.insert(.history, before: last, nonce: numbers.bytes(Format.nonceSize)) { _ in history.encode()
+        }
         let chain = model.states[before].chain
-        // With all of the body before it, it may be one that must have been synced first: its flags are at 80 of the core.
+        // With all of the body before it, it may be one that must have been synced first: its flags are at 80 of the
+        // core.
         forge.onBody(last) { core, _ in core[80] = 1 }
         forge.onCommit(last) { commit, layout in
             commit.generation = generation
@@ -185,8 +193,8 @@ extension MachinesSequence {
         }
     }
 
-    /// Another branch of a state, made with our own programs; if it rotates, it is under a key that only its maker has, and still continues the
-    /// owners' chain. The worst case: its slots take the owners' factors.
+    /// Another branch of a state, made with our own programs; if it rotates, it is under a key that only its maker has,
+    /// and still continues the owners' chain. The worst case: its slots take the owners' factors.
     private func branch(of version: MachineVersion, rotation forged: ForgedRotation?) throws -> Int {
         guard let key = version.full.min() else { throw Wrong("a version without slots") }
         var (files, vault) = try side(version.bytes, key)
@@ -202,7 +210,9 @@ extension MachinesSequence {
             var rotation = try vault.rotation()
             for key in version.full.union(version.scoped).sorted() { _ = try rotation.keep(try Keys.factors(key)) }
             _ = try rotation.run()
-            if forged != .genuine { (files, vault) = try side(try forge(forged, of: version, files.bytes(of: Self.path) ?? [], key), key) }
+            if forged != .genuine {
+                (files, vault) = try side(try forge(forged, of: version, files.bytes(of: Self.path) ?? [], key), key)
+            }
             try record()
             forged.alter(&before.past.handOvers)
             model.setHandOvers(before.past.handOvers, of: last)
@@ -221,13 +231,17 @@ extension MachinesSequence {
     }
 
     /// The file of a rotation with another hand-over.
-    private func forge(_ kind: ForgedRotation, of version: MachineVersion, _ bytes: [UInt8], _ key: Int) throws -> [UInt8] {
+    private func forge(_ kind: ForgedRotation, of version: MachineVersion, _ bytes: [UInt8], _ key: Int) throws
+        -> [UInt8]
+    {
         let base = model.states[version.state]
         var forge = try Forge(bytes, .rawKey(Keys.bytes(key)))
         let next = forge.keys.publicKey
         let (vault, own) = (id.bytes, numbers.bytes(32))
         let (ring, flipped) = (try forge.last(.keyring), numbers.below(64))
-        let replayed = model.versions.compactMap { $0.past.handOvers.last }.first { $0.next != nil && $0.vaultKey == base.vaultKey }
+        let replayed = model.versions.compactMap { $0.past.handOvers.last }.first {
+            $0.next != nil && $0.vaultKey == base.vaultKey
+        }
         let known = try replayed.map { (replayed) throws in try signature(of: replayed) } ?? nil
         forge.onKeyring(ring) { ring in
             guard let last = ring.handOvers.popLast() else { throw Wrong("a rotation without a hand-over") }
@@ -278,8 +292,10 @@ extension MachinesSequence {
             // With its copy, or without.
             let copies = 1 + numbers.below(2)
             tell(
-                "the provider puts the header of state \(one.state)\(copies == 2 ? " and its copy" : "") before the body of \(other.state)")
-            bytes = Array(one.bytes.prefix(copies * one.header.count) + other.bytes.dropFirst(copies * other.header.count))
+                "the provider puts the header of state \(one.state)\(copies == 2 ? " and its copy" : "") before the body of \(other.state)"
+            )
+            bytes = Array(
+                one.bytes.prefix(copies * one.header.count) + other.bytes.dropFirst(copies * other.header.count))
         case 2:
             tell("the provider appends the end of state \(other.state) to \(one.state)")
             bytes = one.bytes + other.bytes.dropFirst(one.bytes.count)
@@ -313,8 +329,8 @@ extension MachinesSequence {
         }
     }
 
-    /// A state that is served was made by the owners, and is remembered as it opens. Of its items, those that were where the
-    /// other part is now are damaged.
+    /// A state that is served was made by the owners, and is remembered as it opens. Of its items, those that were
+    /// where the other part is now are damaged.
     private func checkSplice(_ vault: Vault, _ machine: KnownMachine, _ bytes: [UInt8]) throws {
         guard let state = model.state(chain: vault.anchor.chain) else {
             throw Wrong("\(machine.name) is served what nobody made")

@@ -13,13 +13,16 @@ struct Meeting {
     /// What is stopped. `key` opens the vault from beginning to end, but where the first one changes it.
     static let stopped: [[String]] = [
         ["rekey", "--new-key-file", "key2"], ["rekey", "--new-key-file", "key"], ["rekey", "--rotate", "--yes"],
-        ["rekey", "--new-key-file", "key2", "--rotate", "--yes"], ["slot", "add", "--new-key-file", "key3", "--name", "third"],
-        ["slot", "remove", "spare"], ["compact"], ["set", "new", "1", "--generate"], ["get", "item", "1"], ["list"], ["verify"],
+        ["rekey", "--new-key-file", "key2", "--rotate", "--yes"],
+        ["slot", "add", "--new-key-file", "key3", "--name", "third"],
+        ["slot", "remove", "spare"], ["compact"], ["set", "new", "1", "--generate"], ["get", "item", "1"], ["list"],
+        ["verify"],
         ["export"],
     ]
     /// What runs meanwhile; its factor stays what it was.
     static let others: [[String]] = [
-        ["rekey", "--new-key-file", "key"], ["rekey", "--rotate", "--yes"], ["slot", "add", "--new-key-file", "key4", "--name", "fourth"],
+        ["rekey", "--new-key-file", "key"], ["rekey", "--rotate", "--yes"],
+        ["slot", "add", "--new-key-file", "key4", "--name", "fourth"],
         ["slot", "remove", "spare"], ["compact"], ["set", "other", "1", "--generate"],
     ]
     private static let calls =
@@ -33,14 +36,17 @@ struct Meeting {
         name = "\(first.joined(separator: " ")) and \(second.joined(separator: " "))"
     }
 
-    /// The numbers of the calls from where the vault is first touched, by the name of the call, in the order of the names' first calls.
+    /// The numbers of the calls from where the vault is first touched, by the name of the call, in the order of the
+    /// names' first calls.
     func stops() throws -> [[Int]] {
         let folder = try prepared()
         let log = folder.file("trace")
         let child = try start(folder, ["-e", "trace=\(Self.calls)", "-o", log])
         guard child.wait() == 0 else { throw Wrong("\(name): fails by itself: \(message(folder, "first"))") }
         let lines = try LogFile.lines(log).filter { $0.contains("(") && !$0.hasPrefix("+++") && !$0.hasPrefix("---") }
-        guard let start = lines.firstIndex(where: { $0.contains("a.vault") }) else { throw Wrong("\(name): the vault is not touched") }
+        guard let start = lines.firstIndex(where: { $0.contains("a.vault") }) else {
+            throw Wrong("\(name): the vault is not touched")
+        }
         var places: [Substring: Int] = [:]
         var stops: [[Int]] = []
         for (index, line) in lines.enumerated().dropFirst(start) {
@@ -62,13 +68,16 @@ struct Meeting {
         let stopped = try tracee(of: child)
         let arguments = ["vaultfmt"] + Self.inFolder(second, folder) + ["--wait", "0.2"]
         let other = try Child(binary, arguments, environment: environment(folder), output: folder.file("second"))
-        // What the first one holds of the vault makes the second report that it is busy; for what this machine remembers it waits, until the first goes on.
+        // What the first one holds of the vault makes the second report that it is busy; for what this machine
+        // remembers it waits, until the first goes on.
         for _ in 0..<250 where other.poll() == nil { usleep(2000) }
         let firstCode = resume(stopped, child)
         let codes = (second: other.wait(), first: firstCode)
         run.count()
         let what = "\(name), at call \(stop)"
-        run.check(Self.isAllowed(codes.first, first), "\(what): the first ends with \(codes.first): \(message(folder, "first"))")
+        run.check(
+            Self.isAllowed(codes.first, first),
+            "\(what): the first ends with \(codes.first): \(message(folder, "first"))")
         // Once the first has changed the factor, the old one is a wrong one.
         let isWrongFactor = codes.second == 77 && first.contains("key2")
         let isRight = isWrongFactor || Self.isAllowed(codes.second, second)
@@ -85,14 +94,17 @@ struct Meeting {
 
     private func environment(_ folder: Folder) -> [String: String] {
         [
-            "HOME": folder.path, "XDG_STATE_HOME": folder.path + "/state", "XDG_DATA_HOME": folder.path + "/data", "LC_ALL": "C.UTF-8",
-            "VAULTFMT_VAULT": folder.file("a.vault"), "VAULTFMT_KEY_FILE": folder.file("key"), "SWIFT_BACKTRACE": "enable=no",
+            "HOME": folder.path, "XDG_STATE_HOME": folder.path + "/state", "XDG_DATA_HOME": folder.path + "/data",
+            "LC_ALL": "C.UTF-8",
+            "VAULTFMT_VAULT": folder.file("a.vault"), "VAULTFMT_KEY_FILE": folder.file("key"),
+            "SWIFT_BACKTRACE": "enable=no",
         ]
     }
 
     private func start(_ folder: Folder, _ options: [String]) throws -> Child {
         try Child(
-            "/usr/bin/strace", ["strace", "-qq"] + options + [binary] + Self.inFolder(first, folder), environment: environment(folder),
+            "/usr/bin/strace", ["strace", "-qq"] + options + [binary] + Self.inFolder(first, folder),
+            environment: environment(folder),
             output: folder.file("first"))
     }
 
@@ -108,7 +120,9 @@ struct Meeting {
             usleep(2000)
             if child.poll() != nil { return nil }
             // Looked up each time: strace first has other children, with which it finds out what the kernel can do.
-            guard let process = Self.child(of: child.pid), Self.runs(binary, process), let state = Self.state(of: process) else {
+            guard let process = Self.child(of: child.pid), Self.runs(binary, process),
+                let state = Self.state(of: process)
+            else {
                 still = 0
                 continue
             }
@@ -121,7 +135,8 @@ struct Meeting {
     /// One letter. "pid (name) T": the name has no parenthesis here.
     private static func state(of process: pid_t) -> Substring? {
         do {
-            return try LogFile.lines("/proc/\(process)/stat").first?.split(separator: ")").last?.split(separator: " ").first
+            return try LogFile.lines("/proc/\(process)/stat").first?.split(separator: ")").last?.split(separator: " ")
+                .first
         } catch { return nil }
     }
 
@@ -166,7 +181,8 @@ struct Meeting {
         }
         let vault = try Vault.create(at: folder.file("a.vault"), factors: try factors(folder, "key"))
         for number in 1...3 {
-            try vault.add(try .genericPassword(service: "item", account: "\(number)"), secret: Secret(text: "secret \(number)"))
+            try vault.add(
+                try .genericPassword(service: "item", account: "\(number)"), secret: Secret(text: "secret \(number)"))
         }
         _ = try vault.addSlot(try factors(folder, "spare"), name: "spare")
         return folder
@@ -176,10 +192,11 @@ struct Meeting {
         try Factors(keyFile: try KeyFile(contents: Secret(bytes: try Files.read(folder.file(key)))))
     }
 
-    /// The vault, with the factor that opens it now. A new factor and a rotation are two steps: the first may have been done, which is
-    /// said, where the second is busy.
+    /// The vault, with the factor that opens it now. A new factor and a rotation are two steps: the first may have been
+    /// done, which is said, where the second is busy.
     private func opened(_ folder: Folder, _ firstCode: Int32) throws -> Vault {
-        let isChanged = first.contains("key2") && (firstCode == 0 || message(folder, "first").contains("changed what opens"))
+        let isChanged =
+            first.contains("key2") && (firstCode == 0 || message(folder, "first").contains("changed what opens"))
         return try Vault.open(folder.file("a.vault"), factors: try factors(folder, isChanged ? "key2" : "key"))
     }
 

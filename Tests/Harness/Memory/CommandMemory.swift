@@ -51,7 +51,8 @@ struct CommandMemory {
             return one
         }
         return [
-            Case("list"), Case("list", "--json"), Case("get", "svc", "when-unlocked"), Case("get", "svc", "always", "--json"),
+            Case("list"), Case("list", "--json"), Case("get", "svc", "when-unlocked"),
+            Case("get", "svc", "always", "--json"),
             with(Case("get", "svc", "always")) { one in
                 // `vaultfmt help environment` says that the environment is readable.
                 one.environment = ["VAULTFMT_PASSPHRASE=\(known.passphrase)"]
@@ -63,25 +64,37 @@ struct CommandMemory {
             Case("update", "new", "a", "--label", "Label"), Case("move", "new", "a", "--to-account", "c"),
             Case("remove", "new", "b", "--yes"),
             Case("inspect"), Case("verify"), Case("compact"), Case("anchor"), Case("slot", "list"),
-            with(Case("slot", "add", "--new-passphrase-file", folder.file("second"), "--kdf", "testing", "--name", "second")) { one in
+            with(
+                Case(
+                    "slot", "add", "--new-passphrase-file", folder.file("second"), "--kdf", "testing", "--name",
+                    "second")
+            ) { one in
                 one.needles = [Needle("the second passphrase", second)]
             },
             Case("rekey", "--new-passphrase-file", folder.file("passphrase"), "--kdf", "testing"),
-            Case("export", "--output", folder.file("out.json")), Case("export", "--format", "csv", "--output", folder.file("out.csv")),
+            Case("export", "--output", folder.file("out.json")),
+            Case("export", "--format", "csv", "--output", folder.file("out.csv")),
             // What the decoders of other libraries keep of a source is theirs (threat model).
-            with(Case("import", folder.file("imported.json"))) { one in (one.needles, one.allowed) = ([secret], [secret.name]) },
-            with(Case("import", folder.file("imported.csv"))) { one in (one.needles, one.allowed) = ([secret], [secret.name]) },
+            with(Case("import", folder.file("imported.json"))) { one in
+                (one.needles, one.allowed) = ([secret], [secret.name])
+            },
+            with(Case("import", folder.file("imported.csv"))) { one in
+                (one.needles, one.allowed) = ([secret], [secret.name])
+            },
             Case("create", folder.file("b.vault"), "--kdf", "testing"),
             Case(
-                "salvage", folder.file("a.vault"), "--output", folder.file("c.vault"), "--new-passphrase-file", folder.file("passphrase"),
+                "salvage", folder.file("a.vault"), "--output", folder.file("c.vault"), "--new-passphrase-file",
+                folder.file("passphrase"),
                 "--kdf", "testing"),
-            Case("rekey", "--rotate", "--yes"), Case("get", "svc", "always"), Case("get", "svc", "nobody"), Case("generate"),
+            Case("rekey", "--rotate", "--yes"), Case("get", "svc", "always"), Case("get", "svc", "nobody"),
+            Case("generate"),
         ]
     }
 
     private var environment: [String] {
         [
-            "HOME=\(folder.path)", "XDG_STATE_HOME=\(folder.path)", "XDG_DATA_HOME=\(folder.path)", "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8",
+            "HOME=\(folder.path)", "XDG_STATE_HOME=\(folder.path)", "XDG_DATA_HOME=\(folder.path)",
+            "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8",
             "VAULTFMT_VAULT=\(known.path)",
         ]
     }
@@ -101,17 +114,22 @@ struct CommandMemory {
         try write("in", one.input)
         try write("out", "")
         let before = try known.needles()
-        let (input, output) = (open(folder.file("in"), O_RDONLY | O_CLOEXEC), open(folder.file("out"), O_WRONLY | O_CLOEXEC))
+        let (input, output) = (
+            open(folder.file("in"), O_RDONLY | O_CLOEXEC), open(folder.file("out"), O_WRONLY | O_CLOEXEC)
+        )
         defer {
             close(input)
             close(output)
         }
-        let passphrase = one.environment.isEmpty ? ["VAULTFMT_PASSPHRASE_FILE=\(folder.file("passphrase"))"] : one.environment
+        let passphrase =
+            one.environment.isEmpty ? ["VAULTFMT_PASSPHRASE_FILE=\(folder.file("passphrase"))"] : one.environment
         let pid = try StartedProgram.start(
-            binary, ["vaultfmt"] + one.arguments, environment: environment + passphrase, directory: folder.path, input: input,
+            binary, ["vaultfmt"] + one.arguments, environment: environment + passphrase, directory: folder.path,
+            input: input,
             output: output, error: output, isTraced: true)
         guard test_run_to_exit(pid) == 0 else { return run.fail("\(name): did not come to its end") }
-        var needles = try before + known.needles().filter { now in !before.contains { $0.bytes == now.bytes } } + one.needles
+        var needles =
+            try before + known.needles().filter { now in !before.contains { $0.bytes == now.bytes } } + one.needles
         for name in ["b.vault", "c.vault"] where folder.names.contains(name) {
             needles += try KnownSecrets.keys(folder.file(name), passphrase: known.passphrase)
         }
@@ -157,11 +175,14 @@ struct CommandMemory {
         }
         // A process that is not hardened can be read: the check itself works.
         let plain = try StartedProgram.start(
-            "/bin/sleep", ["sleep", "20"], environment: [], directory: "/", input: toCommand.read, output: STDERR_FILENO,
+            "/bin/sleep", ["sleep", "20"], environment: [], directory: "/", input: toCommand.read,
+            output: STDERR_FILENO,
             error: STDERR_FILENO, user: nobody)
         usleep(100_000)
         let head = ["-c", "1"]
-        run.check(Self.run("/usr/bin/head", head + ["/proc/\(plain)/environ"], user: nobody) == 0, "nothing can be read at all")
+        run.check(
+            Self.run("/usr/bin/head", head + ["/proc/\(plain)/environ"], user: nobody) == 0,
+            "nothing can be read at all")
         kill(plain, SIGKILL)
         waitpid(plain, nil, 0)
         for file in ["mem", "environ", "maps"] {
@@ -179,7 +200,8 @@ struct CommandMemory {
         defer { close(null) }
         do {
             let pid = try StartedProgram.start(
-                program, [program] + arguments, environment: [], directory: "/", input: null, output: null, error: null, user: user)
+                program, [program] + arguments, environment: [], directory: "/", input: null, output: null, error: null,
+                user: user)
             var status: Int32 = 0
             while waitpid(pid, &status, 0) < 0, errno == EINTR {}
             return test_exit_status(status)

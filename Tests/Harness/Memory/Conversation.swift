@@ -16,17 +16,20 @@ final class Conversation {
     /// A Python program of this repository that uses the reference implementation, started in the repository's folder.
     convenience init(reference program: String) throws {
         // The second is where a copy of the tree with planted bugs finds it.
-        let line = "for p in .python/bin/python ../../.python/bin/python python3; do [ ! -x $p ] || break; done; exec $p \(program)"
+        let line =
+            "for p in .python/bin/python ../../.python/bin/python python3; do [ ! -x $p ] || break; done; exec $p \(program)"
         let path = "PATH=" + (getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin")
         try self.init(
-            "/bin/sh", ["sh", "-c", line], environment: [path, "PYTHONPATH=Spec/reference", "PYTHONDONTWRITEBYTECODE=1"], directory: ".")
+            "/bin/sh", ["sh", "-c", line],
+            environment: [path, "PYTHONPATH=Spec/reference", "PYTHONDONTWRITEBYTECODE=1"], directory: ".")
     }
 
     private init(_ program: String, _ arguments: [String], environment: [String], directory: String) throws {
         let toChild = try StartedProgram.pipe()
         let fromChild = try StartedProgram.pipe()
         pid = try StartedProgram.start(
-            program, arguments, environment: environment, directory: directory, input: toChild.read, output: fromChild.write,
+            program, arguments, environment: environment, directory: directory, input: toChild.read,
+            output: fromChild.write,
             error: STDERR_FILENO)
         close(toChild.read)
         close(fromChild.write)
@@ -69,7 +72,8 @@ enum StartedProgram {
     }
 
     static func start(
-        _ path: String, _ arguments: [String], environment: [String], directory: String, input: Int32, output: Int32, error: Int32,
+        _ path: String, _ arguments: [String], environment: [String], directory: String, input: Int32, output: Int32,
+        error: Int32,
         user: uid_t = 0, isTraced: Bool = false
     ) throws -> pid_t {
         let words = arguments.map { strdup($0) } + [nil]
@@ -80,7 +84,8 @@ enum StartedProgram {
                 words.withUnsafeBufferPointer { words in
                     values.withUnsafeBufferPointer { values in
                         var program = test_program(
-                            path: path, arguments: words.baseAddress, environment: values.baseAddress, directory: directory, input: input,
+                            path: path, arguments: words.baseAddress, environment: values.baseAddress,
+                            directory: directory, input: input,
                             output: output, error: error, user: user, is_traced: isTraced ? 1 : 0)
                         return test_start(&program)
                     }

@@ -24,7 +24,8 @@ struct KnownSecrets {
         var options = CreateOptions()
         options.cost = .testing
         options.allowWeak = true
-        let vault = try Vault.create(at: path, factors: try Factors(passphrase: Secret(text: passphrase)), options: options)
+        let vault = try Vault.create(
+            at: path, factors: try Factors(passphrase: Secret(text: passphrase)), options: options)
         var secrets: [String: String] = [:]
         for accessibility in [Accessibility.whenUnlocked, .afterFirstUnlock, .always] {
             let secret = Self.unique(&numbers, "secret")
@@ -34,7 +35,9 @@ struct KnownSecrets {
         self.secrets = secrets
     }
 
-    static func key(_ account: String) throws(VaultError) -> ItemKey { try .genericPassword(service: "svc", account: account) }
+    static func key(_ account: String) throws(VaultError) -> ItemKey {
+        try .genericPassword(service: "svc", account: account)
+    }
 
     /// Everything that must not stay behind: factors, keys, and the items' secrets.
     func needles() throws -> [Needle] {
@@ -46,12 +49,14 @@ struct KnownSecrets {
     static func keys(_ path: String, passphrase: String) throws -> [Needle] {
         let text = try Passphrase.normalised(Secret(text: passphrase))
         let factors = FactorKeys(passphrase: text, key: nil, fileHash: nil, kinds: .passphrase)
-        let store = try Store.open(path, writable: false, factors: factors, limits: ReaderLimits(), place: Store.Place())
+        let store = try Store.open(
+            path, writable: false, factors: factors, limits: ReaderLimits(), place: Store.Place())
         let (header, _) = try Store.readHeader(store.file)
         var keys = try ForgeKeys(header, .passphrase(Array(passphrase.utf8)))
         keys.open(store.keyring)
         var all = [
-            Needle("the vault key", keys.vaultKey), Needle("the index key", keys.index), Needle("the locator key", keys.locator),
+            Needle("the vault key", keys.vaultKey), Needle("the index key", keys.index),
+            Needle("the locator key", keys.locator),
             Needle("the owner key", keys.owner), Needle("the signing seed", keys.signingSeed),
             Needle("the slot owner key", keys.slotOwner), Needle("the keyring key", keys.keyring),
             Needle("the key of earlier values", keys.earlier),
@@ -61,7 +66,8 @@ struct KnownSecrets {
             if let key = keys.groups[group.number] { all.append(Needle("the key of a group", key)) }
         }
         for compartment in store.keyring.compartments {
-            guard let key = keys.compartments[compartment.number], let accessibility = Accessibility(rawValue: compartment.accessibility)
+            guard let key = keys.compartments[compartment.number],
+                let accessibility = Accessibility(rawValue: compartment.accessibility)
             else { continue }
             all.append(Needle("the key of items \(accessibility.name)", key))
         }

@@ -5,7 +5,8 @@ internal import VaultFmt
 enum LibraryMemory {
     static let role = "memory-library"
 
-    /// What the threat model says of a locked vault: it keeps what reads metadata and checks newer states, and the keys of items that survive locking.
+    /// What the threat model says of a locked vault: it keeps what reads metadata and checks newer states, and the keys
+    /// of items that survive locking.
     private static let keptLocked: Set<String> = [
         "the index key", "the owner key", "the key of items after-first-unlock", "the key of items always",
     ]
@@ -98,7 +99,9 @@ enum LibraryMemory {
         var line = Secret(count: 200)
         var count = 0
         line.withUnsafeMutableBytes { bytes in
-            while count < bytes.count, read(STDIN_FILENO, bytes.baseAddress?.advanced(by: count), 1) == 1, bytes[count] != 0x0A {
+            while count < bytes.count, read(STDIN_FILENO, bytes.baseAddress?.advanced(by: count), 1) == 1,
+                bytes[count] != 0x0A
+            {
                 count += 1
             }
         }

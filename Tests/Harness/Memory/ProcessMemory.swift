@@ -59,11 +59,13 @@ struct ProcessMemory {
     private func regions() throws -> [Region] {
         try LogFile.lines("/proc/\(pid)/maps").compactMap { line in
             let words = line.split(separator: " ", omittingEmptySubsequences: true)
-            guard let addresses = words.first?.split(separator: "-"), addresses.count == 2, let low = UInt64(addresses[0], radix: 16),
+            guard let addresses = words.first?.split(separator: "-"), addresses.count == 2,
+                let low = UInt64(addresses[0], radix: 16),
                 let high = UInt64(addresses[1], radix: 16)
             else { return nil }
             let name = words.count > 5 ? String(words[5]) : "anonymous"
-            return ["[vvar]", "[vsyscall]", "[vvar_vclock]"].contains(name) ? nil : Region(range: low..<high, name: name)
+            return ["[vvar]", "[vsyscall]", "[vvar_vclock]"].contains(name)
+                ? nil : Region(range: low..<high, name: name)
         }
     }
 

@@ -1,6 +1,8 @@
 /// Every way to alter a small vault gives a typed error or exactly a committed state.
 extension Part {
-    static let mutation = Part(name: "mutation", about: "each bit, byte, length and order of objects of a small vault altered") { run in
+    static let mutation = Part(
+        name: "mutation", about: "each bit, byte, length and order of objects of a small vault altered"
+    ) { run in
         let specimen = try Specimen()
         let bytes = specimen.bytes
         @Sendable func check(_ changed: [UInt8], _ what: @autoclosure () -> String) {
@@ -30,8 +32,11 @@ extension Part {
         run.parallel(objects.count) { first in
             for second in objects[(first + 1)...] {
                 let one = objects[first]
-                let changed = Array(bytes[..<one.lowerBound] + bytes[second] + bytes[one.upperBound..<second.lowerBound])
-                check(changed + bytes[one] + bytes[second.upperBound...], "objects at \(one.lowerBound) and \(second.lowerBound) swapped")
+                let changed = Array(
+                    bytes[..<one.lowerBound] + bytes[second] + bytes[one.upperBound..<second.lowerBound])
+                check(
+                    changed + bytes[one] + bytes[second.upperBound...],
+                    "objects at \(one.lowerBound) and \(second.lowerBound) swapped")
             }
         }
         run.note("a vault of \(bytes.count) bytes, \(objects.count) objects, \(specimen.generations) states")

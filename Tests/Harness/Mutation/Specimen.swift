@@ -5,7 +5,8 @@ internal import VaultFmt
 internal import VaultForge
 internal import VaultStore
 
-/// A small vault with a raw-key slot and something of everything in it, and what a reader may find in any alteration of it.
+/// A small vault with a raw-key slot and something of everything in it, and what a reader may find in any alteration of
+/// it.
 struct Specimen: Sendable {
     private struct Entry: Equatable, Sendable {
         let key: ItemKey
@@ -18,8 +19,10 @@ struct Specimen: Sendable {
         /// Whether it is the other one, but for earlier values that do not open.
         func isAllowed(_ right: Entry) -> Bool {
             let isSame =
-                key == right.key && secret == right.secret && attributes == right.attributes && accessibility == right.accessibility
-            return isSame && earlier.count == right.earlier.count && zip(earlier, right.earlier).allSatisfy { $0 == nil || $0 == $1 }
+                key == right.key && secret == right.secret && attributes == right.attributes
+                && accessibility == right.accessibility
+            return isSame && earlier.count == right.earlier.count
+                && zip(earlier, right.earlier).allSatisfy { $0 == nil || $0 == $1 }
         }
     }
 
@@ -35,11 +38,13 @@ struct Specimen: Sendable {
     init() throws {
         let files = MemoryFileSystem(clock: 1_700_000_000_000)
         let place = Store.Place(fileSystem: files, random: .fixed("mutation"), cacheBytes: 1 << 16)
-        let vault = try Vault.create(at: Self.path, factors: try Keys.factors(0), options: CreateOptions(), place: place)
+        let vault = try Vault.create(
+            at: Self.path, factors: try Keys.factors(0), options: CreateOptions(), place: place)
         try Self.fill(vault)
         try vault.compact()
         states[vault.anchor.generation] = try Self.entries(vault)
-        try vault.set(Self.key("a"), secret: Secret(text: "new"), attributes: AttributeChanges(set: ["sealed:seed": "s"]))
+        try vault.set(
+            Self.key("a"), secret: Secret(text: "new"), attributes: AttributeChanges(set: ["sealed:seed": "s"]))
         states[vault.anchor.generation] = try Self.entries(vault)
         try vault.transaction { (transaction) throws(VaultError) in
             _ = try transaction.remove(try Self.key("b"))
@@ -51,7 +56,9 @@ struct Specimen: Sendable {
         let whole = files.bytes(of: Self.path) ?? []
         let end = (whole.lastIndex { $0 != 0 } ?? 0) + 1
         bytes = Array(whole[..<((end + 511) / 512 * 512)])
-        guard bytes.count <= Self.mostBytes else { throw VaultError(.limitExceeded, "the vault has \(bytes.count) bytes") }
+        guard bytes.count <= Self.mostBytes else {
+            throw VaultError(.limitExceeded, "the vault has \(bytes.count) bytes")
+        }
     }
 
     private static func fill(_ vault: Vault) throws {
@@ -84,7 +91,9 @@ struct Specimen: Sendable {
             let generation = vault.anchor.generation
             guard let state = states[generation] else { return "generation \(generation) out of nowhere" }
             // A file that was cut off right behind a commit is that state: only who remembers a later one can tell.
-            if generation != newest, vault.tail == .clean, !bytes.starts(with: changed) { return "an older generation without a tail" }
+            if generation != newest, vault.tail == .clean, !bytes.starts(with: changed) {
+                return "an older generation without a tail"
+            }
             return try compare(vault, state)
         } catch let error as VaultError {
             return error.detail.isEmpty ? "an error without words" : nil
@@ -102,7 +111,9 @@ struct Specimen: Sendable {
                 let found = Self.entry(opened, try Self.earlier(item, vault))
                 guard found.isAllowed(state[index]) else { return "wrong data" }
             } catch {
-                guard [.authenticationFailed, .structureInvalid].contains(error.code) else { return "\(error.code): \(error)" }
+                guard [.authenticationFailed, .structureInvalid].contains(error.code) else {
+                    return "\(error.code): \(error)"
+                }
             }
             index += 1
         }
@@ -127,7 +138,8 @@ struct Specimen: Sendable {
 
     private static func entry(_ opened: borrowing OpenedItem, _ earlier: [[UInt8]?]) -> Entry {
         Entry(
-            key: opened.item.key, secret: opened.secret.withUnsafeBytes { Array($0) }, attributes: opened.item.attributes,
+            key: opened.item.key, secret: opened.secret.withUnsafeBytes { Array($0) },
+            attributes: opened.item.attributes,
             accessibility: opened.item.accessibility, earlier: earlier)
     }
 }

@@ -59,16 +59,20 @@ final class Attacker: Sendable {
 
     /// One forged file, and what was done: by a holder of slots, for the version `target` and its readers.
     func forge(
-        _ seed: UInt64, slots: [(version: Int, rawKey: [UInt8])], removed: [(version: Int, rawKey: [UInt8])], target: Int,
+        _ seed: UInt64, slots: [(version: Int, rawKey: [UInt8])], removed: [(version: Int, rawKey: [UInt8])],
+        target: Int,
         victims: [(isFull: Bool, rawKey: [UInt8])]
     ) throws -> (what: String, bytes: [UInt8]) {
         func list(_ keys: [(version: Int, rawKey: [UInt8])]) -> String {
             keys.map { "\($0.version):\(Hex.encode($0.rawKey))" }.joined(separator: ",")
         }
         let named = victims.map { "\($0.isFull ? "full" : "scoped"):\(Hex.encode($0.rawKey))" }.joined(separator: ",")
-        let answer = try ask("forge \(seed) slots=\(list(slots)) removed=\(list(removed)) file=\(target) victims=\(named)")
+        let answer = try ask(
+            "forge \(seed) slots=\(list(slots)) removed=\(list(removed)) file=\(target) victims=\(named)")
         let words = answer.split(separator: " ")
-        guard words.count == 2, let bytes = Hex.decode(words[1]) else { throw Wrong("the attacker answers '\(answer.prefix(200))'") }
+        guard words.count == 2, let bytes = Hex.decode(words[1]) else {
+            throw Wrong("the attacker answers '\(answer.prefix(200))'")
+        }
         return (String(words[0]), bytes)
     }
 

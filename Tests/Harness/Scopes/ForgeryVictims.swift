@@ -36,8 +36,8 @@ struct ForgeryTotals: Sendable, CustomStringConvertible {
     }
 }
 
-/// Owners and holders of scoped slots who get a forged file in the place of the owners': on machines that have seen every version, and on machines that
-/// have seen none.
+/// Owners and holders of scoped slots who get a forged file in the place of the owners': on machines that have seen
+/// every version, and on machines that have seen none.
 final class ForgeryVictims {
     private let vault: ScopesVault
     private let owner: Machine
@@ -50,7 +50,9 @@ final class ForgeryVictims {
         owner = Self.machine("owner", vault)
     }
 
-    private static func place(_ vault: ScopesVault) -> Store.Place { Store.Place(fileSystem: vault.files, cacheBytes: 1 << 18) }
+    private static func place(_ vault: ScopesVault) -> Store.Place {
+        Store.Place(fileSystem: vault.files, cacheBytes: 1 << 18)
+    }
 
     private static func machine(_ name: String, _ vault: ScopesVault) -> Machine {
         Machine(Places(vault: "", generatedKeyFile: "", stateFolder: "/\(name)"), place: place(vault)) { _ in }
@@ -78,7 +80,8 @@ final class ForgeryVictims {
     }
 
     private func meet(
-        _ what: String, _ bytes: [UInt8], _ who: String, _ rawKey: [UInt8], _ machine: Machine, _ totals: inout ForgeryTotals
+        _ what: String, _ bytes: [UInt8], _ who: String, _ rawKey: [UInt8], _ machine: Machine,
+        _ totals: inout ForgeryTotals
     ) throws {
         let place = Self.place(vault)
         let newest = vault.newest
@@ -108,7 +111,9 @@ final class ForgeryVictims {
             throw Wrong("\(who) accepts \(genuine.map { "version \($0.version)" } ?? "what no owner made")")
         }
         guard let genuine else { return totals.countFirstSight() }
-        guard bytes.starts(with: genuine.header) else { throw Wrong("\(who) accepts version \(genuine.version) under another header") }
+        guard bytes.starts(with: genuine.header) else {
+            throw Wrong("\(who) accepts version \(genuine.version) under another header")
+        }
         try compare(opened, genuine, who)
         totals.countGenuine()
     }
@@ -120,13 +125,19 @@ final class ForgeryVictims {
             var cursor = try opened.items()
             while let item = try cursor.next() {
                 count += 1
-                guard let secret = genuine.contents[item.key] else { throw Wrong("\(who) reads an item that was not there") }
+                guard let secret = genuine.contents[item.key] else {
+                    throw Wrong("\(who) reads an item that was not there")
+                }
                 do {
                     let found = try opened.open(item).secret.withUnsafeBytes { Array($0) }
-                    guard found == Array(secret.utf8) else { throw Wrong("\(who) reads another secret than was stored") }
+                    guard found == Array(secret.utf8) else {
+                        throw Wrong("\(who) reads another secret than was stored")
+                    }
                 } catch is VaultError { continue }
             }
         } catch is VaultError { return }
-        guard count == genuine.contents.count else { throw Wrong("\(who) reads \(count) items of \(genuine.contents.count)") }
+        guard count == genuine.contents.count else {
+            throw Wrong("\(who) reads \(count) items of \(genuine.contents.count)")
+        }
     }
 }

@@ -23,7 +23,8 @@ struct Opener: CustomStringConvertible {
     var description: String { "groups \(groups?.sorted().description ?? "all"), devices \(devices.sorted())" }
 }
 
-/// A text that is nowhere else, in a secret, a sealed attribute or a label; and where it was sealed, from which version to which.
+/// A text that is nowhere else, in a secret, a sealed attribute or a label; and where it was sealed, from which version
+/// to which.
 struct Mark: CustomStringConvertible {
     struct Stay {
         let placement: Placement
@@ -43,7 +44,8 @@ struct Mark: CustomStringConvertible {
         stays.append(Stay(placement: placement, from: version, isEarlier: isEarlier))
     }
 
-    /// What a transaction wrote and replaced itself was there in no version, and is in the file as of the one that it makes.
+    /// What a transaction wrote and replaced itself was there in no version, and is in the file as of the one that it
+    /// makes.
     mutating func end(_ placement: Placement, _ version: Int, isEarlier: Bool) {
         let found = stays.lastIndex { $0.placement == placement && $0.isEarlier == isEarlier && $0.to == nil }
         if let found { stays[found].to = max(stays[found].from, version - 1) }
@@ -162,7 +164,8 @@ struct ScopesModel {
     }
 
     private static func owners(of device: Int?) -> Placement {
-        Placement(group: owners, accessibility: device == nil ? .whenUnlocked : .whenUnlockedThisDeviceOnly, device: device)
+        Placement(
+            group: owners, accessibility: device == nil ? .whenUnlocked : .whenUnlockedThisDeviceOnly, device: device)
     }
 
     private mutating func begin(_ texts: [String], _ placement: Placement, _ version: Int, isEarlier: Bool) {
@@ -180,8 +183,8 @@ struct ScopesModel {
 
     // MARK: who may open what
 
-    /// In the file as it is now, somebody who could open things since a version. What an item has left behind asks for no less than the item
-    /// does now.
+    /// In the file as it is now, somebody who could open things since a version. What an item has left behind asks for
+    /// no less than the item does now.
     func mayOpen(_ mark: Mark, _ opener: Opener, since: Int) -> Bool {
         let stays = mark.stays.filter { $0.to ?? .max >= max(since, rewritten) }
         guard !mark.isLabel else { return !stays.isEmpty }

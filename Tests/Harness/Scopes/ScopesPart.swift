@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import VaultFmt
 
-/// What a slot, a locked program or another machine should not open is not in the file, whatever happened before; and who has scoped slots makes no state
-/// that anybody accepts.
+/// What a slot, a locked program or another machine should not open is not in the file, whatever happened before; and
+/// who has scoped slots makes no state that anybody accepts.
 extension Part {
     static let scopes = Part(
         name: "scopes",
@@ -86,7 +86,9 @@ final class ScopesSequence {
     /// Somebody with a scoped slot, perhaps one that was removed, and with what all removed slots opened, makes a file.
     private func forge() throws {
         guard let slot = (vault.slots + vault.removedSlots).randomElement(using: &numbers) else { return }
-        let removed = (vault.removedSlots + vault.fullSlots.filter { $0.until != nil }).flatMap { $0.keys(until: vault.version) }
+        let removed = (vault.removedSlots + vault.fullSlots.filter { $0.until != nil }).flatMap {
+            $0.keys(until: vault.version)
+        }
         let files = Opener(groups: slot.groups, devices: [])
         let (what, bytes) = try attacker.forge(
             numbers.next() >> 1, slots: slot.keys(until: vault.version), removed: removed, target: vault.version,
@@ -137,7 +139,8 @@ final class ScopesSequence {
         try require(missed.isEmpty, "an owner does not open \(missed.sorted())")
     }
 
-    /// On versions from before a slot was made, and from after it was removed; of a full one, after the rotation that followed.
+    /// On versions from before a slot was made, and from after it was removed; of a full one, after the rotation that
+    /// followed.
     private func attackThePast() throws {
         for slot in vault.slots + vault.removedSlots + vault.fullSlots {
             let devices = someDevices()

@@ -15,7 +15,8 @@ final class ScopesVault {
         /// Groups that it had and lost: their compartments for a device keep their keys.
         var lost: Set<String> = []
         let since: Int
-        /// The version that its holder's keys open no more: since its removal; of a full one, since the rotation after that.
+        /// The version that its holder's keys open no more: since its removal; of a full one, since the rotation after
+        /// that.
         var until: Int?
         var removed: Int?
         var rawKeys: [(version: Int, rawKey: [UInt8])]
@@ -317,7 +318,8 @@ final class ScopesVault {
             if numbers.chance(2) { new.sealed = next.newMark("a", item: old.number) }
             if numbers.chance(4) { new.large = next.newMark("b", item: old.number) }
             if numbers.chance(3) { new.placement = somePlacement(old.placement.group, device) }
-            let changes = AttributeChanges(set: Self.attributes(sealed: new.sealed, large: old.large == new.large ? nil : new.large))
+            let changes = AttributeChanges(
+                set: Self.attributes(sealed: new.sealed, large: old.large == new.large ? nil : new.large))
             lines.append("set \(old.number) \(new.placement.accessibility.name)")
             try transaction.set(
                 old.key, secret: Secret(bytes: Array(new.secret.utf8)), attributes: changes,
@@ -350,7 +352,8 @@ final class ScopesVault {
             try transaction.update(old.key, attributes: changes)
         default:
             // Nothing of it can be read for that.
-            guard old.sealed == nil, old.large == nil, device != nil || !old.placement.accessibility.isThisDeviceOnly else {
+            guard old.sealed == nil, old.large == nil, device != nil || !old.placement.accessibility.isThisDeviceOnly
+            else {
                 return try add(transaction, device, &next, &lines)
             }
             new.secret = next.newMark("s", item: old.number)
@@ -383,7 +386,8 @@ final class ScopesVault {
         let item = ScopesModel.Item(
             number: number, key: try .genericPassword(service: "item", account: "\(number)", group: group),
             placement: placement,
-            secret: next.newMark("s", item: number), sealed: sealed, large: large, label: next.newMark("l", item: number))
+            secret: next.newMark("s", item: number), sealed: sealed, large: large,
+            label: next.newMark("l", item: number))
         var attributes = Self.attributes(sealed: sealed, large: large)
         attributes.label = item.label
         lines.append("add \(number) to '\(group)' \(placement.accessibility.name)")

@@ -10,7 +10,8 @@ final class Child {
         try Child("/proc/self/exe", ["harness", "--role", name] + arguments)
     }
 
-    /// Starts a program; its output goes to a file, and it inherits an opening of the harness under a number, if these are given.
+    /// Starts a program; its output goes to a file, and it inherits an opening of the harness under a number, if these
+    /// are given.
     init(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], output: String? = nil,
         inherited: (descriptor: Int32, number: Int32)? = nil

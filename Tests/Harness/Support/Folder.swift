@@ -5,7 +5,8 @@ final class Folder {
     let path: String
 
     init() throws {
-        var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/vaultfmt-harness-XXXXXX".utf8CString)
+        var template = Array(
+            "\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/vaultfmt-harness-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Wrong("no temporary folder") }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
@@ -24,7 +25,9 @@ enum Files {
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
             if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted()
@@ -51,7 +54,9 @@ enum Files {
         defer { close(descriptor) }
         var done = 0
         while done < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress.map { $0 + done }, bytes.count - done) }
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress.map { $0 + done }, bytes.count - done)
+            }
             guard count > 0 else { return done }
             done += count
         }

@@ -24,7 +24,9 @@ struct Model: Equatable {
 
     init() {}
 
-    static func key(_ service: String) throws(VaultError) -> ItemKey { try .genericPassword(service: service, account: "a") }
+    static func key(_ service: String) throws(VaultError) -> ItemKey {
+        try .genericPassword(service: service, account: "a")
+    }
 }
 
 /// Tells one content from another, fast.
@@ -33,7 +35,9 @@ struct Digest: Hashable {
 
     init(_ model: Model) {
         var hasher = Hasher()
-        for (name, value) in model.items.sorted(by: { $0.key < $1.key }) { Self.add(name, value.secret, value.label, &hasher) }
+        for (name, value) in model.items.sorted(by: { $0.key < $1.key }) {
+            Self.add(name, value.secret, value.label, &hasher)
+        }
         value = hasher.finalize()
     }
 
@@ -60,7 +64,9 @@ struct Digest: Hashable {
 
 /// Ways in, of which each step of a workload may have another.
 enum Keys {
-    static func factors(_ number: Int) throws(VaultError) -> Factors { try Factors(rawKey: Secret(bytes: bytes(number))) }
+    static func factors(_ number: Int) throws(VaultError) -> Factors {
+        try Factors(rawKey: Secret(bytes: bytes(number)))
+    }
 
     /// A raw key.
     static func bytes(_ number: Int) -> [UInt8] {

@@ -39,7 +39,9 @@ final class HarnessTerminal {
     func count(of word: String) -> Int {
         let word = Array(word.utf8)
         guard bytes.count >= word.count else { return 0 }
-        return (0...(bytes.count - word.count)).count { bytes[$0] == word[0] && bytes[$0..<$0 + word.count].elementsEqual(word) }
+        return (0...(bytes.count - word.count)).count {
+            bytes[$0] == word[0] && bytes[$0..<$0 + word.count].elementsEqual(word)
+        }
     }
 
     /// Whether the terminal shows what is typed.
@@ -102,7 +104,8 @@ final class HarnessTerminal {
     /// Of this session, and not yet dead.
     private func members() -> [pid_t] {
         Files.names(in: "/proc").compactMap { pid_t($0) }.filter { pid in
-            guard let stat = try? Files.read("/proc/\(pid)/stat"), let end = stat.lastIndex(of: UInt8(ascii: ")")) else { return false }
+            guard let stat = try? Files.read("/proc/\(pid)/stat"), let end = stat.lastIndex(of: UInt8(ascii: ")"))
+            else { return false }
             let fields = String(decoding: stat[(end + 1)...], as: UTF8.self).split(separator: " ")
             return fields.count > 3 && pid_t(fields[3]) == leader && fields[0] != "Z"
         }
@@ -116,7 +119,9 @@ final class HarnessTerminal {
         for line in String(decoding: locks, as: UTF8.self).split(separator: "\n") {
             let isWaiting = line.contains("->")
             let fields = line.split(separator: " ").filter { $0 != "->" }
-            guard fields.count >= 8, fields[1] == "FLOCK", fields[5].hasSuffix(":\(status.st_ino)"), let pid = pid_t(fields[4]) else {
+            guard fields.count >= 8, fields[1] == "FLOCK", fields[5].hasSuffix(":\(status.st_ino)"),
+                let pid = pid_t(fields[4])
+            else {
                 continue
             }
             if isWaiting { found.waiters.append(pid) } else { found.holder = pid }

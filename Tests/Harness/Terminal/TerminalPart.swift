@@ -4,7 +4,8 @@ internal import Synchronization
 extension Part {
     static let terminal = Part(
         name: "terminal",
-        about: "twenty helpers at once on one pseudo-terminal, killed and interrupted: one question at a time, nothing shown or sent"
+        about:
+            "twenty helpers at once on one pseudo-terminal, killed and interrupted: one question at a time, nothing shown or sent"
     ) { run in
         guard let binary = getenv("VAULTFMT_RELEASE_BINARY").map({ String(cString: $0) }) else {
             return run.skip("Tools/harness says where the command is")
@@ -29,7 +30,9 @@ extension Part {
                     run.count()
                 }
                 let sent = try place.sentCredentials()
-                run.check(sent.allSatisfy { $0 == place.credentials }, "git sent something else than the credentials that the vault holds")
+                run.check(
+                    sent.allSatisfy { $0 == place.credentials },
+                    "git sent something else than the credentials that the vault holds")
                 totals.withLock { $0.requests += sent.count }
             } catch { run.fail("\(error)") }
         }
@@ -44,7 +47,8 @@ private struct TerminalTotals: Sendable {
     var requests = 0
 }
 
-/// What the rounds of one thread use: a vault, a repository with eight remotes on a server that records what it is sent.
+/// What the rounds of one thread use: a vault, a repository with eight remotes on a server that records what it is
+/// sent.
 final class TerminalPlace {
     /// Of a script that nothing else on the screen is in: each byte of them would be found there.
     static let passphrase = "Съешь же ещё этих мягких булок"
@@ -62,7 +66,8 @@ final class TerminalPlace {
         server = try Child(
             "/usr/bin/python3",
             [
-                "python3", "Tests/Harness/Terminal/recording_server.py", "\(home)/served", "ann", "server password", "\(home)/port",
+                "python3", "Tests/Harness/Terminal/recording_server.py", "\(home)/served", "ann", "server password",
+                "\(home)/port",
                 "\(home)/sent",
             ])
         let script = """
@@ -93,7 +98,8 @@ final class TerminalPlace {
         }
     }
 
-    /// Twenty processes that all want the passphrase: eight of git, six as git starts them, six in pipes from one to the other.
+    /// Twenty processes that all want the passphrase: eight of git, six as git starts them, six in pipes from one to
+    /// the other.
     var script: String {
         """
         cd "$HOME/work"
@@ -109,7 +115,8 @@ final class TerminalPlace {
     var environment: [String] {
         let home = folder.path
         return [
-            "HOME=\(home)", "XDG_STATE_HOME=\(home)/state", "XDG_DATA_HOME=\(home)/data", "GIT_CONFIG_NOSYSTEM=1", "PATH=/usr/bin:/bin",
+            "HOME=\(home)", "XDG_STATE_HOME=\(home)/state", "XDG_DATA_HOME=\(home)/data", "GIT_CONFIG_NOSYSTEM=1",
+            "PATH=/usr/bin:/bin",
             "VAULTFMT_VAULT=\(home)/vault", "TERM=xterm", "LC_ALL=C.UTF-8", "SWIFT_BACKTRACE=enable=no",
         ]
     }

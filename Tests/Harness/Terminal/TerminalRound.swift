@@ -1,7 +1,8 @@
 internal import CTestSupport
 internal import Glibc
 
-/// One round: the helpers start together, and somebody sits at the terminal who answers, mistypes, kills and interrupts.
+/// One round: the helpers start together, and somebody sits at the terminal who answers, mistypes, kills and
+/// interrupts.
 struct TerminalRound {
     struct Counts {
         var answers = 0
@@ -16,7 +17,9 @@ struct TerminalRound {
             interrupts += other.interrupts
         }
 
-        var text: String { "\(answers) answers, \(mistypes) mistyped, \(kills) processes killed, \(interrupts) interrupted" }
+        var text: String {
+            "\(answers) answers, \(mistypes) mistyped, \(kills) processes killed, \(interrupts) interrupted"
+        }
     }
 
     private(set) var counts = Counts()
@@ -30,7 +33,8 @@ struct TerminalRound {
     init(_ place: TerminalPlace, _ numbers: Numbers) throws {
         self.place = place
         self.numbers = numbers
-        terminal = try HarnessTerminal(["bash", "-c", place.script], environment: place.environment, directory: place.folder.path)
+        terminal = try HarnessTerminal(
+            ["bash", "-c", place.script], environment: place.environment, directory: place.folder.path)
     }
 
     mutating func play() throws {
@@ -47,7 +51,9 @@ struct TerminalRound {
             let seen = terminal.count(of: "Passphrase for")
             if terminal.text.contains("Username for") || terminal.text.contains("Password for") {
                 terminal.killAll()
-                throw Wrong("git asks for a user name: its helper ended without a word; the screen: \(terminal.text.suffix(400))")
+                throw Wrong(
+                    "git asks for a user name: its helper ended without a word; the screen: \(terminal.text.suffix(400))"
+                )
             }
             guard seen > prompts else { continue }
             check(seen <= settled + 1, "\(seen) questions are there for \(settled) answers and ends")
@@ -83,14 +89,16 @@ struct TerminalRound {
             counts.kills += 1
             story.append("Ctrl-C")
             try type("\u{3}")
-            // It ends the shell, too, whose end hangs up on what it left, at a question or not: nobody goes on typing meanwhile.
+            // It ends the shell, too, whose end hangs up on what it left, at a question or not: nobody goes on typing
+            // meanwhile.
             for _ in 0..<100 where !terminal.hasEnded { terminal.read(milliseconds: 20) }
         }
         return true
     }
 
-    /// Sends a signal to the process that asks, or to one that waits; if another question does not come, the one that is there is answered.
-    /// Not to one that only starts: git would ask for a user name while another's question is there, which nobody can prevent.
+    /// Sends a signal to the process that asks, or to one that waits; if another question does not come, the one that
+    /// is there is answered. Not to one that only starts: git would ask for a user name while another's question is
+    /// there, which nobody can prevent.
     private mutating func signal(_ choices: [Int32]) throws {
         guard let signal = choices.randomElement(using: &numbers) else { return }
         guard let asking = terminal.asking() else { return try type(TerminalPlace.passphrase + "\r") }
@@ -119,14 +127,19 @@ struct TerminalRound {
     private mutating func finish() throws {
         guard terminal.waitForEnd(seconds: 20) else {
             terminal.killAll()
-            throw Wrong("helpers are still there, though the script has ended; the screen: \(terminal.text.suffix(400))")
+            throw Wrong(
+                "helpers are still there, though the script has ended; the screen: \(terminal.text.suffix(400))")
         }
         check(terminal.echoes, "echo is off afterwards")
         // The bytes that every letter of the passphrases begins with.
-        check(!terminal.bytes.contains { $0 == 0xD0 || $0 == 0xD1 }, "a byte of a passphrase or a secret is on the screen")
+        check(
+            !terminal.bytes.contains { $0 == 0xD0 || $0 == 0xD1 }, "a byte of a passphrase or a secret is on the screen"
+        )
     }
 
     private mutating func check(_ isTrue: Bool, _ what: String) {
-        if !isTrue { faults.append("\(what); after \(story.joined(separator: ", ")); the screen: \(terminal.text.suffix(300))") }
+        if !isTrue {
+            faults.append("\(what); after \(story.joined(separator: ", ")); the screen: \(terminal.text.suffix(300))")
+        }
     }
 }

@@ -13,7 +13,8 @@ struct ClipboardTests {
             "wl-copy":
                 "echo \"wl-copy $*\" >> \"$HOME/calls\"; [ \"$1\" = --help ] && exit; if [ \"$1\" = --clear ]; then rm \"$HOME/board\"; else cat > \"$HOME/board\"; fi",
             "wl-paste": "[ \"$1\" = --no-newline ] && cat \"$HOME/board\"",
-            "xclip": "echo \"xclip $*\" >> \"$HOME/calls\"; case \"$3\" in -in) cat > \"$HOME/board\";; -out) cat \"$HOME/board\";; esac",
+            "xclip":
+                "echo \"xclip $*\" >> \"$HOME/calls\"; case \"$3\" in -in) cat > \"$HOME/board\";; -out) cat \"$HOME/board\";; esac",
         ]
         for (name, script) in programs {
             try sandbox.write("bin/\(name)", "#!/bin/sh\n\(script)\n".utf8)
@@ -69,7 +70,9 @@ struct ClipboardTests {
         try waitForBoard(sandbox, nil)
     }
 
-    @Test("E4: within tmux the secret is in a buffer of tmux's that goes again", .enabled(if: Machine.has("tmux"), "no tmux here"))
+    @Test(
+        "E4: within tmux the secret is in a buffer of tmux's that goes again",
+        .enabled(if: Machine.has("tmux"), "no tmux here"))
     func tmux() throws {
         let sandbox = try sandbox()
         let script = """
@@ -97,7 +100,9 @@ struct ClipboardTests {
         #expect(try sandbox.read("board") == Array("hunter2".utf8))
         try waitForBoard(sandbox, "")
         let calls = String(decoding: try sandbox.read("calls"), as: UTF8.self)
-        #expect(calls == "xclip -selection clipboard -in\nxclip -selection clipboard -out\nxclip -selection clipboard -in\n")
+        #expect(
+            calls == "xclip -selection clipboard -in\nxclip -selection clipboard -out\nxclip -selection clipboard -in\n"
+        )
     }
 
     @Test("H3: clipboard programs are told nothing that opens a vault")
@@ -107,7 +112,9 @@ struct ClipboardTests {
         chmod(sandbox.path("bin/xclip"), 0o700)
         sandbox.environment["DISPLAY"] = ":0"
         try sandbox.ok("get", "svc", "--clip", "1")
-        let names = String(decoding: try sandbox.read("env"), as: UTF8.self).split(separator: "\n").map { $0.prefix { $0 != "=" } }
+        let names = String(decoding: try sandbox.read("env"), as: UTF8.self).split(separator: "\n").map {
+            $0.prefix { $0 != "=" }
+        }
         #expect(names.contains("HOME") && names.filter { $0.hasPrefix("VAULTFMT_") } == ["VAULTFMT_VAULT"])
     }
 
@@ -123,7 +130,9 @@ struct ClipboardTests {
         }
         usleep(200_000)
         #expect(try sandbox.read("board") == Array("something else".utf8))
-        #expect(!String(decoding: try sandbox.read("calls"), as: UTF8.self).hasSuffix("-out\nxclip -selection clipboard -in\n"))
+        #expect(
+            !String(decoding: try sandbox.read("calls"), as: UTF8.self).hasSuffix(
+                "-out\nxclip -selection clipboard -in\n"))
     }
 
     @Test("the process that waits has the secret neither in its arguments nor in its environment")
@@ -131,7 +140,8 @@ struct ClipboardTests {
         let sandbox = try sandbox()
         sandbox.environment["DISPLAY"] = ":0"
         try sandbox.ok("get", "svc", "--clip", "977")
-        let waiting = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }.filter { process in
+        let waiting = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }.filter {
+            process in
             guard let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") else { return false }
             return String(decoding: line, as: UTF8.self).contains("clear-clipboard\u{0}xclip\u{0}977")
         }

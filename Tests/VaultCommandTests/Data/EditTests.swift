@@ -18,7 +18,8 @@ struct EditTests {
         String(decoding: try sandbox.read("seen"), as: UTF8.self).trimmingCharacters(in: .newlines)
     }
 
-    @Test("the editor gets the secret in a file of our own in memory, which is gone afterwards with what lies beside it")
+    @Test(
+        "the editor gets the secret in a file of our own in memory, which is gone afterwards with what lies beside it")
     func inMemory() throws {
         let sandbox = try sandbox(
             editor: """
@@ -73,7 +74,9 @@ struct EditTests {
         sandbox.environment["VAULTFMT_KEY_FILE"] = try sandbox.write("key", "k".utf8)
         sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "new"
         try sandbox.ok("edit", "svc")
-        let names = String(decoding: try sandbox.read("env"), as: UTF8.self).split(separator: "\n").map { $0.prefix { $0 != "=" } }
+        let names = String(decoding: try sandbox.read("env"), as: UTF8.self).split(separator: "\n").map {
+            $0.prefix { $0 != "=" }
+        }
         #expect(names.filter { $0.hasPrefix("VAULTFMT_") } == ["VAULTFMT_VAULT"])
     }
 
@@ -127,7 +130,8 @@ struct EditTests {
         for (signal, status) in [("TERM", Int32(128 + 15)), ("HUP", 128 + 1)] {
             let sandbox = try sandbox(
                 editor:
-                    "echo \"$1\" > \"$HOME/seen\"; echo new > \"$1\"; trap '' INT; kill -INT $PPID; kill -\(signal) $PPID; exec sleep 60")
+                    "echo \"$1\" > \"$HOME/seen\"; echo new > \"$1\"; trap '' INT; kill -INT $PPID; kill -\(signal) $PPID; exec sleep 60"
+            )
             let run = try sandbox.run("edit", "svc")
             #expect(run.status == status)
             let folder = URL(fileURLWithPath: try seen(sandbox)).deletingLastPathComponent().path
@@ -138,7 +142,8 @@ struct EditTests {
 
     @Test("so it does on a terminal, where Ctrl-C is the editor's")
     func onTerminal() throws {
-        let sandbox = try sandbox(editor: "trap '' INT; echo \"$1\" > \"$HOME/seen\"; echo ready; read -r line; echo new > \"$1\"")
+        let sandbox = try sandbox(
+            editor: "trap '' INT; echo \"$1\" > \"$HOME/seen\"; echo ready; read -r line; echo new > \"$1\"")
         let interrupted = try PseudoTerminal(sandbox, "edit", "svc")
         try interrupted.expect("ready")
         try interrupted.type("\u{03}\r")

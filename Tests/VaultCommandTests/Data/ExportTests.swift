@@ -7,7 +7,8 @@ struct ExportTests {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", "alice", "--label", "=1+1", "--comment", "a \"b\", c\nd", input: "p,w".utf8)
         try sandbox.ok(
-            "set", "--server", "s.example", "--account", "bob", "--protocol", "https", "--port", "8443", "--path", "/x", input: " two ".utf8
+            "set", "--server", "s.example", "--account", "bob", "--protocol", "https", "--port", "8443", "--path", "/x",
+            input: " two ".utf8
         )
         try sandbox.ok("set", "binary", "--exact", input: [0x00, 0xFF, 0x0A])
         return sandbox
@@ -60,7 +61,8 @@ struct ExportTests {
         var interrupted = 0
         for delay in stride(from: 10_000 as UInt32, through: 400_000, by: 30_000) {
             let child = try Child.start(
-                ["export", "--output", "out.json"], environment: sandbox.environment, directory: sandbox.folder, output: "/dev/null",
+                ["export", "--output", "out.json"], environment: sandbox.environment, directory: sandbox.folder,
+                output: "/dev/null",
                 error: "/dev/null")
             usleep(delay)
             kill(child.pid, SIGINT)
@@ -75,7 +77,9 @@ struct ExportTests {
             try FileManager.default.removeItem(atPath: sandbox.path("out.json"))
         }
         #expect(interrupted > 0)
-        let left = try FileManager.default.contentsOfDirectory(atPath: sandbox.folder).filter { $0.contains("out.json") }
+        let left = try FileManager.default.contentsOfDirectory(atPath: sandbox.folder).filter {
+            $0.contains("out.json")
+        }
         #expect(left == [])
     }
 
@@ -117,7 +121,9 @@ struct ExportTests {
         #expect(text.hasSuffix("\r\n"))
         #expect(text.contains("\r\nbinary,,,base64:AP8K,,,base64,generic-password,binary,"))
         #expect(text.contains("\r\n=1+1,,alice,\"p,w\",\"a \"\"b\"\", c\nd\",,text,generic-password,svc,"))
-        #expect(text.contains("\r\n,https://s.example:8443/x,bob,\" two \",,,text,internet-password,,s.example,https,8443,/x,"))
+        #expect(
+            text.contains(
+                "\r\n,https://s.example:8443/x,bob,\" two \",,,text,internet-password,,s.example,https,8443,/x,"))
     }
 
     @Test("the CSV export is no source: what it leaves out would be lost")

@@ -17,7 +17,9 @@ struct GenerateTests {
         #expect(try password(sandbox) != password(sandbox))
         #expect(try password(sandbox, "--length", "64").count == 64)
         #expect(try sandbox.ok("generate").error == "vaultfmt: 20 of 90 characters: 129.8 bits of entropy\n")
-        #expect(try sandbox.ok("generate", "--alphabet", "01", "--length", "8").error.contains("8 of 2 characters: 8.0 bits"))
+        #expect(
+            try sandbox.ok("generate", "--alphabet", "01", "--length", "8").error.contains(
+                "8 of 2 characters: 8.0 bits"))
     }
 
     @Test("classes can be left out, characters that look alike too, and the alphabet can be given")
@@ -49,7 +51,8 @@ struct GenerateTests {
     func wrongAlphabets() throws {
         let sandbox = try Sandbox()
         try sandbox.fails(64, "fewer than two different characters", "generate", "--alphabet", "aaa")
-        try sandbox.fails(64, "fewer than two", "generate", "--no-symbols", "--no-digits", "--no-uppercase", "--no-lowercase")
+        try sandbox.fails(
+            64, "fewer than two", "generate", "--no-symbols", "--no-digits", "--no-uppercase", "--no-lowercase")
         try sandbox.fails(64, "cannot be seen", "generate", "--alphabet", "ab\u{202E}")
         try sandbox.fails(64, "--length takes", "generate", "--length", "0")
         try sandbox.fails(64, "--alphabet says exactly", "generate", "--alphabet", "ab", "--no-digits")
@@ -72,7 +75,9 @@ struct GenerateTests {
             #expect(Set(words) == ["alpha", "beta", "gamma", "delta"])
             #expect(run.error.contains("200 of 4 words: 400.0 bits of entropy"))
         }
-        #expect(try sandbox.ok("generate", "--words", "2", "--list", "./words.txt", "--separator", "").error.contains("at most"))
+        #expect(
+            try sandbox.ok("generate", "--words", "2", "--list", "./words.txt", "--separator", "").error.contains(
+                "at most"))
         try sandbox.write("one.txt", "alpha\n".utf8)
         try sandbox.fails(65, "fewer than two words", "generate", "--words", "2", "--list", "./one.txt")
         try sandbox.fails(66, "cannot open", "generate", "--words", "2", "--list", "./none.txt")
@@ -82,7 +87,9 @@ struct GenerateTests {
     func installedLists() throws {
         let sandbox = try Sandbox()
         let run = try sandbox.run("generate", "--words", "6")
-        if FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/diceware/wordlists/wordlist_en_eff.txt") {
+        if FileManager.default.fileExists(
+            atPath: "/usr/lib/python3/dist-packages/diceware/wordlists/wordlist_en_eff.txt")
+        {
             #expect(run.status == 0)
             #expect(run.error.contains("6 of 7776 words: 77.5 bits"))
             try sandbox.fails(66, "there are de, ", "generate", "--words", "6", "--list", "klingon")

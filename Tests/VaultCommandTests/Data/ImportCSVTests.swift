@@ -4,7 +4,9 @@ import Testing
 @Suite("import: CSV")
 struct ImportCSVTests {
     /// The items of a vault after an import, as `list --json` has them.
-    private func imported(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> (Sandbox, [[String: Any]], Run) {
+    private func imported(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> (
+        Sandbox, [[String: Any]], Run
+    ) {
         let sandbox = try Sandbox.withVault()
         try sandbox.write("list.csv", text.utf8)
         let run = try sandbox.ok("import", "list.csv", sourceLocation: sourceLocation)
@@ -12,7 +14,9 @@ struct ImportCSVTests {
         return (sandbox, items, run)
     }
 
-    private func attributes(_ item: [String: Any]) -> [String: String] { item["attributes"] as? [String: String] ?? [:] }
+    private func attributes(_ item: [String: Any]) -> [String: String] {
+        item["attributes"] as? [String: String] ?? [:]
+    }
 
     @Test("Chrome and Edge: name, url, username, password, note")
     func chrome() throws {
@@ -45,7 +49,10 @@ struct ImportCSVTests {
         #expect(items.count == 2)
         #expect(items[0]["created"] as? String == "2020-01-01T00:00:00.000Z")
         #expect(items[0]["modified"] as? String == "2020-05-01T00:00:00.123Z")
-        #expect(attributes(items[0]) == ["form-action-origin": "https://example.com", "guid": "{g-1}", "last-used": "1609459200000"])
+        #expect(
+            attributes(items[0]) == [
+                "form-action-origin": "https://example.com", "guid": "{g-1}", "last-used": "1609459200000",
+            ])
         #expect(items[1]["securityDomain"] as? String == "Router")
         #expect(try sandbox.ok("get", "router.lan", "admin").output == "pw2")
     }
@@ -109,11 +116,14 @@ struct ImportCSVTests {
         #expect(try sandbox.ok("get", "example.com", "--field", "sealed:fields").output == "PIN: 1234")
     }
 
-    @Test("columns are found by their headers, in any order and case, after a byte order mark, between semicolons or tabs")
+    @Test(
+        "columns are found by their headers, in any order and case, after a byte order mark, between semicolons or tabs"
+    )
     func headers() throws {
         for separator in [",", ";", "\t"] {
             let rows = [["PASSWORD", " Url ", "UserName"], ["pw", "https://example.com", "alice"]]
-            let (sandbox, _, _) = try imported("\u{FEFF}" + rows.map { $0.joined(separator: separator) }.joined(separator: "\n"))
+            let (sandbox, _, _) = try imported(
+                "\u{FEFF}" + rows.map { $0.joined(separator: separator) }.joined(separator: "\n"))
             #expect(try sandbox.ok("get", "example.com", "alice").output == "pw")
         }
     }
@@ -144,11 +154,13 @@ struct ImportCSVTests {
         #expect(try sandbox.ok("list").lines.count == 2)
     }
 
-    @Test("names and passwords come through byte for byte, also where a quote or a comma is followed by a combining mark")
+    @Test(
+        "names and passwords come through byte for byte, also where a quote or a comma is followed by a combining mark")
     func exactBytes() throws {
         let password = "\u{301}\u{200D}a\u{2028}b\u{0B}\u{0C}\t\u{202E}"
         let account = "\u{20DD} e\u{301} é"
-        let (sandbox, items, _) = try imported("title,username,password\r\nsvc,\(account),\(password)\r\nq,\"\u{301}\",\"\u{FE0F}\"\r\n")
+        let (sandbox, items, _) = try imported(
+            "title,username,password\r\nsvc,\(account),\(password)\r\nq,\"\u{301}\",\"\u{FE0F}\"\r\n")
         #expect(items.count == 2)
         #expect(try sandbox.ok("get", "svc").bytes == Array(password.utf8))
         #expect(try sandbox.ok("get", "svc", "--field", "account").bytes == Array(account.utf8))
@@ -159,7 +171,8 @@ struct ImportCSVTests {
     func damaged() throws {
         let sandbox = try Sandbox.withVault()
         let cases: [(String, String)] = [
-            ("title,password\na,1\nb,\"2\nc,3\n", "line 3: the quotes"), ("title,password\na,1\nb,\"2\"x\n", "line 3: the quotes"),
+            ("title,password\na,1\nb,\"2\nc,3\n", "line 3: the quotes"),
+            ("title,password\na,1\nb,\"2\"x\n", "line 3: the quotes"),
             ("title,password\na,1,more\n", "line 2: 3 fields, but the header has 2"),
         ]
         for (text, message) in cases {

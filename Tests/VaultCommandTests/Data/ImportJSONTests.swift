@@ -57,7 +57,8 @@ struct ImportJSONTests {
     func laterVersion() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.fails(
-            69, "a newer vaultfmt is needed", "import", "-", input: #"{"format": "vaultfmt-export", "version": 3, "items": []}"#.utf8)
+            69, "a newer vaultfmt is needed", "import", "-",
+            input: #"{"format": "vaultfmt-export", "version": 3, "items": []}"#.utf8)
     }
 
     @Test("items with members that are missing, unknown, twice there or of the wrong kind are refused")
@@ -67,18 +68,45 @@ struct ImportJSONTests {
             (#"{"class": "generic-password", "service": "s"}"#, "this lacks 'secret'"),
             (#"{"class": "generic-password", "secret": "x"}"#, "this lacks 'service'"),
             (#"{"class": "password", "secret": "x"}"#, "'class' is none of the five classes"),
-            (#"{"class": "generic-password", "service": "s", "secret": "x", "colour": 1}"#, "has the member 'colour', which is not known"),
-            (#"{"class": "generic-password", "service": "s", "secret": "x", "server": "y"}"#, "has the member 'server'"),
-            (#"{"class": "generic-password", "service": "s", "secret": "x", "service": "t"}"#, "a member stands there twice"),
-            (#"{"class": "generic-password", "service": "s", "secret": "x", "attributes": {"a": "1", "a": "2"}}"#, "stands there twice"),
+            (
+                #"{"class": "generic-password", "service": "s", "secret": "x", "colour": 1}"#,
+                "has the member 'colour', which is not known"
+            ),
+            (
+                #"{"class": "generic-password", "service": "s", "secret": "x", "server": "y"}"#,
+                "has the member 'server'"
+            ),
+            (
+                #"{"class": "generic-password", "service": "s", "secret": "x", "service": "t"}"#,
+                "a member stands there twice"
+            ),
+            (
+                #"{"class": "generic-password", "service": "s", "secret": "x", "attributes": {"a": "1", "a": "2"}}"#,
+                "stands there twice"
+            ),
             (#"{"class": "generic-password", "service": 1, "secret": "x"}"#, "'service' is of the wrong type"),
             (#"{"class": "generic-password", "service": "s", "secret": 5}"#, "'secret' is of the wrong type"),
             (#"{"class": "generic-password", "service": "s", "secret": {"base64": "?"}}"#, "'secret' is not base 64"),
-            (#"{"class": "generic-password", "service": "s", "secret": {"hex": "00"}}"#, "'secret' has the member 'hex'"),
-            (#"{"class": "generic-password", "service": "s", "secret": "x", "accessible": "now"}"#, "'accessible' is not a known"),
-            (#"{"class": "generic-password", "service": "s", "secret": "x", "created": "today"}"#, "'created' is not a time"),
-            (#"{"class": "internet-password", "server": "s", "secret": "x", "port": 4294967296}"#, "'port' is not a whole number"),
-            (#"{"class": "internet-password", "server": "s", "secret": "x", "port": -1}"#, "'port' is not a whole number"),
+            (
+                #"{"class": "generic-password", "service": "s", "secret": {"hex": "00"}}"#,
+                "'secret' has the member 'hex'"
+            ),
+            (
+                #"{"class": "generic-password", "service": "s", "secret": "x", "accessible": "now"}"#,
+                "'accessible' is not a known"
+            ),
+            (
+                #"{"class": "generic-password", "service": "s", "secret": "x", "created": "today"}"#,
+                "'created' is not a time"
+            ),
+            (
+                #"{"class": "internet-password", "server": "s", "secret": "x", "port": 4294967296}"#,
+                "'port' is not a whole number"
+            ),
+            (
+                #"{"class": "internet-password", "server": "s", "secret": "x", "port": -1}"#,
+                "'port' is not a whole number"
+            ),
             (
                 #"{"class": "certificate", "type": 3, "issuer": "AA==", "serialNumber": "x", "secret": "x"}"#,
                 "'serialNumber' is not base 64"

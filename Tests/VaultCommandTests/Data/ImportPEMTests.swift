@@ -14,14 +14,16 @@ struct ImportPEMTests {
             error: sandbox.path(output + "-error"))
         let status = try child.wait()
         guard status == 0 else {
-            throw Failure("openssl \(arguments): \(String(decoding: try sandbox.read(output + "-error"), as: UTF8.self))")
+            throw Failure(
+                "openssl \(arguments): \(String(decoding: try sandbox.read(output + "-error"), as: UTF8.self))")
         }
         return try sandbox.read(output)
     }
 
     private func certificate(_ sandbox: Sandbox, _ kind: String..., name: String = "host.example") throws {
         try openssl(
-            sandbox, "req", "-x509", "-newkey", kind[0], "-pkeyopt", kind[1], "-nodes", "-days", "3", "-subj", "/O=Org/CN=\(name)",
+            sandbox, "req", "-x509", "-newkey", kind[0], "-pkeyopt", kind[1], "-nodes", "-days", "3", "-subj",
+            "/O=Org/CN=\(name)",
             "-keyout",
             "key.pem", "-out", "cert.pem")
     }
@@ -52,7 +54,8 @@ struct ImportPEMTests {
         #expect(try sandbox.ok("get", "--class", "certificate").bytes == der)
         let issuer = try #require(bytes(certificate, "issuer"))
         #expect(issuer.first == 0x30 && der.firstRange(of: issuer) != nil)
-        let serial = String(decoding: try openssl(sandbox, "x509", "-in", "cert.pem", "-noout", "-serial"), as: UTF8.self)
+        let serial = String(
+            decoding: try openssl(sandbox, "x509", "-in", "cert.pem", "-noout", "-serial"), as: UTF8.self)
         let hex = try #require(bytes(certificate, "serialNumber")).map { String(format: "%02X", $0) }.joined()
         #expect(serial == "serial=\(hex.hasPrefix("00") ? String(hex.dropFirst(2)) : hex)\n")
         #expect((certificate["attributes"] as? [String: String])?["label"] == "host.example")
@@ -65,15 +68,19 @@ struct ImportPEMTests {
         #expect((key["attributes"] as? [String: String])?["label"] == "host.example")
         let keyDER = try openssl(sandbox, "pkcs8", "-topk8", "-nocrypt", "-in", "key.pem", "-outform", "DER")
         #expect(try sandbox.ok("get", "--class", "key").bytes == keyDER)
-        // The subject key identifier that openssl puts into the certificate is the same hash (RFC 5280, 4.2.1.2, method 1).
+        // The subject key identifier that openssl puts into the certificate is the same hash (RFC 5280, 4.2.1.2, method
+        // 1).
         let text = String(
-            decoding: try openssl(sandbox, "x509", "-in", "cert.pem", "-noout", "-ext", "subjectKeyIdentifier"), as: UTF8.self)
-        let label = try #require(bytes(key, "applicationLabel")).map { String(format: "%02X", $0) }.joined(separator: ":")
+            decoding: try openssl(sandbox, "x509", "-in", "cert.pem", "-noout", "-ext", "subjectKeyIdentifier"),
+            as: UTF8.self)
+        let label = try #require(bytes(key, "applicationLabel")).map { String(format: "%02X", $0) }.joined(
+            separator: ":")
         #expect(text.contains(label))
 
         let identity = try #require(try items(sandbox, "identity").first)
         #expect(identity["issuer"] as? String == certificate["issuer"] as? String)
-        #expect(try sandbox.ok("get", "--class", "identity").bytes == sandbox.read("cert.pem") + sandbox.read("key.pem"))
+        #expect(
+            try sandbox.ok("get", "--class", "identity").bytes == sandbox.read("cert.pem") + sandbox.read("key.pem"))
     }
 
     @Test("Ed25519, SEC 1 and PKCS #1 keys are keys as well, and stay in the form they came in")
@@ -103,7 +110,8 @@ struct ImportPEMTests {
         try openssl(sandbox, "ec", "-in", "key.pem", "-aes128", "-out", "old.pem", "-passout", "pass:x")
         for name in ["new.pem", "old.pem"] {
             try sandbox.write("both.pem", try sandbox.read("cert.pem") + sandbox.read(name))
-            try sandbox.fails(65, "line \(lines + 1): the private key is encrypted; decrypt it first", "import", "both.pem")
+            try sandbox.fails(
+                65, "line \(lines + 1): the private key is encrypted; decrypt it first", "import", "both.pem")
         }
         #expect(try sandbox.ok("list").bytes == [])
     }
@@ -113,7 +121,9 @@ struct ImportPEMTests {
         // Each kind of line that the splitter keeps, 64,000 times; at the square of that it took minutes.
         let sandbox = try Sandbox.withVault()
         for line in ["QUJD\n", "\n", "a: b\n", "-----END x\n"] {
-            let text = "-----BEGIN CERTIFICATE-----\n" + String(repeating: line, count: 256_000) + "-----END CERTIFICATE-----\n"
+            let text =
+                "-----BEGIN CERTIFICATE-----\n" + String(repeating: line, count: 256_000)
+                + "-----END CERTIFICATE-----\n"
             try sandbox.write("long.pem", text.utf8)
             // What does not end within a minute is a failure of the run.
             try sandbox.fails(65, "line 1", "import", "long.pem")
@@ -125,9 +135,15 @@ struct ImportPEMTests {
         let sandbox = try Sandbox.withVault()
         let cases: [(String, String)] = [
             ("-----BEGIN CERTIFICATE-----\nAAAA\n", "line 1: the block that starts here has no end"),
-            ("\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "line 2: this is not an X.509 certificate"),
+            (
+                "\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+                "line 2: this is not an X.509 certificate"
+            ),
             ("-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n", "line 1: the block is not base 64"),
-            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END PRIVATE KEY-----\n", "line 3: this ends another block than line 1 began"),
+            (
+                "-----BEGIN CERTIFICATE-----\nAAAA\n-----END PRIVATE KEY-----\n",
+                "line 3: this ends another block than line 1 began"
+            ),
             ("-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n", "line 1: this private key is damaged"),
             (
                 "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n",
@@ -153,14 +169,18 @@ struct ImportPEMTests {
         #expect(run.error.contains("imported 1 item\n"))
         #expect(run.error.contains("text outside the PEM blocks (2 lines)"))
         #expect(run.error.contains("line 6: the same as line 3"))
-        #expect(try sandbox.ok("get", "--class", "certificate").bytes == openssl(sandbox, "x509", "-in", "cert.pem", "-outform", "DER"))
+        #expect(
+            try sandbox.ok("get", "--class", "certificate").bytes
+                == openssl(sandbox, "x509", "-in", "cert.pem", "-outform", "DER"))
     }
 
     @Test("a version 1 certificate and one with a key that no library here knows are items as well")
     func unusualCertificates() throws {
         let sandbox = try Sandbox.withVault()
         try openssl(sandbox, "ecparam", "-name", "secp256k1", "-genkey", "-noout", "-out", "k1.pem")
-        try openssl(sandbox, "req", "-x509", "-key", "k1.pem", "-days", "3", "-subj", "/O=Only an organization", "-out", "cert.pem")
+        try openssl(
+            sandbox, "req", "-x509", "-key", "k1.pem", "-days", "3", "-subj", "/O=Only an organization", "-out",
+            "cert.pem")
         try openssl(sandbox, "req", "-new", "-key", "k1.pem", "-subj", "/CN=v1", "-out", "request.pem")
         try openssl(sandbox, "x509", "-req", "-in", "request.pem", "-signkey", "k1.pem", "-days", "3", "-out", "v1.pem")
         try sandbox.write("both.pem", try sandbox.read("cert.pem") + sandbox.read("v1.pem"))
@@ -174,16 +194,19 @@ struct ImportPEMTests {
         let sandbox = try Sandbox.withVault()
         let bundle = try [UInt8](Data(contentsOf: URL(fileURLWithPath: "/etc/ssl/certs/ca-certificates.crt")))
         let begin = Array("-----BEGIN CERTIFICATE-----".utf8)
-        let blocks = String(decoding: bundle, as: UTF8.self).components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst().map {
-            block in
-            block.prefix { $0 != "-" }.filter { !$0.isNewline }
-        }
+        let blocks = String(decoding: bundle, as: UTF8.self).components(separatedBy: "-----BEGIN CERTIFICATE-----")
+            .dropFirst().map {
+                block in
+                block.prefix { $0 != "-" }.filter { !$0.isNewline }
+            }
         let unique = Set(blocks)
         #expect(unique.count > 50 && bundle.firstRange(of: begin) != nil)
         try sandbox.ok("import", "/etc/ssl/certs/ca-certificates.crt")
         #expect(try items(sandbox, "certificate").count == unique.count)
         let export = try #require(try sandbox.ok("export").json() as? [String: Any])
-        let secrets = try #require(export["items"] as? [[String: Any]]).compactMap { ($0["secret"] as? [String: String])?["base64"] }
+        let secrets = try #require(export["items"] as? [[String: Any]]).compactMap {
+            ($0["secret"] as? [String: String])?["base64"]
+        }
         #expect(Set(secrets) == unique)
     }
 }

@@ -59,7 +59,9 @@ struct ImportTests {
         #expect(item["attributes"] as? [String: String] == ["label": "a"])
     }
 
-    @Test("an item that stands twice in the source is a duplicate of itself: the first stays with skip, the last with replace")
+    @Test(
+        "an item that stands twice in the source is a duplicate of itself: the first stays with skip, the last with replace"
+    )
     func twiceInSource() throws {
         for (policy, secret) in [("skip", "1"), ("replace", "2")] {
             let sandbox = try Sandbox.withVault()
@@ -79,8 +81,11 @@ struct ImportTests {
         let rehearsal = try sandbox.ok("import", "--dry-run", "--on-duplicate", "keep-both", "list.csv")
         #expect(rehearsal.lines.map { $0.prefix { $0 != "\t" } } == ["keep-both", "keep-both", "add", "keep-both"])
         let run = try sandbox.ok("import", "--on-duplicate", "keep-both", "list.csv")
-        #expect(run.error.contains("kept both, this one as account 'u (2)': generic-password 'a' 'u' label 'a' (line 2)"))
-        for (service, account, secret) in [("a", "u", "0"), ("a", "u (2)", "1"), ("a", "u (3)", "2"), ("b", "", "3"), ("b", "(2)", "4")] {
+        #expect(
+            run.error.contains("kept both, this one as account 'u (2)': generic-password 'a' 'u' label 'a' (line 2)"))
+        for (service, account, secret) in [
+            ("a", "u", "0"), ("a", "u (2)", "1"), ("a", "u (3)", "2"), ("b", "", "3"), ("b", "(2)", "4"),
+        ] {
             #expect(try sandbox.ok("get", service, account).output == secret)
         }
         let skipped = try sandbox.ok("import", "--on-duplicate", "skip", "list.csv")

@@ -6,9 +6,11 @@ import VaultFmt
 struct RoundTripTests {
     /// Names as other people might give them.
     private static let names = [
-        "", "plain", "with space", "line\nbreak\r\n\t", "\u{0}\u{1}\u{7F}\u{9B}31m\u{1B}[2J", "\u{202E}gnirts\u{2066}\u{200F}", "e\u{301}",
+        "", "plain", "with space", "line\nbreak\r\n\t", "\u{0}\u{1}\u{7F}\u{9B}31m\u{1B}[2J",
+        "\u{202E}gnirts\u{2066}\u{200F}", "e\u{301}",
         "é",
-        "\u{301}combining first", "🙂👩‍👩‍👧", "\"quoted\", {json} \\u0041 \\", "\u{2028}\u{2029}\u{FEFF}", "\u{10FFFF}\u{E000}",
+        "\u{301}combining first", "🙂👩‍👩‍👧", "\"quoted\", {json} \\u0041 \\", "\u{2028}\u{2029}\u{FEFF}",
+        "\u{10FFFF}\u{E000}",
         String(repeating: "ü", count: 500), "</script>&amp;", "=1+1",
     ]
 
@@ -19,7 +21,8 @@ struct RoundTripTests {
     ]
 
     private static let times: [Int64] = [
-        0, 1, -1, 999, 1_600_000_000_123, 253_402_300_799_999, 253_402_300_800_000, -62_135_596_800_000, .max / 2, .min / 2,
+        0, 1, -1, 999, 1_600_000_000_123, 253_402_300_799_999, 253_402_300_800_000, -62_135_596_800_000, .max / 2,
+        .min / 2,
     ]
 
     private func passphrase() throws -> Factors { try Factors(passphrase: Secret(text: Sandbox.passphrase)) }
@@ -47,12 +50,16 @@ struct RoundTripTests {
             case 0: .genericPassword(service: name(0) + "\(index)", account: name(3))
             case 1:
                 .internetPassword(
-                    server: name(1) + "\(index)", protocol: name(2), port: number, path: name(4), account: name(5), securityDomain: name(6),
+                    server: name(1) + "\(index)", protocol: name(2), port: number, path: name(4), account: name(5),
+                    securityDomain: name(6),
                     authenticationType: name(7))
-            case 2: .certificate(type: number, issuer: bytes(0), serialNumber: bytes(2) + [UInt8(truncatingIfNeeded: index)])
+            case 2:
+                .certificate(
+                    type: number, issuer: bytes(0), serialNumber: bytes(2) + [UInt8(truncatingIfNeeded: index)])
             case 3:
                 .key(
-                    keyClass: number % 3, keyType: number, applicationLabel: bytes(1) + [UInt8(truncatingIfNeeded: index)],
+                    keyClass: number % 3, keyType: number,
+                    applicationLabel: bytes(1) + [UInt8(truncatingIfNeeded: index)],
                     applicationTag: bytes(3), sizeInBits: .max, effectiveSize: number)
             default: .identity(type: 0, issuer: bytes(4), serialNumber: bytes(5) + [UInt8(truncatingIfNeeded: index)])
             }
@@ -74,7 +81,8 @@ struct RoundTripTests {
         attributes.label = Self.names[index % Self.names.count]
         // Flags that are not the usual ones of their names, and none where there would be some.
         let flags: [Attribute.Flags] = [[], .sealed, .concealed, .binary, [.sealed, .concealed, .binary]]
-        let value = [UInt8](repeating: index.isMultiple(of: 3) ? 0xFE : 0x61, count: [0, 3, 256, 257, 4096, 4097][index % 6])
+        let value = [UInt8](
+            repeating: index.isMultiple(of: 3) ? 0xFE : 0x61, count: [0, 3, 256, 257, 4096, 4097][index % 6])
         attributes.put(Attribute("flagged", value, flags: flags[index % 5]))
         attributes.put(Attribute("notes", value, flags: index.isMultiple(of: 2) ? .sealed : []))
         return attributes
@@ -121,7 +129,8 @@ struct RoundTripTests {
             for value in try vault.earlierValues(of: item) {
                 contents.earlier.append(
                     Earlier(
-                        attributes: try parts(value.attributes) { try vault.attribute($0, of: value) }, modified: value.modified,
+                        attributes: try parts(value.attributes) { try vault.attribute($0, of: value) },
+                        modified: value.modified,
                         replaced: value.replaced, secret: try vault.secret(of: value).withUnsafeBytes(Array.init)))
             }
             all.append(contents)
@@ -140,14 +149,17 @@ struct RoundTripTests {
             for index in 0..<300 {
                 let secret = Self.secrets[index % Self.secrets.count]
                 let key: ItemKey
-                do { key = try self.key(index) } catch { throw error as? VaultError ?? VaultError(.invalidArgument, "\(error)") }
+                do { key = try self.key(index) } catch {
+                    throw error as? VaultError ?? VaultError(.invalidArgument, "\(error)")
+                }
                 try transaction.add(
                     key, secret: Self.secret(secret), attributes: attributes(index),
                     accessibility: accessible[index % 3], created: Self.times[index % Self.times.count],
                     modified: Self.times[(index + 3) % Self.times.count])
                 for step in 0..<(index % 4) {
                     try transaction.set(
-                        key, secret: Self.secret(Array("again \(step)".utf8)), attributes: .init(set: attributes(index + step)))
+                        key, secret: Self.secret(Array("again \(step)".utf8)),
+                        attributes: .init(set: attributes(index + step)))
                 }
             }
         }
@@ -184,7 +196,9 @@ struct RoundTripTests {
         #expect(isEqual)
         #expect(opened.item.attributes.count == 64)
         let item = opened.item
-        guard let large = try copy.attribute("large", of: item) else { throw Failure("the attribute is not in the copy") }
+        guard let large = try copy.attribute("large", of: item) else {
+            throw Failure("the attribute is not in the copy")
+        }
         #expect(large.withUnsafeBytes(Array.init) == attributes["large"])
     }
 }

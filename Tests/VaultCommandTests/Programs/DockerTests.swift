@@ -22,7 +22,8 @@ struct DockerTests {
     @Test("what is stored is got, listed and erased")
     func roundTrip() throws {
         let servers = [
-            "https://index.docker.io/v1/", "ghcr.io", "registry.example.org:5000", "http://127.0.0.1:5000", "https://example.org/v2/?a=b#c",
+            "https://index.docker.io/v1/", "ghcr.io", "registry.example.org:5000", "http://127.0.0.1:5000",
+            "https://example.org/v2/?a=b#c",
         ]
         for server in servers {
             let run = try store(server, "user \"of\" \(server)", "s€cret\n\"\\ of \(server)")
@@ -30,7 +31,10 @@ struct DockerTests {
         }
         for server in servers {
             let answer = try #require(try helper("get", server + "\n").json() as? [String: String])
-            #expect(answer == ["ServerURL": server, "Username": "user \"of\" \(server)", "Secret": "s€cret\n\"\\ of \(server)"])
+            #expect(
+                answer == [
+                    "ServerURL": server, "Username": "user \"of\" \(server)", "Secret": "s€cret\n\"\\ of \(server)",
+                ])
         }
         let users = Dictionary(uniqueKeysWithValues: servers.map { ($0, "user \"of\" \($0)") })
         #expect(try helper("list", "").json() as? [String: String] == users)
@@ -42,7 +46,8 @@ struct DockerTests {
     @Test("the sentences that docker's clients look for are on standard output, with exit code 1")
     func sentences() throws {
         let cases = [
-            ("get", "absent.example.org", "credentials not found in native keychain"), ("get", "\n", "no credentials server URL"),
+            ("get", "absent.example.org", "credentials not found in native keychain"),
+            ("get", "\n", "no credentials server URL"),
             ("erase", "", "no credentials server URL"),
             ("store", #"{"ServerURL":"","Username":"u","Secret":"s"}"#, "no credentials server URL"),
             ("store", #"{"ServerURL":"s","Username":"","Secret":"s"}"#, "no credentials username"),
@@ -68,7 +73,13 @@ struct DockerTests {
             for (form, text) in [
                 ("missing", []), ("twice", ["\"\(field)\": \"s\"", "\"\(field)\": \"t\""]),
                 ("twice the same", ["\"\(field)\": \"s\"", "\"\(field)\": \"s\""]), ("null", ["\"\(field)\": null"]),
-                ("escaped", ["\"\(field)\": \"s\"", "\"\\u00\(String(field.utf8.first ?? 0, radix: 16))\(field.dropFirst())\": \"t\""]),
+                (
+                    "escaped",
+                    [
+                        "\"\(field)\": \"s\"",
+                        "\"\\u00\(String(field.utf8.first ?? 0, radix: 16))\(field.dropFirst())\": \"t\"",
+                    ]
+                ),
                 ("lone surrogate", ["\"\(field)\": \"\\ud800\""]),
             ] {
                 let run = try helper("store", "{" + (others + text).joined(separator: ", ") + "}")
@@ -76,14 +87,20 @@ struct DockerTests {
                 #expect(try sandbox.read("test.vault") == before, "\(field) \(form)")
             }
             let bytes =
-                Array("{".utf8) + Array(others.joined(separator: ", ").utf8) + Array(", \"\(field)\": \"a".utf8) + [0xFF, 0x22, 0x7D]
+                Array("{".utf8) + Array(others.joined(separator: ", ").utf8) + Array(", \"\(field)\": \"a".utf8) + [
+                    0xFF, 0x22, 0x7D,
+                ]
             #expect(try sandbox.shell("docker-credential-vaultfmt store", input: bytes).status == 1)
         }
         for field in ["ServerURL", "Username"] {
             let others = ["ServerURL", "Username", "Secret"].filter { $0 != field }.map { "\"\($0)\": \"s\"" }
-            #expect(try helper("store", "{" + (others + ["\"\(field)\": \"a\\u0000b\""]).joined(separator: ", ") + "}").status == 1)
+            #expect(
+                try helper("store", "{" + (others + ["\"\(field)\": \"a\\u0000b\""]).joined(separator: ", ") + "}")
+                    .status == 1)
         }
-        for request in [[0x73, 0xFF], [0x80], [0x73, 0], Array("s\ns".utf8), [UInt8](repeating: 0x73, count: 60_000)] as [[UInt8]] {
+        for request in [[0x73, 0xFF], [0x80], [0x73, 0], Array("s\ns".utf8), [UInt8](repeating: 0x73, count: 60_000)]
+            as [[UInt8]]
+        {
             for operation in ["get", "erase"] {
                 let run = try sandbox.shell("docker-credential-vaultfmt \(operation)", input: request)
                 #expect(!run.output.contains("kept"), "\(operation): \(run.output)")
@@ -97,7 +114,9 @@ struct DockerTests {
         let place = "protocol=https\nhost=ghcr.io\n"
         try sandbox.ok("git-credential", "store", input: (place + "username=ann\npassword=for git\n\n").utf8)
         _ = try store("https://ghcr.io", "ann", "for docker")
-        #expect(try sandbox.ok("git-credential", "get", input: (place + "\n").utf8).output == "username=ann\npassword=for git\n")
+        #expect(
+            try sandbox.ok("git-credential", "get", input: (place + "\n").utf8).output
+                == "username=ann\npassword=for git\n")
         _ = try store("https://ghcr.io", "bob", "for bob")
         #expect((try helper("get", "https://ghcr.io").json() as? [String: String])?["Username"] == "bob")
         #expect(try helper("list", "").json() as? [String: String] == ["https://ghcr.io": "bob"])

@@ -32,7 +32,8 @@ private struct GitSandbox {
     }
 
     func serving(_ script: String) -> String {
-        let server = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("git_server.py").path
+        let server = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("git_server.py")
+            .path
         return """
             rm -f port
             /usr/bin/python3 '\(server)' srv users port >>requests 2>server-errors &
@@ -76,7 +77,9 @@ struct GitTests {
         try git.sandbox.ok("lock")
     }
 
-    @Test("without unlocking, the factors come from the environment as for every command; locked, it says why and gives nothing")
+    @Test(
+        "without unlocking, the factors come from the environment as for every command; locked, it says why and gives nothing"
+    )
     func withoutUnlocking() throws {
         let git = try GitSandbox()
         let run = try git.serve(
@@ -103,7 +106,9 @@ struct GitTests {
             git clone -q http://ann@$url/repo.git as-ann
             git clone -q http://$url/repo.git as-any
             """)
-        let fetches = try git.log.split(separator: "\n").filter { $0.hasPrefix("200 ") && $0.hasSuffix("/git-upload-pack") }
+        let fetches = try git.log.split(separator: "\n").filter {
+            $0.hasPrefix("200 ") && $0.hasSuffix("/git-upload-pack")
+        }
         let users = fetches.map { $0.split(separator: " ")[1] }
         #expect(users.reduce(into: [Substring]()) { if $0.last != $1 { $0.append($1) } } == ["bob", "ann"])
         #expect(try git.sandbox.ok("list").lines.count == 2)
@@ -173,7 +178,8 @@ struct GitProtocolTests {
     @Test("the helper is the program under git's name for it")
     func underItsName() throws {
         try sandbox.linkPrograms()
-        try sandbox.okShell("git-credential-vaultfmt store", input: "protocol=https\nhost=h\nusername=u\npassword=p\n\n".utf8)
+        try sandbox.okShell(
+            "git-credential-vaultfmt store", input: "protocol=https\nhost=h\nusername=u\npassword=p\n\n".utf8)
         let run = try sandbox.okShell("git-credential-vaultfmt get", input: "protocol=https\nhost=h\n\n".utf8)
         #expect(run.output == "username=u\npassword=p\n")
     }
@@ -181,8 +187,10 @@ struct GitProtocolTests {
     @Test("unknown operations and attributes are ignored, and so is a request without a place")
     func ignored() throws {
         #expect(try helper("frobnicate", "protocol=https\nhost=h\n") == "")
-        _ = try helper("store", "protocol=https\nhost=h\nusername=u\npassword=p\nnew_attribute=1\nnew[]=a\nstate[]=other:1\n\n")
-        #expect(try helper("get", "capability[]=state\nprotocol=https\nhost=h\nnew=2\n\n") == "username=u\npassword=p\n")
+        _ = try helper(
+            "store", "protocol=https\nhost=h\nusername=u\npassword=p\nnew_attribute=1\nnew[]=a\nstate[]=other:1\n\n")
+        #expect(
+            try helper("get", "capability[]=state\nprotocol=https\nhost=h\nnew=2\n\n") == "username=u\npassword=p\n")
         for request in ["", "\n", "protocol=https\n\n", "host=h\n\n", "protocol=https\nhost=h:port\n\n"] {
             #expect(try helper("get", request) == "")
             _ = try helper("erase", request)
@@ -200,18 +208,22 @@ struct GitProtocolTests {
         #expect(try helper("get", "protocol=https\nhost=empty\nusername=x\n\n") == "")
         let odd = " =ünï \t\"\\\u{7F} "
         _ = try helper("store", "protocol=https\nhost=odd\nusername=\(odd)\npassword=\(odd)\n\n")
-        #expect(try helper("get", "protocol=https\nhost=odd\nusername=\(odd)\n\n") == "username=\(odd)\npassword=\(odd)\n")
+        #expect(
+            try helper("get", "protocol=https\nhost=odd\nusername=\(odd)\n\n") == "username=\(odd)\npassword=\(odd)\n")
         let bytes = Array("protocol=https\nhost=bytes\nusername=u\npassword=".utf8) + [0xFF, 0xFE, 0x0A, 0x0A]
         try sandbox.ok("git-credential", "store", input: bytes)
         #expect(
-            try sandbox.ok("git-credential", "get", input: "protocol=https\nhost=bytes\n\n".utf8).bytes.suffix(3) == [0xFF, 0xFE, 0x0A])
+            try sandbox.ok("git-credential", "get", input: "protocol=https\nhost=bytes\n\n".utf8).bytes.suffix(3) == [
+                0xFF, 0xFE, 0x0A,
+            ])
     }
 
     @Test("a name from the vault cannot smuggle another attribute into git")
     func injection() throws {
         try sandbox.ok("set", "--server", "h", "--protocol", "https", "--account", "u\nhost=evil", input: "p".utf8)
         try sandbox.fails(69, "line end", "git-credential", "get", input: "protocol=https\nhost=h\n\n".utf8)
-        try sandbox.ok("set", "--server", "i", "--protocol", "https", "--account", "u", "--exact", input: "p\nhost=evil".utf8)
+        try sandbox.ok(
+            "set", "--server", "i", "--protocol", "https", "--account", "u", "--exact", input: "p\nhost=evil".utf8)
         let run = try sandbox.fails(69, "line end", "git-credential", "get", input: "protocol=https\nhost=i\n\n".utf8)
         #expect(run.output == "")
     }
@@ -238,11 +250,14 @@ struct GitProtocolTests {
 
     /// The class of H1: each field of a request in each of these forms.
     private static let fields = [
-        "protocol", "host", "path", "username", "password", "password_expiry_utc", "oauth_refresh_token", "authtype", "credential",
+        "protocol", "host", "path", "username", "password", "password_expiry_utc", "oauth_refresh_token", "authtype",
+        "credential",
         "ephemeral", "url",
     ]
 
-    @Test("H1: a field that cannot be understood names nothing: no password is given, stored or erased", arguments: fields)
+    @Test(
+        "H1: a field that cannot be understood names nothing: no password is given, stored or erased", arguments: fields
+    )
     func flawedFields(_ field: String) throws {
         for (path, user) in [("one", "ann"), ("two", "bob")] {
             _ = try helper("store", "protocol=https\nhost=h\npath=\(path)\nusername=\(user)\npassword=of \(path)\n\n")
@@ -251,12 +266,15 @@ struct GitProtocolTests {
         for form in Self.forms(of: field) {
             let line = Array(field.utf8) + form.bytes + [0x0A]
             for operation in ["get", "erase", "store"] {
-                let others = ["protocol=https\n", "host=h\n"] + (operation == "store" ? ["username=eve\n", "password=p\n"] : [])
+                let others =
+                    ["protocol=https\n", "host=h\n"] + (operation == "store" ? ["username=eve\n", "password=p\n"] : [])
                 let request = others.filter { !$0.hasPrefix(field + "=") }.flatMap { Array($0.utf8) } + line + [0x0A]
                 let run = try sandbox.run("git-credential", operation, input: request)
                 #expect(run.output == "", "\(operation), \(form.name): \(run.output)")
                 #expect(run.status == 0 || form.name == "too long", "\(operation), \(form.name): \(run.error)")
-                #expect(try sandbox.read("test.vault") == before, "\(operation), \(form.name): the vault was changed: \(run.error)")
+                #expect(
+                    try sandbox.read("test.vault") == before,
+                    "\(operation), \(form.name): the vault was changed: \(run.error)")
             }
         }
     }
@@ -290,7 +308,8 @@ struct GitProtocolTests {
     func quits(_ signal: Int32) throws {
         _ = try helper("store", "protocol=https\nhost=h\nusername=u\npassword=p\n\n")
         sandbox.forgetPassphrase()
-        let script = #"printf 'protocol=https\nhost=h\n\n' | "$0" git-credential get >answer & echo "pid=$!;"; wait $!; echo "status=$?;""#
+        let script =
+            #"printf 'protocol=https\nhost=h\n\n' | "$0" git-credential get >answer & echo "pid=$!;"; wait $!; echo "status=$?;""#
         let terminal = try PseudoTerminal(sandbox, shell: script, hasJobs: false)
         try terminal.expect("Passphrase for")
         if signal != 0 {
@@ -339,8 +358,11 @@ struct GitProtocolTests {
     @Test("the expiry and the refresh token of a password come back with it, and go when it is stored without them")
     func expiry() throws {
         let place = "protocol=https\nhost=h\n"
-        _ = try helper("store", place + "username=u\npassword=p\npassword_expiry_utc=1893456000\noauth_refresh_token=r-token\n\n")
-        #expect(try helper("get", place + "\n") == "username=u\npassword=p\npassword_expiry_utc=1893456000\noauth_refresh_token=r-token\n")
+        _ = try helper(
+            "store", place + "username=u\npassword=p\npassword_expiry_utc=1893456000\noauth_refresh_token=r-token\n\n")
+        #expect(
+            try helper("get", place + "\n")
+                == "username=u\npassword=p\npassword_expiry_utc=1893456000\noauth_refresh_token=r-token\n")
         #expect(!(try sandbox.ok("list", "--json").output.contains("r-token")))
         _ = try helper("store", place + "username=u\npassword=p\n\n")
         #expect(try helper("get", place + "\n") == "username=u\npassword=p\n")

@@ -16,12 +16,18 @@ struct ManualTests {
         let names = shown.compactMap { $0["commandName"] as? String }.filter { $0 != "help" }
         #expect(names.count > 20)
         #expect(pages.isSuperset(of: names.map { "vaultfmt-\($0).1" }))
-        #expect(pages.isSuperset(of: ["vaultfmt.1", "git-credential-vaultfmt.1", "docker-credential-vaultfmt.1", "vaultfmt-askpass.1"]))
+        #expect(
+            pages.isSuperset(of: [
+                "vaultfmt.1", "git-credential-vaultfmt.1", "docker-credential-vaultfmt.1", "vaultfmt-askpass.1",
+            ]))
         let run = String(decoding: try sandbox.read("man/man1/vaultfmt-run.1"), as: UTF8.self)
-        #expect(run.contains(".SH EXAMPLES") && run.contains("\\fB\\-\\-env\\fR") && run.contains("\\-\\- [\\fIcommand\\fR"))
+        #expect(
+            run.contains(".SH EXAMPLES") && run.contains("\\fB\\-\\-env\\fR") && run.contains("\\-\\- [\\fIcommand\\fR")
+        )
         guard Machine.has("groff") else { return }
         for page in pages.sorted() {
-            let warnings = try sandbox.okShell("cd man; groff -k -man -ww -Tutf8 -s man1/'\(page)' 2>&1 >/dev/null").output
+            let warnings = try sandbox.okShell("cd man; groff -k -man -ww -Tutf8 -s man1/'\(page)' 2>&1 >/dev/null")
+                .output
             #expect(warnings == "", "\(page)")
         }
     }

@@ -27,8 +27,10 @@ struct ReadTests {
         try sandbox.fails(1, "no item is named 'absent'", "read", "vaultfmt:absent")
         try sandbox.fails(1, "no field 'nothing'", "read", "vaultfmt:same?class=generic-password&field=nothing")
         for (reference, message) in [
-            ("db.example.org/app", "is no reference"), ("vaultfmt:", "names no service"), ("vaultfmt:/x", "names no service"),
-            ("vaultfmt:a/b/c", "more than one slash"), ("vaultfmt:a%2", "not percent-encoded"), ("vaultfmt:%FF", "not percent-encoded"),
+            ("db.example.org/app", "is no reference"), ("vaultfmt:", "names no service"),
+            ("vaultfmt:/x", "names no service"),
+            ("vaultfmt:a/b/c", "more than one slash"), ("vaultfmt:a%2", "not percent-encoded"),
+            ("vaultfmt:%FF", "not percent-encoded"),
             ("vaultfmt:a?x=y", "option or a class"), ("vaultfmt:a?class=none", "option or a class"),
             ("vaultfmt:a?field", "without a value"),
             ("vaultfmt:a?field=x&field=y", "one twice"),
@@ -45,7 +47,8 @@ struct ReadTests {
         #expect(Set(plain.keys) == ["Version", "AccessKeyId", "SecretAccessKey"])
         #expect(plain["Version"] as? Int == 1 && plain["SecretAccessKey"] as? String == "secret/\"key\"")
         try sandbox.ok(
-            "update", "aws", "--attribute", "sealed:session-token=token", "--attribute", "expiration=2030-01-01T00:00:00Z")
+            "update", "aws", "--attribute", "sealed:session-token=token", "--attribute",
+            "expiration=2030-01-01T00:00:00Z")
         let full = try #require(try sandbox.ok("read", "--aws", "vaultfmt:aws/AKIAEXAMPLE").json() as? [String: Any])
         #expect(full["SessionToken"] as? String == "token" && full["Expiration"] as? String == "2030-01-01T00:00:00Z")
         try sandbox.ok("set", "nobody", input: "s".utf8)
@@ -65,12 +68,14 @@ struct RunTests {
         sandbox.environment["VAULTFMT_NEW_PASSPHRASE"] = "new"
         sandbox.environment["VAULTFMT_PASSPHRASE_FILE"] = "/file"
         let run = try sandbox.ok(
-            "run", "--env", "SECRET=vaultfmt:svc/ann", "--env", "REPLACED=vaultfmt:svc?field=account", "--", "/usr/bin/env", "-0")
+            "run", "--env", "SECRET=vaultfmt:svc/ann", "--env", "REPLACED=vaultfmt:svc?field=account", "--",
+            "/usr/bin/env", "-0")
         let variables = Set(run.output.split(separator: "\0").map(String.init))
         #expect(variables.isSuperset(of: ["SECRET=s3cret with 'quotes' and\nlines", "REPLACED=ann", "KEPT=kept"]))
         #expect(variables.filter { $0.hasPrefix("VAULTFMT_") } == ["VAULTFMT_VAULT=\(sandbox.vault)"])
         #expect(variables.filter { $0.hasPrefix("REPLACED=") }.count == 1)
-        let words = try sandbox.ok("run", "--env", "A=vaultfmt:svc", "--", "printf", "%s|", "--env", "-x", "", "--", "a b")
+        let words = try sandbox.ok(
+            "run", "--env", "A=vaultfmt:svc", "--", "printf", "%s|", "--env", "-x", "", "--", "a b")
         #expect(words.output == "--env|-x||--|a b|")
         #expect(try sandbox.ok("run", "--", "cat", input: "standard input".utf8).output == "standard input")
     }
@@ -109,7 +114,8 @@ struct RunTests {
             #expect(run.status == status && run.error.contains(message), "\(arguments): \(run.error)")
         }
         try sandbox.ok("set", "svc", input: "s".utf8)
-        try sandbox.fails(64, "given twice", "run", "--env", "A=vaultfmt:svc", "--env", "A=vaultfmt:svc", "--", "touch", "started")
+        try sandbox.fails(
+            64, "given twice", "run", "--env", "A=vaultfmt:svc", "--env", "A=vaultfmt:svc", "--", "touch", "started")
         try sandbox.fails(64, "no program is given", "run", "--env", "A=vaultfmt:svc")
         sandbox.forgetPassphrase()
         try sandbox.fails(77, "no terminal", "run", "--env", "A=vaultfmt:svc", "--", "touch", "started")
@@ -124,7 +130,8 @@ struct InjectTests {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", "ann", "--exact", input: [0x00, 0xFF, 0x7B, 0x7B])
         try sandbox.ok("set", "text", input: "{{ vaultfmt:svc }}".utf8)
-        let template = "{{vaultfmt:text}} {{ jinja }} {{{ vaultfmt:text/\t}} {{ vaultfmt:svc/ann?field=account }}{{\n}} {{"
+        let template =
+            "{{vaultfmt:text}} {{ jinja }} {{{ vaultfmt:text/\t}} {{ vaultfmt:svc/ann?field=account }}{{\n}} {{"
         let filled = try sandbox.ok("inject", input: template.utf8)
         #expect(filled.output == "{{ vaultfmt:svc }} {{ jinja }} {{{ vaultfmt:svc }} ann{{\n}} {{")
         let file = try sandbox.write("template", "<{{ vaultfmt:svc/ann }}>".utf8)
@@ -163,12 +170,14 @@ struct InjectTests {
         try sandbox.ok("inject", template, "--output", "out", "--force")
         #expect(try sandbox.read("out") == Array("password=another\n".utf8))
         #expect(try mode() == 0o600)
-        try sandbox.fails(1, "no item", "inject", "--output", "new", input: "{{ vaultfmt:svc }}{{ vaultfmt:absent }}".utf8)
+        try sandbox.fails(
+            1, "no item", "inject", "--output", "new", input: "{{ vaultfmt:svc }}{{ vaultfmt:absent }}".utf8)
         try sandbox.fails(1, "no item", "inject", "--output", "out", "--force", input: "{{ vaultfmt:absent }}".utf8)
         #expect(!FileManager.default.fileExists(atPath: sandbox.path("new")))
         #expect(try sandbox.read("out") == Array("password=another\n".utf8))
         try sandbox.fails(64, "line 3: the reference does not end", "inject", input: "\n\n {{ vaultfmt:svc\n}}".utf8)
-        try sandbox.fails(64, "line 2: 'vaultfmt:a/b/c' has more than one slash", "inject", input: "\n{{ vaultfmt:a/b/c }}".utf8)
+        try sandbox.fails(
+            64, "line 2: 'vaultfmt:a/b/c' has more than one slash", "inject", input: "\n{{ vaultfmt:a/b/c }}".utf8)
         try sandbox.fails(64, "standard input cannot give both", "inject", "--passphrase-fd", "0", input: "x".utf8)
     }
 }
@@ -180,12 +189,14 @@ struct AskpassTests {
         let sandbox = try Sandbox.withVault()
         sandbox.environment["VAULTFMT_ASKPASS"] = "ssh"
         try sandbox.ok("set", "ssh", "/home/ann/my keys/id_ed25519", input: "of the key".utf8)
-        try sandbox.ok("set", "--server", "host.example.org", "--protocol", "ssh", "--account", "ann", input: "of the host".utf8)
+        try sandbox.ok(
+            "set", "--server", "host.example.org", "--protocol", "ssh", "--account", "ann", input: "of the host".utf8)
         for (question, answer) in [
             ("Enter passphrase for key '/home/ann/my keys/id_ed25519': ", "of the key\n"),
             ("Enter passphrase for /home/ann/my keys/id_ed25519: ", "of the key\n"),
             ("Enter passphrase for /home/ann/my keys/id_ed25519 (will confirm each use): ", "of the key\n"),
-            ("ann@host.example.org's password: ", "of the host\n"), ("(ann@Host.example.org) Password: ", "of the host\n"),
+            ("ann@host.example.org's password: ", "of the host\n"),
+            ("(ann@Host.example.org) Password: ", "of the host\n"),
         ] {
             #expect(try sandbox.ok("askpass", question).output == answer, "\(question)")
         }
@@ -199,7 +210,8 @@ struct AskpassTests {
         }
         for bound in ["ssh", "vaultfmt:ssh"] {
             sandbox.environment["VAULTFMT_ASKPASS"] = bound
-            try sandbox.fails(64, "for a person", "askpass", "Are you sure you want to continue connecting (yes/no/[fingerprint])? ")
+            try sandbox.fails(
+                64, "for a person", "askpass", "Are you sure you want to continue connecting (yes/no/[fingerprint])? ")
         }
         sandbox.environment["VAULTFMT_ASKPASS"] = "ssh"
         try sandbox.fails(1, "no internet-password", "askpass", "bob@host.example.org's password: ")
@@ -254,7 +266,8 @@ struct CompletionTests {
         sandbox = try Sandbox.withVault()
         try sandbox.linkPrograms()
         for (service, account) in [
-            ("github.com", "alice"), ("gitlab.com", "bob"), ("$(touch pwned)", "eve"), ("`touch pwned`", "x;touch pwned"),
+            ("github.com", "alice"), ("gitlab.com", "bob"), ("$(touch pwned)", "eve"),
+            ("`touch pwned`", "x;touch pwned"),
         ] {
             try sandbox.ok("set", service, account, input: "s".utf8)
         }
@@ -298,7 +311,8 @@ struct CompletionTests {
     @Test("it never prompts, not even at a terminal, and says nothing")
     func neverPrompts() throws {
         sandbox.forgetPassphrase()
-        let terminal = try PseudoTerminal(sandbox, "---completion", "get", "--", "positional@0", "2", "0", "vaultfmt", "get", "")
+        let terminal = try PseudoTerminal(
+            sandbox, "---completion", "get", "--", "positional@0", "2", "0", "vaultfmt", "get", "")
         #expect(try terminal.finish() == 0)
         #expect(terminal.screen.trimmingCharacters(in: .whitespacesAndNewlines) == "")
         sandbox.environment["VAULTFMT_VAULT"] = sandbox.path("absent")

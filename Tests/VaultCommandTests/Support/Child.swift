@@ -6,13 +6,14 @@ import Testing
 struct Child {
     let pid: pid_t
 
-    /// Held while a child is started and while a file is written: a script cannot be executed while a child of another test, not
-    /// yet a program of its own, has it open for writing.
+    /// Held while a child is started and while a file is written: a script cannot be executed while a child of another
+    /// test, not yet a program of its own, has it open for writing.
     static let starting = NSLock()
 
     /// The built `vaultfmt`, beside the tests.
     static let binary: String = {
-        let folder = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath().deletingLastPathComponent()
+        let folder = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()
+            .deletingLastPathComponent()
         return folder.appendingPathComponent("vaultfmt").path
     }()
 
@@ -21,7 +22,8 @@ struct Child {
     ///   - input: A descriptor for standard input; if nil, `terminal` is.
     ///   - terminal: The path of a terminal that becomes the process's own.
     static func start(
-        _ arguments: [String], program: String = binary, environment: [String: String], directory: String, input: Int32? = nil,
+        _ arguments: [String], program: String = binary, environment: [String: String], directory: String,
+        input: Int32? = nil,
         terminal: String? = nil,
         output: String, error: String
     ) throws -> Child {
@@ -29,7 +31,8 @@ struct Child {
         let result = withCStrings([program] + arguments) { argv in
             withCStrings(environment.map { "\($0.key)=\($0.value)" }) { envp in
                 starting.withLock {
-                    test_spawn(&pid, program, argv, envp, directory, input ?? -1, terminal ?? "/dev/null", output, error)
+                    test_spawn(
+                        &pid, program, argv, envp, directory, input ?? -1, terminal ?? "/dev/null", output, error)
                 }
             }
         }
@@ -37,7 +40,8 @@ struct Child {
         return Child(pid: pid)
     }
 
-    /// Waits for the end and returns the exit status, 128 and the number for a signal. A minute without an end is a failure.
+    /// Waits for the end and returns the exit status, 128 and the number for a signal. A minute without an end is a
+    /// failure.
     func wait() throws -> Int32 {
         var status: Int32 = 0
         for _ in 0..<12_000 {
@@ -59,7 +63,9 @@ struct Failure: Error, CustomStringConvertible {
 }
 
 /// Lends texts as a null-terminated array of C strings.
-private func withCStrings<Result>(_ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
+private func withCStrings<Result>(_ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result)
+    -> Result
+{
     var pointers: [UnsafeMutablePointer<CChar>?] = texts.map { strdup($0) }
     pointers.append(nil)
     defer { for pointer in pointers { free(pointer) } }

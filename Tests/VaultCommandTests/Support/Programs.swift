@@ -11,7 +11,8 @@ extension Sandbox {
         environment["PATH"] = path("bin") + ":/usr/bin:/bin"
     }
 
-    /// What scripts of `shell` begin with: `fails COMMAND…` ends them if the command succeeds (after `!` nothing ends a script).
+    /// What scripts of `shell` begin with: `fails COMMAND…` ends them if the command succeeds (after `!` nothing ends a
+    /// script).
     private static let prelude = #"fails() { if "$@"; then echo "should have failed: $*" >&2; exit 1; fi; }"# + "\n"
 
     /// Runs a bash script that ends at the first failure; standard input is a pipe with these bytes.

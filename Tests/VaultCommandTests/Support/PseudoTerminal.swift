@@ -33,7 +33,8 @@ final class PseudoTerminal {
         _ = ioctl(master, UInt(TIOCSWINSZ), &size)
         let terminal = String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         child = try Child.start(
-            arguments, program: program, environment: sandbox.environment, directory: sandbox.folder, terminal: terminal,
+            arguments, program: program, environment: sandbox.environment, directory: sandbox.folder,
+            terminal: terminal,
             output: output ?? terminal,
             error: terminal)
     }

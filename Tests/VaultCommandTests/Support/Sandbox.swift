@@ -16,7 +16,8 @@ final class Sandbox {
         guard mkdtemp(&template) != nil else { throw Failure("cannot make a temporary folder: error \(errno)") }
         folder = String(decoding: template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         environment = [
-            "HOME": folder, "XDG_DATA_HOME": folder + "/data", "XDG_STATE_HOME": folder + "/state", "PATH": "/usr/bin:/bin",
+            "HOME": folder, "XDG_DATA_HOME": folder + "/data", "XDG_STATE_HOME": folder + "/state",
+            "PATH": "/usr/bin:/bin",
             "TERM": "xterm",
             "LC_ALL": "C.UTF-8", "VAULTFMT_PASSPHRASE": Sandbox.passphrase, "VAULTFMT_VAULT": folder + "/test.vault",
             "SWIFT_BACKTRACE": "enable=no",
@@ -52,7 +53,9 @@ final class Sandbox {
     func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path(name)))) }
 
     /// Runs the binary; standard input is a pipe with these bytes.
-    func run(_ arguments: String..., input: some Sequence<UInt8> = "".utf8) throws -> Run { try run(arguments, input: Array(input)) }
+    func run(_ arguments: String..., input: some Sequence<UInt8> = "".utf8) throws -> Run {
+        try run(arguments, input: Array(input))
+    }
 
     /// Runs the binary, or another program; standard input is a pipe with these bytes.
     func run(_ arguments: [String], program: String = Child.binary, input: [UInt8] = []) throws -> Run {
@@ -62,7 +65,8 @@ final class Sandbox {
         var ends: [Int32] = [0, 0]
         guard test_pipe(&ends) == 0 else { throw Failure("no pipe") }
         let child = try Child.start(
-            arguments, program: program, environment: environment, directory: folder, input: ends[0], output: output, error: error)
+            arguments, program: program, environment: environment, directory: folder, input: ends[0], output: output,
+            error: error)
         close(ends[0])
         let writer = ends[1]
         let feeder = Thread {
@@ -98,7 +102,9 @@ final class Sandbox {
         let lines = run.error.split(separator: "\n").filter { $0.hasPrefix("vaultfmt: ") }
         let last = lines.last ?? ""
         #expect(last.contains(message), "\(arguments): \(run.error)", sourceLocation: sourceLocation)
-        #expect(run.error.hasSuffix(last + "\n"), "the failure is the last line: \(run.error)", sourceLocation: sourceLocation)
+        #expect(
+            run.error.hasSuffix(last + "\n"), "the failure is the last line: \(run.error)",
+            sourceLocation: sourceLocation)
         return run
     }
 }

@@ -155,7 +155,9 @@ struct EntryCheckTests {
         let writer = try Fast.open(path)
         for text in ["three", "four"] { try writer.put(key, text) }
         #expect(try writer.earlierValues(of: key).map(\.version.device) == [0, 1, 0])
-        let secrets = try writer.earlierValues(of: key).map { String(decoding: try writer.secret(of: $0).array, as: UTF8.self) }
+        let secrets = try writer.earlierValues(of: key).map {
+            String(decoding: try writer.secret(of: $0).array, as: UTF8.self)
+        }
         #expect(secrets == ["two", "one", "three"])
         try writer.compact()
         #expect(try Fast.open(path).verify().problems.isEmpty)
@@ -273,7 +275,8 @@ struct EntryCheckTests {
                         guard var own = attributes[index].record else { continue }
                         own.record = ObjectRef(offset: own.record.offset, length: .max, hash: own.record.hash)
                         let flags = attributes[index].flags
-                        attributes[index] = PageAttribute(name: attributes[index].name, flags: flags, value: .inOwnRecord(own))
+                        attributes[index] = PageAttribute(
+                            name: attributes[index].name, flags: flags, value: .inOwnRecord(own))
                     }
                 }
             }
@@ -449,7 +452,9 @@ struct EntryCheckTests {
                 try store.beginWriting(wait: 1)
                 defer { store.endWriting() }
                 var header = store.header
-                header.extensions = [Extension(name: "example.org/strict", isCritical: false, isReadOnly: true, value: [])]
+                header.extensions = [
+                    Extension(name: "example.org/strict", isCritical: false, isReadOnly: true, value: [])
+                ]
                 try store.replaceHeader(
                     Store.Replacement(
                         header: header, keys: try Rebuild.ownKeys(store), wrappingKey: store.slot.wrappingKey.copy(),

@@ -25,11 +25,15 @@ struct FlipTests {
     private func readable(_ vault: Vault) -> Set<Int> {
         Set(
             (0..<10).filter { number in
-                do { return try vault.text(key(number)) == (number == 3 ? "changed" : "secret \(number)") } catch { return false }
+                do { return try vault.text(key(number)) == (number == 3 ? "changed" : "secret \(number)") } catch {
+                    return false
+                }
             })
     }
 
-    @Test("costs exactly its item where it is in a record, is a typed error or costs nothing elsewhere; verification names all of them")
+    @Test(
+        "costs exactly its item where it is in a record, is a typed error or costs nothing elsewhere; verification names all of them"
+    )
     func everywhere() throws {
         let bytes = try filled()
         let all = try frames(bytes)
@@ -37,7 +41,9 @@ struct FlipTests {
         var found: [FrameType: Int] = [:]
         var refused = 0
         // Every frame's head, and places all over the file.
-        let places = all.flatMap { Array($0.range.lowerBound..<$0.range.lowerBound + 9) } + Array(stride(from: 0, to: bytes.count, by: 37))
+        let places =
+            all.flatMap { Array($0.range.lowerBound..<$0.range.lowerBound + 9) }
+            + Array(stride(from: 0, to: bytes.count, by: 37))
         for place in places {
             var damaged = bytes
             damaged[place] ^= UInt8(1 << (place % 8))
@@ -46,7 +52,8 @@ struct FlipTests {
             let vault: Vault
             do { vault = try memory.open() } catch let error as VaultError {
                 let expected: [VaultError.Code] = [
-                    .notAVault, .unsupportedVersion, .headerInvalid, .authenticationFailed, .structureInvalid, .tampered, .noSlotOpens,
+                    .notAVault, .unsupportedVersion, .headerInvalid, .authenticationFailed, .structureInvalid,
+                    .tampered, .noSlotOpens,
                 ]
                 #expect(expected.contains(error.code), "byte \(place): \(error)")
                 #expect(place < 4096 || frame?.type == .commit || frame?.type == .keyring, "byte \(place): \(error)")
@@ -73,7 +80,8 @@ struct FlipTests {
             memory.files.put("a.vault", damaged)
             if memory.files.bytes(of: "new.vault") != nil { try memory.files.remove("new.vault") }
             let report = try Vault.salvage(
-                "a.vault", factors: try Fast.rawKey(), to: "new.vault", newFactors: try Fast.rawKey(), options: CreateOptions(),
+                "a.vault", factors: try Fast.rawKey(), to: "new.vault", newFactors: try Fast.rawKey(),
+                options: CreateOptions(),
                 place: memory.place)
             #expect(try report.isComplete && memory.open("new.vault").dump() == dump, "byte \(place)")
         }
@@ -91,7 +99,9 @@ struct FlipTests {
             try store.file.write(codec.seal(store.state.commit).frame, at: store.state.commit.offset)
         }
         let problems = try memory.open().verify().problems.map(\.what)
-        #expect(problems.count == 1 && problems[0].contains(isScoped ? "no signature" : "a signature that nobody needs"), "\(problems)")
+        #expect(
+            problems.count == 1 && problems[0].contains(isScoped ? "no signature" : "a signature that nobody needs"),
+            "\(problems)")
         if isScoped { fails(.tampered) { _ = try memory.open(with: try Fast.rawKey(9)) } }
     }
 }

@@ -79,11 +79,15 @@ struct SalvageValueTests {
         memory.files.put("a.vault", bytes)
         let (new, report) = try salvage()
         #expect(try report.recovered == 11 && report.lost.map(\.key) == [password("s", "0")])
-        #expect(report.notes.contains { $0.hasPrefix("208 bytes of the file are not part of an object") }, "\(report.notes)")
+        #expect(
+            report.notes.contains { $0.hasPrefix("208 bytes of the file are not part of an object") }, "\(report.notes)"
+        )
         #expect(try new.allItems().count == 11)
     }
 
-    @Test("reads a file that is full of heads of frames a few times, whatever they claim", arguments: [FrameType.keyring, .record, .page])
+    @Test(
+        "reads a file that is full of heads of frames a few times, whatever they claim",
+        arguments: [FrameType.keyring, .record, .page])
     func heads(type: FrameType) throws {
         let vault = try memory.create()
         for number in 0..<12 { try vault.put(try password("s", "\(number)"), "\(number)") }

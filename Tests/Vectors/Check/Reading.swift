@@ -29,7 +29,9 @@ struct Reading {
         }
     }
 
-    private static func open(_ path: String, _ request: ReadRequest, _ fileSystem: any FileSystem) throws(VaultError) -> Vault {
+    private static func open(_ path: String, _ request: ReadRequest, _ fileSystem: any FileSystem) throws(VaultError)
+        -> Vault
+    {
         let place = Store.Place(fileSystem: fileSystem)
         do throws(VaultError) {
             if let factors = try request.factors() {
@@ -120,7 +122,9 @@ struct Reading {
         line(text)
         guard case .owner = vault.access else { return }
         let (part, groups) = try vault.ownerPart(of: slot)
-        line("slot-owner", Self.hex(part.name), part.revision, Self.hex(device: part.device), Self.hex(part.providerData))
+        line(
+            "slot-owner", Self.hex(part.name), part.revision, Self.hex(device: part.device), Self.hex(part.providerData)
+        )
         for group in groups { line("slot-grant", group) }
     }
 

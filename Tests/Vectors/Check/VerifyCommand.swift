@@ -5,7 +5,8 @@ import VaultForge
 import VaultStore
 import VectorMaking
 
-/// `verify`: all vectors of a folder in one process, for `Tools/mutants`, which runs them a hundred times. Prints the names of those that fail.
+/// `verify`: all vectors of a folder in one process, for `Tools/mutants`, which runs them a hundred times. Prints the
+/// names of those that fail.
 enum VerifyCommand {
     static func run(_ folder: String) throws -> Bool {
         let directory = URL(fileURLWithPath: folder, isDirectory: true)
@@ -25,7 +26,8 @@ enum VerifyCommand {
         }
         var operations: [(String, VectorFile)] = []
         for url in try files(directory.appendingPathComponent("ops", isDirectory: true), "ops") {
-            operations.append((url.deletingPathExtension().lastPathComponent, try VectorFile(try Array(Data(contentsOf: url)))))
+            operations.append(
+                (url.deletingPathExtension().lastPathComponent, try VectorFile(try Array(Data(contentsOf: url)))))
         }
         // A base may be another one's result: what is committed, not what is made now.
         for (name, file) in operations { vaults[name] = file.vault }
@@ -41,7 +43,9 @@ enum VerifyCommand {
     private static func isRight(_ file: VectorFile) throws -> Bool {
         let request = try file.request()
         let reading: Reading
-        do { reading = try Reading("vault", request, fileSystem: MemoryFileSystem("vault", file.vault)) } catch { return false }
+        do { reading = try Reading("vault", request, fileSystem: MemoryFileSystem("vault", file.vault)) } catch {
+            return false
+        }
         let content = reading.dump.isEmpty ? nil : SHA256.hex(Array(reading.dump.map { $0 + "\n" }.joined().utf8))
         return reading.verdict.rawValue == file.first("expect") && content == file.first("content")
     }
@@ -53,7 +57,8 @@ enum VerifyCommand {
         var request = ReadRequest()
         if let device = file.first("device") { _ = request.take("device", device) }
         let vector = OperationsVector(
-            name: name, spec: "", base: base, random: String(decoding: random, as: UTF8.self), clock: clock, device: request.device,
+            name: name, spec: "", base: base, random: String(decoding: random, as: UTF8.self), clock: clock,
+            device: request.device,
             operations: file.lines.filter { $0.key == "operation" }.map(\.value), comment: "")
         do { return try vector.result(vaults[base]) == file.vault } catch { return false }
     }
@@ -68,7 +73,9 @@ struct VectorFile {
         guard let end = bytes.firstRange(of: [10, 10]) else { throw UsageError("a vector without a header") }
         vault = Array(bytes[end.upperBound...])
         lines = try String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\n").map { line in
-            guard let colon = line.firstRange(of: ": ") else { throw UsageError("a header's line without a value: \(line)") }
+            guard let colon = line.firstRange(of: ": ") else {
+                throw UsageError("a header's line without a value: \(line)")
+            }
             return (String(line[..<colon.lowerBound]), String(line[colon.upperBound...]))
         }
     }

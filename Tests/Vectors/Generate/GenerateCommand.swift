@@ -12,10 +12,13 @@ enum GenerateCommand {
         }
         for (path, bytes) in files {
             let url = directory.appendingPathComponent(path)
-            try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(bytes).write(to: url)
         }
-        print("\(files.keys.count { !$0.hasPrefix("ops/") }) vectors, \(files.keys.count { $0.hasPrefix("ops/") }) of writing")
+        print(
+            "\(files.keys.count { !$0.hasPrefix("ops/") }) vectors, \(files.keys.count { $0.hasPrefix("ops/") }) of writing"
+        )
     }
 
     /// Prints what a folder has otherwise than it would be made now; false if there is anything.
@@ -42,7 +45,9 @@ enum GenerateCommand {
         var wrong: [String] = []
         let vectors = try VectorMaking.all()
         for vector in vectors {
-            do { files[vector.path] = try vector.encode() } catch let error as ForgeError { wrong.append(error.description) }
+            do { files[vector.path] = try vector.encode() } catch let error as ForgeError {
+                wrong.append(error.description)
+            }
         }
         guard wrong.isEmpty else { throw ForgeError(wrong.joined(separator: "\n")) }
         // Each starts from a vector, or from the result of one before it.

@@ -138,7 +138,8 @@ struct Bases {
     static func growVersions(_ draft: inout Draft) throws {
         draft.ring.keeping = Keyring.Keeping(count: 10, revision: draft.revision())
         try draft.add(
-            Bases.ann, Array("first".utf8), [DraftAttribute("otp", "otpauth://totp/1", flags: 1), DraftAttribute("photo", [7].times(5000))])
+            Bases.ann, Array("first".utf8),
+            [DraftAttribute("otp", "otpauth://totp/1", flags: 1), DraftAttribute("photo", [7].times(5000))])
         try draft.commit()
         try draft.set(Bases.ann, Array("second".utf8), [DraftAttribute("photo", [9].times(5000))])
         try draft.commit()
@@ -154,7 +155,9 @@ extension Draft {
     var anchor: ReadRequest.Anchor { ReadRequest.Anchor(generation: generation, chain: chain, owner: keys.publicKey) }
 
     @discardableResult
-    mutating func add(_ key: [UInt8], _ secret: String, _ attributes: KeyValuePairs<String, String> = [:]) throws -> Bytes16 {
+    mutating func add(_ key: [UInt8], _ secret: String, _ attributes: KeyValuePairs<String, String> = [:]) throws
+        -> Bytes16
+    {
         try add(key, Array(secret.utf8), attributes.map { DraftAttribute($0.key, $0.value) })
     }
 }

@@ -4,9 +4,15 @@ internal import VaultBytes
 extension [UInt8] {
     mutating func flip(_ at: Int) { self[at] ^= 1 }
 
-    mutating func put(u16 value: UInt16, at offset: Int) { put(Swift.withUnsafeBytes(of: value.littleEndian, Array.init), at: offset) }
-    mutating func put(u32 value: UInt32, at offset: Int) { put(Swift.withUnsafeBytes(of: value.littleEndian, Array.init), at: offset) }
-    mutating func put(u64 value: UInt64, at offset: Int) { put(Swift.withUnsafeBytes(of: value.littleEndian, Array.init), at: offset) }
+    mutating func put(u16 value: UInt16, at offset: Int) {
+        put(Swift.withUnsafeBytes(of: value.littleEndian, Array.init), at: offset)
+    }
+    mutating func put(u32 value: UInt32, at offset: Int) {
+        put(Swift.withUnsafeBytes(of: value.littleEndian, Array.init), at: offset)
+    }
+    mutating func put(u64 value: UInt64, at offset: Int) {
+        put(Swift.withUnsafeBytes(of: value.littleEndian, Array.init), at: offset)
+    }
     mutating func put(_ bytes: [UInt8], at offset: Int) { replaceSubrange(offset..<offset + bytes.count, with: bytes) }
 
     /// The same bytes `count` times.

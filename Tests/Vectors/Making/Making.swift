@@ -5,8 +5,10 @@ package enum VectorMaking {
     package static func all() throws -> [Vector] {
         let bases = try Bases()
         let taken = [
-            ("empty", bases.empty), ("one", bases.one), ("grown", bases.grown), ("tree", bases.tree), ("scoped", bases.scoped),
-            ("device", bases.device), ("attributes", bases.attributes), ("versions", bases.versions), ("rotated", bases.rotated),
+            ("empty", bases.empty), ("one", bases.one), ("grown", bases.grown), ("tree", bases.tree),
+            ("scoped", bases.scoped),
+            ("device", bases.device), ("attributes", bases.attributes), ("versions", bases.versions),
+            ("rotated", bases.rotated),
         ]
         for (name, base) in taken {
             guard try base.forge().assemble() == base.file else {

@@ -10,7 +10,8 @@ extension Collection {
         let single = try salamander(bases.empty, second, isPair: false)
         try vault("salamander-committed", "R-3.13", .success, single, comment + ": with that one.")
         try vault(
-            "salamander-other", "R-3.13", .noSlotOpens, single, comment + ": with the other one, which must not get that far.",
+            "salamander-other", "R-3.13", .noSlotOpens, single,
+            comment + ": with the other one, which must not get that far.",
             request: .raw(second))
         let pair = try salamander(bases.empty, second, isPair: true)
         try vault(
@@ -26,7 +27,9 @@ extension Collection {
         let vault = forge.keys.vault
         let size = OwnerPart.size(providerData: 0)
         var slots = [1, isPair ? 2 : 1].map { low in
-            Slot(id: Bytes16(high: 1, low: low), kind: .full, factors: .rawKey, SlotParameters(stretch: nil), ownerPart: size)
+            Slot(
+                id: Bytes16(high: 1, low: low), kind: .full, factors: .rawKey, SlotParameters(stretch: nil),
+                ownerPart: size)
         }
         let firstKey = try ForgeFactors.rawKey(Base.key).slotKey(slots[0], vault)
         let secondKey = try ForgeFactors.rawKey(second).slotKey(slots[1], vault)
@@ -34,8 +37,10 @@ extension Collection {
         slots[1].commitment = isPair ? Bytes32(ForgeFactors.commitment(secondKey)) ?? .zero : slots[0].commitment
         let nonce = [0x5A].times(24)
         let sides = [
-            Salamander.Side(key: ForgeFactors.wrappingKey(firstKey), nonce: nonce, bound: Bindings.slot(vault, slots[0])),
-            Salamander.Side(key: ForgeFactors.wrappingKey(secondKey), nonce: nonce, bound: Bindings.slot(vault, slots[1])),
+            Salamander.Side(
+                key: ForgeFactors.wrappingKey(firstKey), nonce: nonce, bound: Bindings.slot(vault, slots[0])),
+            Salamander.Side(
+                key: ForgeFactors.wrappingKey(secondKey), nonce: nonce, bound: Bindings.slot(vault, slots[1])),
         ]
         let sealed = try Salamander.sealed(sides[0], sides[1])
         // The one key opens the vault that is made here; what the base had is sealed again under it.
@@ -114,7 +119,9 @@ enum Salamander {
             for carries in 0..<16 as Range<UInt64> {
                 let x = first.wanted(tag, carry: carries & 3)
                 let y = second.wanted(tag, carry: carries >> 2)
-                guard let c = ((x * b * b - y * a * a) * inverse).block, let d = ((a * a * a * y - b * b * b * x) * inverse).block else {
+                guard let c = ((x * b * b - y * a * a) * inverse).block,
+                    let d = ((a * a * a * y - b * b * b * x) * inverse).block
+                else {
                     continue
                 }
                 return c + d + tag
@@ -135,7 +142,9 @@ struct Poly {
     init(bytes: [UInt8]) {
         limbs = [0, 0, 0, 0, 0]
         for (index, byte) in bytes.enumerated() {
-            for bit in 0..<8 where byte >> bit & 1 == 1 { limbs[(index * 8 + bit) / 26] |= 1 << UInt64((index * 8 + bit) % 26) }
+            for bit in 0..<8 where byte >> bit & 1 == 1 {
+                limbs[(index * 8 + bit) / 26] |= 1 << UInt64((index * 8 + bit) % 26)
+            }
         }
         self = reduced
     }
@@ -173,7 +182,9 @@ struct Poly {
     /// The block of 16 bytes whose term this is, if there is one: from 2^128 to 2^129.
     var block: [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 17)
-        for index in 0..<130 where limbs[index / 26] >> UInt64(index % 26) & 1 == 1 { bytes[index / 8] |= 1 << UInt8(index % 8) }
+        for index in 0..<130 where limbs[index / 26] >> UInt64(index % 26) & 1 == 1 {
+            bytes[index / 8] |= 1 << UInt8(index % 8)
+        }
         return bytes[16] == 1 ? Array(bytes[..<16]) : nil
     }
 
@@ -214,7 +225,9 @@ struct ChaCha {
     }
 
     private static func words(_ bytes: [UInt8]) -> [UInt32] {
-        stride(from: 0, to: bytes.count, by: 4).map { at in (0..<4).reduce(0) { $0 | UInt32(bytes[at + $1]) << UInt32(8 * $1) } }
+        stride(from: 0, to: bytes.count, by: 4).map { at in
+            (0..<4).reduce(0) { $0 | UInt32(bytes[at + $1]) << UInt32(8 * $1) }
+        }
     }
 
     private static func rounds(_ start: [UInt32]) -> [UInt32] {

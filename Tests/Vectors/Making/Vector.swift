@@ -13,7 +13,8 @@ package struct Vector: Sendable {
     package let file: [UInt8]
 
     package init(
-        name: String, folder: String, spec: String, expect: Verdict, request: ReadRequest, comment: String, file: [UInt8]
+        name: String, folder: String, spec: String, expect: Verdict, request: ReadRequest, comment: String,
+        file: [UInt8]
     ) {
         self.name = name
         self.folder = folder
@@ -37,7 +38,9 @@ package struct Vector: Sendable {
 
     /// The same with a dump that is at hand.
     package func encode(dump: [String]) throws -> [UInt8] {
-        guard comment.utf8.allSatisfy({ (32..<127).contains($0) }) else { throw ForgeError("\(name): a comment is ASCII") }
+        guard comment.utf8.allSatisfy({ (32..<127).contains($0) }) else {
+            throw ForgeError("\(name): a comment is ASCII")
+        }
         var lines = [("vector", name), ("spec", spec), ("expect", expect.rawValue)] + request.lines
         if !dump.isEmpty { lines.append(("content", SHA256.hex(Array(dump.map { $0 + "\n" }.joined().utf8)))) }
         lines.append(("comment", comment))
@@ -59,7 +62,8 @@ package struct Collection {
         guard names.insert(name).inserted else { throw ForgeError("two vectors are named \(name)") }
         vectors.append(
             Vector(
-                name: name, folder: folder, spec: spec, expect: expect, request: request ?? base.request, comment: comment, file: base.file)
+                name: name, folder: folder, spec: spec, expect: expect, request: request ?? base.request,
+                comment: comment, file: base.file)
         )
     }
 
@@ -103,6 +107,8 @@ package struct Base {
     var request: ReadRequest = .raw(Base.key)
 
     func forge() throws -> Forge {
-        try Forge(file, .rawKey(Base.key), devices: [Base.device: Base.deviceSecret, Base.otherDevice: Base.otherDeviceSecret])
+        try Forge(
+            file, .rawKey(Base.key),
+            devices: [Base.device: Base.deviceSecret, Base.otherDevice: Base.otherDeviceSecret])
     }
 }

@@ -19,7 +19,8 @@ struct OperationsVector {
 
     func encode(_ file: [UInt8]) -> [UInt8] {
         var lines = [
-            ("vector", name), ("spec", spec), ("base", base), ("random", Hex.encode(Array(random.utf8))), ("clock", "\(clock)"),
+            ("vector", name), ("spec", spec), ("base", base), ("random", Hex.encode(Array(random.utf8))),
+            ("clock", "\(clock)"),
             ("raw-key", Hex.encode(Base.key)),
         ]
         if let device { lines.append(("device", Hex.encode(device.id) + ":" + Hex.encode(device.secret))) }
@@ -109,7 +110,8 @@ struct OperationsWriter {
         case ("add-slot", 3...):
             let groups = try words.dropFirst(3).map { try Self.text($0) }
             _ = try vault.addSlot(
-                try Self.factors(try Self.bytes(words[1])), name: try Self.text(words[2]), grantedGroups: groups.isEmpty ? nil : groups)
+                try Self.factors(try Self.bytes(words[1])), name: try Self.text(words[2]),
+                grantedGroups: groups.isEmpty ? nil : groups)
         case ("remove-slot", 2): try vault.removeSlot(try Self.slot(words[1], vault))
         case ("rename-slot", 3): try vault.renameSlot(try Self.slot(words[1], vault), to: try Self.text(words[2]))
         default: return false
@@ -119,7 +121,9 @@ struct OperationsWriter {
 
     private static func slot(_ name: String, _ vault: Vault) throws -> SlotID {
         let wanted = try text(name)
-        guard let slot = try vault.slots().first(where: { $0.name == wanted }) else { throw ForgeError("no slot \(name)") }
+        guard let slot = try vault.slots().first(where: { $0.name == wanted }) else {
+            throw ForgeError("no slot \(name)")
+        }
         return slot.id
     }
 
@@ -127,14 +131,19 @@ struct OperationsWriter {
         do {
             switch (words[0], words.count) {
             case ("add", 4...):
-                guard let number = UInt8(words[3]), let accessibility = Accessibility(rawValue: number) else { throw malformed(words) }
+                guard let number = UInt8(words[3]), let accessibility = Accessibility(rawValue: number) else {
+                    throw malformed(words)
+                }
                 try transaction.add(
-                    try key(words[1]), secret: Secret(bytes: try bytes(words[2])), attributes: try attributes(words.dropFirst(4)).set,
+                    try key(words[1]), secret: Secret(bytes: try bytes(words[2])),
+                    attributes: try attributes(words.dropFirst(4)).set,
                     accessibility: accessibility)
             case ("set", 3...):
                 try transaction.set(
-                    try key(words[1]), secret: Secret(bytes: try bytes(words[2])), attributes: try attributes(words.dropFirst(3)))
-            case ("update", 3...): try transaction.update(try key(words[1]), attributes: try attributes(words.dropFirst(2)))
+                    try key(words[1]), secret: Secret(bytes: try bytes(words[2])),
+                    attributes: try attributes(words.dropFirst(3)))
+            case ("update", 3...):
+                try transaction.update(try key(words[1]), attributes: try attributes(words.dropFirst(2)))
             case ("move", 3): try transaction.move(try key(words[1]), to: try key(words[2]))
             case ("remove", 2): _ = try transaction.remove(try key(words[1]))
             default: throw malformed(words)
@@ -142,7 +151,9 @@ struct OperationsWriter {
         } catch let error as VaultError { throw error } catch { throw VaultError(.invalidArgument, "\(error)") }
     }
 
-    private static func malformed(_ words: [String]) -> ForgeError { ForgeError("no operation: \(words.joined(separator: " "))") }
+    private static func malformed(_ words: [String]) -> ForgeError {
+        ForgeError("no operation: \(words.joined(separator: " "))")
+    }
 
     private static func key(_ word: String) throws -> ItemKey { try ItemKey(try bytes(word)) }
     private static func text(_ word: String) throws -> String { String(decoding: try bytes(word), as: UTF8.self) }

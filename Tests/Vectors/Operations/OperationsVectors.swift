@@ -20,34 +20,47 @@ enum OperationsVectors {
         let label = hex("label") + "=" + hex("Example")
         var all: [OperationsVector] = []
         func add(
-            _ name: String, _ spec: String, _ base: String, _ operations: [String], _ comment: String, clock: Int64 = clock,
+            _ name: String, _ spec: String, _ base: String, _ operations: [String], _ comment: String,
+            clock: Int64 = clock,
             isOnDevice: Bool = false
         ) {
             all.append(
                 OperationsVector(
                     name: name, spec: spec, base: base, random: name, clock: clock,
-                    device: isOnDevice ? (Base.device.bytes, Base.deviceSecret) : nil, operations: operations, comment: comment))
+                    device: isOnDevice ? (Base.device.bytes, Base.deviceSecret) : nil, operations: operations,
+                    comment: comment))
         }
         func changed(_ account: String, _ text: String) -> String { "set \(account) \(hex(text))" }
-        add("create", "R-1.5", "-", ["create"], "A new vault: ids, epoch, vault key and nonces, drawn one after the other.")
-        add("add", "R-1.5, R-5.12", "create", ["add \(ann) \(secret) 1 \(label)"], "The first item: record, page, keyring, commit.")
+        add(
+            "create", "R-1.5", "-", ["create"],
+            "A new vault: ids, epoch, vault key and nonces, drawn one after the other.")
+        add(
+            "add", "R-1.5, R-5.12", "create", ["add \(ann) \(secret) 1 \(label)"],
+            "The first item: record, page, keyring, commit.")
         add("add-again", "R-2.4", "add", ["add \(bob) \(secret) 1"], "A second one; what was there stays as it is.")
         add(
             "set", "R-2.4, R-6.9, R-6.10", "add-again", [changed(ann, "changed")],
             "Another secret: the same id, and an earlier value under group 0.")
         add(
-            "set-again", "R-6.10", "set", [changed(ann, "2"), changed(ann, "3")], "Two further changes: three earlier values.")
-        add("update", "R-6.3", "add-again", ["update \(ann) \(hex("label"))=\(hex("Other"))"], "Another attribute: only the page changes.")
+            "set-again", "R-6.10", "set", [changed(ann, "2"), changed(ann, "3")],
+            "Two further changes: three earlier values.")
+        add(
+            "update", "R-6.3", "add-again", ["update \(ann) \(hex("label"))=\(hex("Other"))"],
+            "Another attribute: only the page changes.")
         add(
             "move", "R-6.9", "set", ["move \(ann) \(try key("carol"))"],
             "Another key: the id stays, earlier values too, and no tombstone is left.")
-        add("remove", "R-6.12, R-6.14", "set", ["remove \(ann)"], "A removal: a tombstone, and nothing of earlier values.")
         add(
-            "together", "R-5.12", "add-again", ["begin", "add \(try key("dave")) \(secret) 1", "remove \(ann)", "set \(bob) -", "end"],
+            "remove", "R-6.12, R-6.14", "set", ["remove \(ann)"],
+            "A removal: a tombstone, and nothing of earlier values.")
+        add(
+            "together", "R-5.12", "add-again",
+            ["begin", "add \(try key("dave")) \(secret) 1", "remove \(ann)", "set \(bob) -", "end"],
             "Three changes in one commit.")
         add(
             "clock-behind", "R-1.8", "add-again", [changed(ann, "again")],
-            "The clock was put back by a day: revisions go on from the greatest that there is.", clock: clock - 86_400_000)
+            "The clock was put back by a day: revisions go on from the greatest that there is.",
+            clock: clock - 86_400_000)
         add(
             "clock-ahead", "R-1.8", "add-again", [changed(ann, "again"), changed(bob, "again")],
             "The clock is a day ahead, and stands still for two changes.", clock: clock + 86_400_000)
@@ -70,21 +83,27 @@ enum OperationsVectors {
             "compact-versions", "R-7.16", "set-again", [changed(bob, "again"), "compact"],
             "A compaction keeps earlier values, in the order of item ids.")
         add(
-            "tombstones-kept", "R-6.14", "remove", ["compact"], "A compaction 179 days after a removal keeps the tombstone.",
+            "tombstones-kept", "R-6.14", "remove", ["compact"],
+            "A compaction 179 days after a removal keeps the tombstone.",
             clock: clock + 179 * 86_400_000)
         add(
-            "tombstones-dropped", "R-6.14", "remove", ["compact"], "181 days after it, it does not, and the horizon says so.",
+            "tombstones-dropped", "R-6.14", "remove", ["compact"],
+            "181 days after it, it does not, and the horizon says so.",
             clock: clock + 181 * 86_400_000)
         add(
-            "slot-added", "R-2.4, R-3.5, R-3.6", "add-again", ["add-slot \(Hex.encode([UInt8](repeating: 7, count: 32))) \(hex("second"))"],
+            "slot-added", "R-2.4, R-3.5, R-3.6", "add-again",
+            ["add-slot \(Hex.encode([UInt8](repeating: 7, count: 32))) \(hex("second"))"],
             "A slot more: another header and copy, the same body, one commit more.")
-        add("slot-removed", "R-3.6, R-7.18", "slot-added", ["remove-slot \(hex("second"))"], "It is removed, and the keyring says so.")
+        add(
+            "slot-removed", "R-3.6, R-7.18", "slot-added", ["remove-slot \(hex("second"))"],
+            "It is removed, and the keyring says so.")
         add(
             "slot-scoped", "R-3.14, R-3.27, R-5.19", "groups",
             ["add-slot \(Hex.encode(Base.scopedKey)) \(hex("builder")) \(hex("web")) \(hex("ci"))"],
             "A scoped slot, under new keys and numbers of its groups; commits are signed from now on.")
         add(
-            "slot-scoped-changed", "R-5.19", "slot-scoped", [changed(bob, "again")], "A change of a vault with a scoped slot is signed.")
+            "slot-scoped-changed", "R-5.19", "slot-scoped", [changed(bob, "again")],
+            "A change of a vault with a scoped slot is signed.")
         add(
             "slot-scoped-removed", "R-3.27, R-5.19, R-7.18", "slot-scoped", ["remove-slot \(hex("builder"))"],
             "It is removed: new epoch, group and compartment keys, and its records resealed.")
@@ -93,12 +112,15 @@ enum OperationsVectors {
             "Another name: only the owner part is sealed again.")
         add(
             "rotate", "R-7.17", "slot-added", ["rotate"],
-            "A rotation with one slot's factors: all keys are new, a hand-over is appended, and the other slot is gone.")
+            "A rotation with one slot's factors: all keys are new, a hand-over is appended, and the other slot is gone."
+        )
         add("rotate-versions", "R-7.17", "set-again", ["rotate"], "A rotation reseals earlier values.")
         add(
             "opaque-kept", "R-3.16, R-3.25", "slot-opaque-long", [changed(ann, "again"), "compact"],
             "An opaque slot survives a change and a compaction, byte for byte.")
-        add("opaque-rotated", "R-3.16, R-7.17", "slot-kind-131", ["rotate"], "A rotation drops what it cannot make again: an opaque slot.")
+        add(
+            "opaque-rotated", "R-3.16, R-7.17", "slot-kind-131", ["rotate"],
+            "A rotation drops what it cannot make again: an opaque slot.")
         add("tail-cut", "R-7.10", "tail-1000-bytes", ["remove \(ann)"], "A torn tail is cut off before the change.")
         add(
             "incomplete-cut", "R-7.10", "commit-digest-newest", ["remove \(ann)"],
@@ -110,22 +132,32 @@ enum OperationsVectors {
             "extension-kept", "R-3.25", "extension-header", [changed(ann, "again"), "compact"],
             "An unknown extension of the header survives a compaction.")
         add(
-            "extension-kept-in-keyring", "R-3.25", "keyring-extension", ["add \(try key("x", group: "new")) \(secret) 1", "compact"],
+            "extension-kept-in-keyring", "R-3.25", "keyring-extension",
+            ["add \(try key("x", group: "new")) \(secret) 1", "compact"],
             "One of the keyring survives a change of the keyring and a compaction.")
         let bytes = Hex.encode([UInt8](repeating: 7, count: 33_000))
-        add("large", "R-7.12", "add-again", ["set \(ann) \(bytes)"], "More than 32 KiB: synced first, and the commit says so.")
-        let long = try (0..<9).map { "add \(try key(String(repeating: "\($0)", count: 400), service: "\($0)")) \(secret) 1" }
-        add("split", "R-5.12", "add-again", ["begin"] + long + ["end"], "A leaf outgrows 2048 bytes: pages are split, and get a parent.")
+        add(
+            "large", "R-7.12", "add-again", ["set \(ann) \(bytes)"],
+            "More than 32 KiB: synced first, and the commit says so.")
+        let long = try (0..<9).map {
+            "add \(try key(String(repeating: "\($0)", count: 400), service: "\($0)")) \(secret) 1"
+        }
+        add(
+            "split", "R-5.12", "add-again", ["begin"] + long + ["end"],
+            "A leaf outgrows 2048 bytes: pages are split, and get a parent.")
         add(
             "attributes", "R-6.3", "add-again",
             [
-                "update \(ann) \(hex("text"))=" + Hex.encode([UInt8](repeating: 7, count: 257)), "update \(ann) \(hex("otp"))=\(hex("x"))",
+                "update \(ann) \(hex("text"))=" + Hex.encode([UInt8](repeating: 7, count: 257)),
+                "update \(ann) \(hex("otp"))=\(hex("x"))",
                 "update \(ann) \(hex("photo"))=" + Hex.encode([UInt8](repeating: 7, count: 5000)),
             ],
             "Attributes that belong into the item's record, and one that belongs into a record of its own.")
         add(
-            "attribute-shared", "R-6.11", "attributes", [changed(ann, "again"), "update \(ann) \(hex("photo"))=\(hex("small"))"],
-            "An earlier value shares a large attribute with its item, until the item has another: then it is resealed under group 0.")
+            "attribute-shared", "R-6.11", "attributes",
+            [changed(ann, "again"), "update \(ann) \(hex("photo"))=\(hex("small"))"],
+            "An earlier value shares a large attribute with its item, until the item has another: then it is resealed under group 0."
+        )
         return all
     }
 }

@@ -23,12 +23,15 @@ struct Chance: RandomNumberGenerator {
 
     mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 
-    mutating func bytes(_ counts: Int...) -> [UInt8] { (0..<one(of: counts)).map { _ in UInt8.random(in: 0...255, using: &self) } }
+    mutating func bytes(_ counts: Int...) -> [UInt8] {
+        (0..<one(of: counts)).map { _ in UInt8.random(in: 0...255, using: &self) }
+    }
 
     /// With what NFC composes, reorders and leaves, with zeros, and with what is awkward elsewhere.
     mutating func text(_ counts: Int...) -> String {
         let pieces = [
-            "a", "Z", "0", " ", "é", "e\u{301}", "\u{212B}", "\u{1E0B}\u{323}", "ﬁ", "\u{1112}\u{1161}\u{11AB}", "🔑", "\u{0}", "/", "b",
+            "a", "Z", "0", " ", "é", "e\u{301}", "\u{212B}", "\u{1E0B}\u{323}", "ﬁ", "\u{1112}\u{1161}\u{11AB}", "🔑",
+            "\u{0}", "/", "b",
         ]
         return (0..<one(of: counts)).map { _ in one(of: pieces) }.joined()
     }
@@ -38,22 +41,28 @@ struct Chance: RandomNumberGenerator {
         let numbers: [UInt32] = [0, 1, 443, .max]
         switch number(1...5) {
         case 1:
-            return try .genericPassword(service: text(0, 1, 3, 20), account: text(0, 1, 8), group: group, synchronizable: isSynchronizable)
+            return try .genericPassword(
+                service: text(0, 1, 3, 20), account: text(0, 1, 8), group: group, synchronizable: isSynchronizable)
         case 2:
             return try .internetPassword(
-                server: text(1, 5), account: text(0, 1, 30), protocol: text(0, 5), port: one(of: numbers), path: text(0, 4),
-                securityDomain: text(0, 2), authenticationType: text(0, 2), group: group, synchronizable: isSynchronizable)
+                server: text(1, 5), account: text(0, 1, 30), protocol: text(0, 5), port: one(of: numbers),
+                path: text(0, 4),
+                securityDomain: text(0, 2), authenticationType: text(0, 2), group: group,
+                synchronizable: isSynchronizable)
         case 3:
             return try .certificate(
                 type: one(of: numbers), issuer: bytes(0, 1, 60), serialNumber: bytes(0, 1, 20), group: group,
                 synchronizable: isSynchronizable)
         case 4:
             return try .key(
-                keyClass: one(of: numbers), keyType: one(of: numbers), applicationLabel: bytes(0, 20), applicationTag: bytes(0, 1, 4),
-                sizeInBits: one(of: numbers), effectiveSize: one(of: numbers), group: group, synchronizable: isSynchronizable)
+                keyClass: one(of: numbers), keyType: one(of: numbers), applicationLabel: bytes(0, 20),
+                applicationTag: bytes(0, 1, 4),
+                sizeInBits: one(of: numbers), effectiveSize: one(of: numbers), group: group,
+                synchronizable: isSynchronizable)
         default:
             return try .identity(
-                type: one(of: numbers), issuer: bytes(0, 60), serialNumber: bytes(1, 20), group: group, synchronizable: isSynchronizable)
+                type: one(of: numbers), issuer: bytes(0, 60), serialNumber: bytes(1, 20), group: group,
+                synchronizable: isSynchronizable)
         }
     }
 

@@ -4,7 +4,8 @@ import VaultBytes
 import VaultForge
 import VectorMaking
 
-/// What vaults are made of to compare readers: the fuzzers' corpus and the conformance vectors, in the repository's folder.
+/// What vaults are made of to compare readers: the fuzzers' corpus and the conformance vectors, in the repository's
+/// folder.
 final class FuzzCorpus {
     enum Entry {
         case fuzzer(FuzzTarget, URL)
@@ -33,7 +34,9 @@ final class FuzzCorpus {
     init() throws {
         var all: [Entry] = []
         for target in FuzzTarget.allCases {
-            all += try Self.files("Tools/fuzz/corpus/" + target.rawValue) { !$0.hasDirectoryPath }.map { .fuzzer(target, $0) }
+            all += try Self.files("Tools/fuzz/corpus/" + target.rawValue) { !$0.hasDirectoryPath }.map {
+                .fuzzer(target, $0)
+            }
         }
         // Larger ones say nothing more, and take long.
         let vectors = try Self.files("Spec/vectors") {
@@ -47,8 +50,10 @@ final class FuzzCorpus {
 
     private static func files(_ folder: String, _ isChosen: (URL) throws -> Bool) throws -> [URL] {
         let directory = URL(fileURLWithPath: folder, isDirectory: true)
-        return try FileManager.default.subpathsOfDirectory(atPath: directory.path).map { directory.appendingPathComponent($0) }
-            .filter(isChosen).sorted { $0.path < $1.path }
+        return try FileManager.default.subpathsOfDirectory(atPath: directory.path).map {
+            directory.appendingPathComponent($0)
+        }
+        .filter(isChosen).sorted { $0.path < $1.path }
     }
 
     /// An entry as a file: a fuzzer's as its target makes it, a vector's vault as it is.

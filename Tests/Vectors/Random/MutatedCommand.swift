@@ -6,8 +6,8 @@ import VaultForge
 import VaultStore
 import VectorMaking
 
-/// `corpus`, `mutated` and `resealed`: what fuzzers read, as vectors with this reader's verdict and dump, for another implementation to
-/// compare with its own (Tools/exchange).
+/// `corpus`, `mutated` and `resealed`: what fuzzers read, as vectors with this reader's verdict and dump, for another
+/// implementation to compare with its own (Tools/exchange).
 enum MutatedCommand {
     /// Files may be this large after a mutation; the largest are long in being read by the reference.
     private static let mostBytes = 1 << 16
@@ -28,7 +28,9 @@ enum MutatedCommand {
 
     /// Writes mutations of entries that a seed chooses; the same of a seed.
     static func writeMutations(_ arguments: [String]) throws {
-        guard arguments.count == 4, let seed = UInt64(arguments[0]), let first = Int(arguments[1]), let count = Int(arguments[2]) else {
+        guard arguments.count == 4, let seed = UInt64(arguments[0]), let first = Int(arguments[1]),
+            let count = Int(arguments[2])
+        else {
             throw ForgeError("mutated takes a seed, the number of the first file, how many, and a folder")
         }
         let corpus = try FuzzCorpus()
@@ -42,7 +44,9 @@ enum MutatedCommand {
 
     /// Writes random vaults with plaintext altered and sealed again, several mutations of each; the same of a seed.
     static func writeResealed(_ arguments: [String]) throws {
-        guard arguments.count == 4, let seed = UInt64(arguments[0]), let first = Int(arguments[1]), let count = Int(arguments[2]) else {
+        guard arguments.count == 4, let seed = UInt64(arguments[0]), let first = Int(arguments[1]),
+            let count = Int(arguments[2])
+        else {
             throw ForgeError("resealed takes a seed, the number of the first file, how many, and a folder")
         }
         var vault: (number: Int, recipe: [UInt8])?
@@ -64,7 +68,9 @@ enum MutatedCommand {
     /// The first vault of a number that comes apart: half of them have a slot for a raw key.
     private static func randomRecipe(_ seed: UInt64, _ number: Int) throws -> [UInt8] {
         for attempt in 0..<100 {
-            if let recipe = try RandomVault(seed, number * 100 + attempt).recipe()?.encoded, recipe.count <= 1 << 18 { return recipe }
+            if let recipe = try RandomVault(seed, number * 100 + attempt).recipe()?.encoded, recipe.count <= 1 << 18 {
+                return recipe
+            }
         }
         throw ForgeError("no random vault comes apart")
     }
@@ -77,14 +83,19 @@ enum MutatedCommand {
         return (made, source)
     }
 
-    /// A mutation, and the name of the entry that it is of: three of four are of plaintext, where most of a reader's checks are.
-    private static func mutation(_ corpus: FuzzCorpus, _ choices: inout SeededChoices) throws -> (FuzzCorpus.Case, String) {
+    /// A mutation, and the name of the entry that it is of: three of four are of plaintext, where most of a reader's
+    /// checks are.
+    private static func mutation(_ corpus: FuzzCorpus, _ choices: inout SeededChoices) throws -> (
+        FuzzCorpus.Case, String
+    ) {
         let entries = corpus.entries
         var entry = entries[choices.below(entries.count)]
         guard choices.below(4) > 0 else { return (try altered(entry, corpus, &choices), entry.name) }
         // About half of the entries come apart.
         for _ in 0..<8 {
-            if let recipe = try corpus.recipe(entry) { return (try resealed(recipe, most: mostRecipeBytes, &choices), entry.name) }
+            if let recipe = try corpus.recipe(entry) {
+                return (try resealed(recipe, most: mostRecipeBytes, &choices), entry.name)
+            }
             entry = entries[choices.below(entries.count)]
         }
         return (try altered(entry, corpus, &choices), entry.name)
@@ -93,10 +104,13 @@ enum MutatedCommand {
     // MARK: mutations
 
     /// A mutated recipe, sealed: what somebody who has the keys can make.
-    private static func resealed(_ recipe: [UInt8], most: Int, _ choices: inout SeededChoices) throws -> FuzzCorpus.Case {
+    private static func resealed(_ recipe: [UInt8], most: Int, _ choices: inout SeededChoices) throws -> FuzzCorpus.Case
+    {
         let seed = choices.next()
         let mutation = recipe.withUnsafeBytes { input in
-            FuzzTarget.sealed.mutation(of: input, most: most, seed: seed) { ByteMutation.mutate(&$0, most: $1, &choices) }
+            FuzzTarget.sealed.mutation(of: input, most: most, seed: seed) {
+                ByteMutation.mutate(&$0, most: $1, &choices)
+            }
         }
         var made = try FuzzCorpus.sealed(mutation ?? recipe)
         if choices.below(5) == 0 { made.request.device = nil }
@@ -135,9 +149,13 @@ enum MutatedCommand {
         -> ReadRequest.Anchor?
     {
         let dump = try Reading("vault", base.request, fileSystem: MemoryFileSystem("vault", base.bytes)).dump
-        func value(_ key: String) -> String? { dump.first { $0.hasPrefix(key + " ") }.map { String($0.dropFirst(key.count + 1)) } }
+        func value(_ key: String) -> String? {
+            dump.first { $0.hasPrefix(key + " ") }.map { String($0.dropFirst(key.count + 1)) }
+        }
         func hash(_ key: String) -> Bytes32? { value(key).flatMap { Hex.decode($0) }.flatMap { Bytes32($0) } }
-        guard let generation = value("generation").flatMap({ UInt64($0) }), let chain = hash("chain"), let owner = hash("owner") else {
+        guard let generation = value("generation").flatMap({ UInt64($0) }), let chain = hash("chain"),
+            let owner = hash("owner")
+        else {
             return nil
         }
         switch choices.below(5) {
@@ -150,7 +168,8 @@ enum MutatedCommand {
 
     /// A mutated slot may not cost the readers gigabytes; what a vector says of limits holds.
     private static func bound(_ request: inout ReadRequest) {
-        for (limit, value) in [(ReadRequest.Limit.memory, UInt64(1) << 15), (.total, 1 << 17)] where request.limits[limit] == nil {
+        for (limit, value) in [(ReadRequest.Limit.memory, UInt64(1) << 15), (.total, 1 << 17)]
+        where request.limits[limit] == nil {
             request.limits[limit] = value
         }
     }
@@ -163,7 +182,8 @@ enum MutatedCommand {
             reading = try Reading("vault", made.request, fileSystem: MemoryFileSystem("vault", made.bytes))
         } catch { throw UsageError("\(name) (\(comment)) is not read but fails: \(error.code): \(error)") }
         let vector = Vector(
-            name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: made.request, comment: comment, file: made.bytes)
+            name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: made.request, comment: comment,
+            file: made.bytes)
         try Data(try vector.encode(dump: reading.dump)).write(to: URL(fileURLWithPath: folder + "/" + name + ".vector"))
     }
 }

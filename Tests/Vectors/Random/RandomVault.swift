@@ -7,7 +7,8 @@ import VaultForge
 import VaultStore
 import VectorMaking
 
-/// A vault that random operations of the library made, in memory: several commits, slots that come and go, compactions, rotations.
+/// A vault that random operations of the library made, in memory: several commits, slots that come and go, compactions,
+/// rotations.
 struct RandomVault {
     /// A way to open it, and where the slot is one that can be removed again, its id.
     private struct Way {
@@ -102,20 +103,26 @@ struct RandomVault {
         (chance, keys) = transaction
     }
 
-    private static func step(_ transaction: Transaction, _ chance: inout Chance, _ keys: inout [ItemKey], _ groups: [String]) throws {
+    private static func step(
+        _ transaction: Transaction, _ chance: inout Chance, _ keys: inout [ItemKey], _ groups: [String]
+    ) throws {
         let secret = chance.isIn(percent: 1) ? chance.bytes(1 << 17) : chance.bytes(0, 1, 16, 64, 100, 500, 2000)
-        let accessibility = chance.isIn(percent: 80) ? Accessibility.whenUnlocked : chance.one(of: Accessibility.allCases)
+        let accessibility =
+            chance.isIn(percent: 80) ? Accessibility.whenUnlocked : chance.one(of: Accessibility.allCases)
         guard !keys.isEmpty, chance.isIn(percent: 40) else {
             let key = try chance.key(group: chance.one(of: groups))
             guard try transaction.item(key) == nil else { return }
             try transaction.add(
-                key, secret: Secret(bytes: secret), attributes: chance.attributes(), accessibility: accessibility, created: chance.time(),
+                key, secret: Secret(bytes: secret), attributes: chance.attributes(), accessibility: accessibility,
+                created: chance.time(),
                 modified: chance.time())
             return keys.append(key)
         }
         let index = chance.number(0...keys.count - 1)
         switch chance.number(0...4) {
-        case 0: _ = try transaction.set(keys[index], secret: Secret(bytes: secret), attributes: AttributeChanges(set: chance.attributes()))
+        case 0:
+            _ = try transaction.set(
+                keys[index], secret: Secret(bytes: secret), attributes: AttributeChanges(set: chance.attributes()))
         case 1:
             let changes = AttributeChanges(set: chance.attributes(), replaceAll: true)
             try transaction.update(keys[index], attributes: changes)
@@ -136,7 +143,8 @@ struct RandomVault {
         let isFull = chance.isIn(percent: 40)
         let granted = groups.shuffled(using: &chance).prefix(chance.number(0...groups.count))
         let slot = try vault.addSlot(
-            try request.made(), cost: chance.cost(), name: chance.text(0, 3), grantedGroups: isFull ? nil : Array(Set(granted)),
+            try request.made(), cost: chance.cost(), name: chance.text(0, 3),
+            grantedGroups: isFull ? nil : Array(Set(granted)),
             createsGroups: true, allowWeak: true
         ).id
         ways.append(Way(request: request, slot: slot, isFull: isFull))
@@ -147,7 +155,8 @@ struct RandomVault {
         while true {
             let request = chance.factors()
             let isKnown = ways.map(\.request).contains { known in
-                known.passphrase == request.passphrase && known.keyFile == request.keyFile && known.rawKey == request.rawKey
+                known.passphrase == request.passphrase && known.keyFile == request.keyFile
+                    && known.rawKey == request.rawKey
             }
             if !isKnown { return request }
         }
@@ -157,7 +166,8 @@ struct RandomVault {
         let index = chance.number(0...ways.count - 1)
         ways[index].request = newFactors()
         let old = Set(ways.map(\.slot))
-        try vault.changeFactors(of: ways[index].slot, to: try ways[index].request.made(), cost: chance.cost(), allowWeak: true)
+        try vault.changeFactors(
+            of: ways[index].slot, to: try ways[index].request.made(), cost: chance.cost(), allowWeak: true)
         for slot in try vault.slots().map(\.id) where !old.contains(slot) { ways[index].slot = slot }
     }
 
@@ -175,13 +185,16 @@ struct RandomVault {
 
     /// Taken apart, to be altered and sealed again; nil if none of its full slots opens with a raw key alone.
     func recipe() -> Recipe? {
-        guard let rawKey = ways.first(where: { $0.isFull && $0.request.rawKey != nil })?.request.rawKey else { return nil }
+        guard let rawKey = ways.first(where: { $0.isFull && $0.request.rawKey != nil })?.request.rawKey else {
+            return nil
+        }
         let secrets = devices.compactMap { one in Bytes16(one.id).map { ($0, one.secret) } }
         return Recipe(
             taking: fileSystem.bytes(of: Self.path) ?? [], rawKey: rawKey, devices: Dictionary(secrets) { $1 })
     }
 
-    /// As a vector: opened in one of its ways, with or without a device, an anchor, and something after its newest commit.
+    /// As a vector: opened in one of its ways, with or without a device, an anchor, and something after its newest
+    /// commit.
     mutating func vector(_ name: String, _ comment: String) throws -> (vector: Vector, dump: [String]) {
         var request = chance.one(of: ways).request
         if chance.isIn(percent: 70) { request.device = chance.one(of: devices) }
@@ -191,11 +204,14 @@ struct RandomVault {
             if chance.isIn(percent: 10) { request.anchor?.generation += 1 }
         }
         var file = fileSystem.bytes(of: Self.path) ?? []
-        if chance.isIn(percent: 15) { file += [UInt8](repeating: 0, count: chance.one(of: [1, 64, 1000, 262_144, 262_145])) }
+        if chance.isIn(percent: 15) {
+            file += [UInt8](repeating: 0, count: chance.one(of: [1, 64, 1000, 262_144, 262_145]))
+        }
         if chance.isIn(percent: 10) { file += chance.bytes(1, 63, 448, 1000) }
         let reading = try Reading(Self.path, request, fileSystem: MemoryFileSystem(Self.path, file))
         let vector = Vector(
-            name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: request, comment: comment, file: file)
+            name: name, folder: "", spec: "R-11.1", expect: reading.verdict, request: request, comment: comment,
+            file: file)
         return (vector, reading.dump)
     }
 }

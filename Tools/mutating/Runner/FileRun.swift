@@ -2,7 +2,8 @@ import CMutants
 import Foundation
 import VectorMaking
 
-/// Reads mutated files with the reader, and each that meets a mutant once more with it. A file that tells it from the reader is kept as a vector.
+/// Reads mutated files with the reader, and each that meets a mutant once more with it. A file that tells it from the
+/// reader is kept as a vector.
 struct FileRun {
     private var mutants: [Mutant]
     private let out: String
@@ -32,7 +33,9 @@ struct FileRun {
                 case false: met[index] += 1
                 case let outcome:
                     told.insert(index)
-                    print(mutant.number, mutant.value, outcome == nil ? "crashed" : "caught", "\(number) \(source)", separator: "\t")
+                    print(
+                        mutant.number, mutant.value, outcome == nil ? "crashed" : "caught", "\(number) \(source)",
+                        separator: "\t")
                     flush()
                     try keep(made, answer, "\(mutant.number)-\(mutant.value)")
                 }
@@ -47,7 +50,9 @@ struct FileRun {
         let lines = answer.split(separator: "\n").map(String.init)
         guard let verdict = lines.first.flatMap({ Verdict(rawValue: $0) }) else { return }
         let vector = Vector(
-            name: name, folder: "", spec: "R-11.1", expect: verdict, request: made.request, comment: "found", file: made.bytes)
-        try Data(try vector.encode(dump: Array(lines.dropFirst()))).write(to: URL(fileURLWithPath: "\(out)/\(name).vector"))
+            name: name, folder: "", spec: "R-11.1", expect: verdict, request: made.request, comment: "found",
+            file: made.bytes)
+        try Data(try vector.encode(dump: Array(lines.dropFirst()))).write(
+            to: URL(fileURLWithPath: "\(out)/\(name).vector"))
     }
 }

@@ -15,7 +15,9 @@ enum Main {
         case "run": try VectorRun(table).run(part: Int(words[3]) ?? 0, of: Int(words[4]) ?? 1)
         case "fuzz":
             let chosen = words[7...].map { $0.split(separator: ":") }
-            let mutants = table.mutants.filter { one in chosen.contains { Int($0[0]) == one.number && Int($0[1]) == one.value } }
+            let mutants = table.mutants.filter { one in
+                chosen.contains { Int($0[0]) == one.number && Int($0[1]) == one.value }
+            }
             var run = FileRun(mutants, out: words[6])
             try run.run(seed: UInt64(words[3]) ?? 0, first: Int(words[4]) ?? 0, count: Int(words[5]) ?? 0)
         default: throw UsageError("run or fuzz")

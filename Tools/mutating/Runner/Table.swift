@@ -8,7 +8,8 @@ struct Mutant {
     /// Of the operand: 0 false, 1 true, 2 what it is not; 0 for a call that is left out.
     let value: Int
 
-    /// Whether a reading that met these marks could have gone another way with the mutant. A constant changes nothing where it is the value.
+    /// Whether a reading that met these marks could have gone another way with the mutant. A constant changes nothing
+    /// where it is the value.
     func concerns(_ marks: Int) -> Bool {
         switch (kind, value) {
         case ("needed", 0), ("refused", 0): marks & 2 != 0

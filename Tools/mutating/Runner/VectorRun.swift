@@ -32,7 +32,9 @@ struct VectorRun {
     init(_ table: Table) throws {
         self.table = table
         let folder = URL(fileURLWithPath: "Spec/vectors", isDirectory: true)
-        for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter({ $0.hasSuffix(".vector") }).sorted() {
+        for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter({ $0.hasSuffix(".vector") })
+            .sorted()
+        {
             let file = try VectorFile(Array(try Data(contentsOf: folder.appendingPathComponent(path))))
             let vector = Case(name: path, bytes: file.vault, request: try file.request())
             let start = DispatchTime.now().uptimeNanoseconds

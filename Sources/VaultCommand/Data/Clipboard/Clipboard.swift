@@ -5,7 +5,8 @@ import VaultLocal
 
 /// The clipboard of the desktop or, where there is none, of the terminal.
 enum Clipboard {
-    /// Puts a secret there. A process of its own takes it away after some seconds, if it is still there; this call does not wait for that.
+    /// Puts a secret there. A process of its own takes it away after some seconds, if it is still there; this call does
+    /// not wait for that.
     static func copy(_ secret: borrowing Secret, clearAfter seconds: Int) throws(CommandFailure) {
         let board = try ClipboardTool.find()
         try board.put(secret)
@@ -18,10 +19,11 @@ enum Clipboard {
 enum ClipboardTool: String {
     case wayland = "wl-copy"
     case x11 = "xclip"
-    /// Tmux's own buffer, which tmux may send on to its terminal's clipboard. What a program within tmux sends itself is dropped or kept in a
-    /// buffer that it cannot name, as tmux is set up.
+    /// Tmux's own buffer, which tmux may send on to its terminal's clipboard. What a program within tmux sends itself
+    /// is dropped or kept in a buffer that it cannot name, as tmux is set up.
     case tmux
-    /// The terminal's escape sequence OSC 52. It can only be written: most terminals do not say what their clipboard holds.
+    /// The terminal's escape sequence OSC 52. It can only be written: most terminals do not say what their clipboard
+    /// holds.
     case terminal
 
     /// What xterm takes in one sequence; in base 64.
@@ -52,7 +54,9 @@ enum ClipboardTool: String {
         let descriptor = vault_open("/dev/tty", O_WRONLY | O_NOCTTY, 0)
         guard descriptor >= 0 else {
             throw CommandFailure(
-                .io, "there is no clipboard: neither wl-copy under Wayland, nor xclip under X11, nor a terminal; install one of them")
+                .io,
+                "there is no clipboard: neither wl-copy under Wayland, nor xclip under X11, nor a terminal; install one of them"
+            )
         }
         close(descriptor)
         return .terminal
@@ -66,10 +70,13 @@ enum ClipboardTool: String {
         case .tmux: try loadBuffer(secret)
         case .terminal:
             guard secret.count <= Self.longestSequence / 4 * 3 else {
-                throw CommandFailure(.usage, "\(secret.count) bytes are more than a terminal's clipboard takes; use a file or a pipe")
+                throw CommandFailure(
+                    .usage, "\(secret.count) bytes are more than a terminal's clipboard takes; use a file or a pipe")
             }
             let descriptor = vault_open("/dev/tty", O_WRONLY | O_NOCTTY, 0)
-            guard descriptor >= 0 else { throw CommandFailure(.io, "cannot open the terminal: \(Descriptor.message(-descriptor))") }
+            guard descriptor >= 0 else {
+                throw CommandFailure(.io, "cannot open the terminal: \(Descriptor.message(-descriptor))")
+            }
             defer { close(descriptor) }
             try Self.write(secret, to: descriptor)
         }
@@ -101,10 +108,11 @@ enum ClipboardTool: String {
         return try Subprocess.read(path, arguments, limit: limit)
     }
 
-    /// Whether this wl-copy (2.3.0 and later) can mark what it offers, so that histories of clipboards leave it out (x-kde-passwordManagerHint).
-    /// Xclip offers one form of a selection, so it cannot.
+    /// Whether this wl-copy (2.3.0 and later) can mark what it offers, so that histories of clipboards leave it out
+    /// (x-kde-passwordManagerHint). Xclip offers one form of a selection, so it cannot.
     private static func canMarkSensitive() throws(CommandFailure) -> Bool {
-        guard let path = Subprocess.find("wl-copy"), let help = try Subprocess.read(path, ["--help"], limit: 65_536) else { return false }
+        guard let path = Subprocess.find("wl-copy"), let help = try Subprocess.read(path, ["--help"], limit: 65_536)
+        else { return false }
         return help.withUnsafeBytes { String(decoding: $0, as: UTF8.self).contains("--sensitive") }
     }
 
@@ -118,9 +126,13 @@ enum ClipboardTool: String {
     }
 
     private func run(_ arguments: [String], _ secret: borrowing Secret) throws(CommandFailure) {
-        guard let path = Subprocess.find(rawValue) else { throw CommandFailure(.io, "\(rawValue) is not there any more; install it") }
+        guard let path = Subprocess.find(rawValue) else {
+            throw CommandFailure(.io, "\(rawValue) is not there any more; install it")
+        }
         let code = try Subprocess.feed(path, arguments, secret)
-        guard code == 0 else { throw CommandFailure(.io, "\(rawValue) failed (exit \(code)); is the display reachable?") }
+        guard code == 0 else {
+            throw CommandFailure(.io, "\(rawValue) failed (exit \(code)); is the display reachable?")
+        }
     }
 
     private static func write(_ secret: borrowing Secret, to descriptor: Int32) throws(CommandFailure) {

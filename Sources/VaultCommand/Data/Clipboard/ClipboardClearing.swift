@@ -4,7 +4,8 @@ import Crypto
 import Glibc
 import VaultFmt
 
-/// Takes a secret out of the clipboard again: a process of this program that waits by itself, and knows the secret's salted hash only.
+/// Takes a secret out of the clipboard again: a process of this program that waits by itself, and knows the secret's
+/// salted hash only.
 enum ClipboardClearing {
     static let command = "__clear-clipboard"
     /// Salt and SHA-256.
@@ -20,11 +21,13 @@ enum ClipboardClearing {
         let terminal = board == .terminal ? vault_open("/dev/tty", O_WRONLY | O_NOCTTY, 0) : -1
         defer { if terminal >= 0 { close(terminal) } }
         _ = try Subprocess.start(
-            "/proc/self/exe", [command, board.rawValue, String(seconds)], input: pipe.reading, output: terminal >= 0 ? terminal : nil)
+            "/proc/self/exe", [command, board.rawValue, String(seconds)], input: pipe.reading,
+            output: terminal >= 0 ? terminal : nil)
         pipe.closeReading()
         let failure = digest.withUnsafeBytes { pipe.write($0) }
         guard failure == 0 else {
-            throw CommandFailure(.io, "the clipboard will not be cleared: \(Descriptor.message(failure)); clear it yourself")
+            throw CommandFailure(
+                .io, "the clipboard will not be cleared: \(Descriptor.message(failure)); clear it yourself")
         }
     }
 
@@ -63,7 +66,9 @@ struct ClearClipboard: ParsableCommand {
         // A session of its own, so that it outlives the terminal. It fails only where it is one already.
         setsid()
         let digest = try Descriptor.readAll(STDIN_FILENO, name: "the hash", limit: ClipboardClearing.digestLength)
-        guard digest.count == ClipboardClearing.digestLength else { throw CommandFailure(.usage, "no hash is given on standard input") }
+        guard digest.count == ClipboardClearing.digestLength else {
+            throw CommandFailure(.usage, "no hash is given on standard input")
+        }
         var left = seconds
         while left > 0 { left = sleep(left) }
         if ClipboardClearing.mayBeUnchanged(board, digest) { try board.clear() }

@@ -27,19 +27,24 @@ struct Edit: ParsableCommand {
         let before = try attempt { () throws(VaultError) in try opened.open(item) }
         guard SecretText.isUTF8(before.secret) else {
             throw CommandFailure(
-                .usage, "the secret is not text; take it out with 'vaultfmt get' and store it with 'vaultfmt set --secret-file'")
+                .usage,
+                "the secret is not text; take it out with 'vaultfmt get' and store it with 'vaultfmt set --secret-file'"
+            )
         }
         guard let edited = try SecretEditor.edit(before.secret) else {
             return Terminal.note("nothing was changed")
         }
         guard edited.count > 0 else {
             throw CommandFailure(
-                .usage, "the edited text is empty, so the item stays as it was; 'vaultfmt set --allow-empty' stores an empty secret")
+                .usage,
+                "the edited text is empty, so the item stays as it was; 'vaultfmt set --allow-empty' stores an empty secret"
+            )
         }
         try attempt { () throws(VaultError) in
             try opened.transaction { transaction throws(VaultError) in
                 guard try transaction.item(item.key)?.revision == item.revision else {
-                    throw VaultError(.busy, "the item was changed by somebody else meanwhile; the edited text is not stored")
+                    throw VaultError(
+                        .busy, "the item was changed by somebody else meanwhile; the edited text is not stored")
                 }
                 try transaction.set(item.key, secret: edited)
             }

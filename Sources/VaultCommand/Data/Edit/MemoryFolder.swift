@@ -3,8 +3,8 @@ import Glibc
 import VaultFmt
 import VaultLocal
 
-/// A folder of our own in memory-backed storage, for a secret that another program must see as a file. The system may swap such
-/// memory out, but writes it to no disk otherwise.
+/// A folder of our own in memory-backed storage, for a secret that another program must see as a file. The system may
+/// swap such memory out, but writes it to no disk otherwise.
 ///
 /// A process that is killed leaves its folder; the next one wipes it. A folder in use is locked.
 struct MemoryFolder: ~Copyable {
@@ -48,10 +48,14 @@ struct MemoryFolder: ~Copyable {
             for name in names(in: base) where name.hasPrefix(prefix) {
                 let path = "\(base)/\(name)"
                 var status = stat()
-                guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { continue }
+                guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
+                    continue
+                }
                 guard let lock = lock(path) else { continue }
                 defer { close(lock) }
-                if wipe(folder: path) { Terminal.note("wiped \(TerminalText.quoted(path)), which an interrupted 'vaultfmt edit' had left") }
+                if wipe(folder: path) {
+                    Terminal.note("wiped \(TerminalText.quoted(path)), which an interrupted 'vaultfmt edit' had left")
+                }
             }
         }
     }

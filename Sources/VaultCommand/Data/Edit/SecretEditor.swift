@@ -21,7 +21,9 @@ enum SecretEditor {
         }
         let edited: Secret
         do throws(CommandFailure) {
-            edited = try outcome == .done ? Descriptor.readFile(folder.file, what: "edited file", limit: longest) : Secret(count: 0)
+            edited =
+                try outcome == .done
+                ? Descriptor.readFile(folder.file, what: "edited file", limit: longest) : Secret(count: 0)
         } catch {
             report(folder.wipe())
             throw error
@@ -51,9 +53,11 @@ enum SecretEditor {
         return "vi"
     }
 
-    /// Runs the editor as the shell would, since EDITOR may have arguments. Ctrl-C is the editor's; what ends this process ends the
-    /// editor first.
-    private static func run(_ editor: String, _ file: String, _ signals: borrowing HeldSignals) throws(CommandFailure) -> Outcome {
+    /// Runs the editor as the shell would, since EDITOR may have arguments. Ctrl-C is the editor's; what ends this
+    /// process ends the editor first.
+    private static func run(_ editor: String, _ file: String, _ signals: borrowing HeldSignals) throws(CommandFailure)
+        -> Outcome
+    {
         let script = (isSimple(editor) ? "exec " : "") + editor + " \"$@\""
         let process = try Subprocess.startInForeground("/bin/sh", ["-c", script, editor, file])
         while true {
@@ -66,13 +70,15 @@ enum SecretEditor {
         }
     }
 
-    /// Whether it is one program with arguments: then the shell makes way for it, and a signal reaches the editor itself.
+    /// Whether it is one program with arguments: then the shell makes way for it, and a signal reaches the editor
+    /// itself.
     private static func isSimple(_ editor: String) -> Bool {
         let first = editor.prefix { $0 != " " }
         return !first.contains("=") && !editor.contains { ";&|<>()$`\n".contains($0) }
     }
 
-    /// The new secret; nil where it is the old one. A newline that the editor put at the end of a secret without one is taken away.
+    /// The new secret; nil where it is the old one. A newline that the editor put at the end of a secret without one is
+    /// taken away.
     private static func changed(_ old: borrowing Secret, _ new: consuming Secret) -> Secret? {
         let hadNewline = old.withUnsafeBytes { $0.last == 0x0A }
         let hasNewline = new.withUnsafeBytes { $0.last == 0x0A }

@@ -1,16 +1,19 @@
 import FoundationEssentials
 import VaultFmt
 
-/// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. Not lossless: of the attributes, only label, comment,
-/// description and otp are in it.
+/// Writes items as CSV (RFC 4180), for spreadsheets and other password managers. Not lossless: of the attributes, only
+/// label, comment, description and otp are in it.
 ///
-/// The first six columns are those of Apple Passwords, which browsers and password managers read. Nothing is altered to please a
-/// spreadsheet: a value that starts with "=" does so in the file as well.
+/// The first six columns are those of Apple Passwords, which browsers and password managers read. Nothing is altered to
+/// please a spreadsheet: a value that starts with "=" does so in the file as well.
 struct CSVExport {
     static let columns = [
-        "Title", "URL", "Username", "Password", "Notes", "OTPAuth", "encoding", "class", "service", "server", "protocol", "port", "path",
-        "securityDomain", "authenticationType", "type", "issuer", "serialNumber", "keyClass", "keyType", "applicationLabel",
-        "applicationTag", "sizeInBits", "effectiveSize", "group", "synchronizable", "accessible", "description", "created", "modified",
+        "Title", "URL", "Username", "Password", "Notes", "OTPAuth", "encoding", "class", "service", "server",
+        "protocol", "port", "path",
+        "securityDomain", "authenticationType", "type", "issuer", "serialNumber", "keyClass", "keyType",
+        "applicationLabel",
+        "applicationTag", "sizeInBits", "effectiveSize", "group", "synchronizable", "accessible", "description",
+        "created", "modified",
     ]
 
     private let output: Output
@@ -42,7 +45,9 @@ struct CSVExport {
         for (index, column) in Self.columns.enumerated() {
             if index > 0 { try output.write(byte: UInt8(ascii: ",")) }
             if column == "Password" {
-                try opened.secret.withUnsafeBytes { bytes throws(CommandFailure) in try write(secret: bytes, isText: isText) }
+                try opened.secret.withUnsafeBytes { bytes throws(CommandFailure) in
+                    try write(secret: bytes, isText: isText)
+                }
             } else {
                 try write(values[column] ?? "")
             }
@@ -56,14 +61,16 @@ struct CSVExport {
         case .genericPassword(let service, _): return ["service": service]
         case .internetPassword(let server, let proto, let port, let path, _, let domain, let authentication):
             return [
-                "URL": url(server, proto, port, path), "server": server, "protocol": proto, "port": String(port), "path": path,
+                "URL": url(server, proto, port, path), "server": server, "protocol": proto, "port": String(port),
+                "path": path,
                 "securityDomain": domain, "authenticationType": authentication,
             ]
         case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
             return ["type": String(type), "issuer": base64(issuer), "serialNumber": base64(serial)]
         case .key(let keyClass, let type, let label, let tag, let size, let effective):
             return [
-                "keyClass": String(keyClass), "keyType": String(type), "applicationLabel": base64(label), "applicationTag": base64(tag),
+                "keyClass": String(keyClass), "keyType": String(type), "applicationLabel": base64(label),
+                "applicationTag": base64(tag),
                 "sizeInBits": String(size), "effectiveSize": String(effective),
             ]
         case .reserved: return [:]
@@ -96,7 +103,8 @@ struct CSVExport {
         if let failure { throw failure }
     }
 
-    /// A field, in quotes where it would otherwise be read as something else; readers that trim blanks leave quoted ones alone.
+    /// A field, in quotes where it would otherwise be read as something else; readers that trim blanks leave quoted
+    /// ones alone.
     private func write(field bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
         let quote = UInt8(ascii: "\"")
         let isPlain = bytes.allSatisfy { (0x21..<0x7F).contains($0) && $0 != quote && $0 != UInt8(ascii: ",") }

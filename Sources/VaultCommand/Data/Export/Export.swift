@@ -27,7 +27,8 @@ struct Export: ParsableCommand {
 
     @Option(
         name: [.customShort("o"), .long], parsing: .unconditional,
-        help: ArgumentHelp("Make this file, readable by you alone, instead of writing to standard output.", valueName: "file"),
+        help: ArgumentHelp(
+            "Make this file, readable by you alone, instead of writing to standard output.", valueName: "file"),
         completion: .file())
     var output: String?
 
@@ -39,7 +40,9 @@ struct Export: ParsableCommand {
         if let output { try ExportFile.check(output) }
         guard output != nil || format != .csv || !Terminal.outputIsTerminal else {
             throw CommandFailure(
-                .usage, "CSV has control characters as they are, so it is not shown on a terminal; give --output, or send it to a pipe")
+                .usage,
+                "CSV has control characters as they are, so it is not shown on a terminal; give --output, or send it to a pipe"
+            )
         }
         let opened = try vault.openVault()
         Terminal.warning("an export is plaintext: whoever can read it has the secrets")
@@ -54,11 +57,14 @@ struct Export: ParsableCommand {
         guard leftOut == 0 else {
             throw CommandFailure(
                 .incomplete,
-                "exported, but \(leftOut == 1 ? "1 item is" : "\(leftOut) items are") missing (see above); no export can hold them")
+                "exported, but \(leftOut == 1 ? "1 item is" : "\(leftOut) items are") missing (see above); no export can hold them"
+            )
         }
     }
 
-    private func write(_ vault: Vault, to output: Output, pause: () throws(CommandFailure) -> Void) throws(CommandFailure) -> Int {
+    private func write(_ vault: Vault, to output: Output, pause: () throws(CommandFailure) -> Void)
+        throws(CommandFailure) -> Int
+    {
         let progress = self.output == nil && Terminal.outputIsTerminal ? nil : Progress("exporting")
         defer { progress?.finish() }
         let leftOut: Int
@@ -77,9 +83,11 @@ struct Export: ParsableCommand {
         return leftOut
     }
 
-    /// Opens the items that fit one after the other, and names those that no export can hold; returns how many those are.
+    /// Opens the items that fit one after the other, and names those that no export can hold; returns how many those
+    /// are.
     private func forEach(
-        _ vault: Vault, _ pause: () throws(CommandFailure) -> Void, _ body: (borrowing OpenedItem) throws(CommandFailure) -> Void
+        _ vault: Vault, _ pause: () throws(CommandFailure) -> Void,
+        _ body: (borrowing OpenedItem) throws(CommandFailure) -> Void
     ) throws(CommandFailure) -> Int {
         var leftOut = 0
         var query = fields.query
@@ -91,7 +99,8 @@ struct Export: ParsableCommand {
             guard !isOfThisDevice, item.key.itemClass.isDefined else {
                 leftOut += 1
                 let reason = isOfThisDevice ? "it is of this device only" : "this version does not know its class"
-                return Terminal.warning("left out, for \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
+                return Terminal.warning(
+                    "left out, for \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
             }
             try body(attempt { () throws(VaultError) in try vault.open(item) })
         }

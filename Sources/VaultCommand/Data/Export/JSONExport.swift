@@ -95,7 +95,9 @@ extension JSONWriter {
                     try writer.bytes(value)
                     try writer.name("flags")
                     try writer.array { writer throws(CommandFailure) in
-                        for flag in AttributeFlag.allCases where attribute.flags.contains(flag.value) { try writer.value(flag.rawValue) }
+                        for flag in AttributeFlag.allCases where attribute.flags.contains(flag.value) {
+                            try writer.value(flag.rawValue)
+                        }
                     }
                 }
             }

@@ -46,7 +46,9 @@ struct Generate: ParsableCommand {
     @Option(parsing: .unconditional, help: "The list of words: one of Debian's package diceware (en_eff), or a path.")
     var list: String?
 
-    @Option(parsing: .unconditional, help: "Make a key file instead: readable by you alone, never over another file.", completion: .file())
+    @Option(
+        parsing: .unconditional, help: "Make a key file instead: readable by you alone, never over another file.",
+        completion: .file())
     var keyFile: String?
 
     func validate() throws {
@@ -54,9 +56,12 @@ struct Generate: ParsableCommand {
             length != nil || alphabet != nil || noLowercase || noUppercase || noDigits || noSymbols || noAmbiguous
         let hasWordOptions = words != nil || separator != nil || list != nil
         guard [hasPasswordOptions, hasWordOptions, keyFile != nil].count(where: \.self) <= 1 else {
-            throw ValidationError("options for a password, for words and for a key file exclude each other; give one kind")
+            throw ValidationError(
+                "options for a password, for words and for a key file exclude each other; give one kind")
         }
-        guard words != nil || !hasWordOptions else { throw ValidationError("--separator and --list go with --words; add it") }
+        guard words != nil || !hasWordOptions else {
+            throw ValidationError("--separator and --list go with --words; add it")
+        }
         guard alphabet == nil || !(noLowercase || noUppercase || noDigits || noSymbols) else {
             throw ValidationError("--alphabet says exactly what to draw from; leave the --no-… options out")
         }
@@ -87,12 +92,14 @@ struct Generate: ParsableCommand {
 
     private func makeKeyFile(_ path: String) throws(CommandFailure) {
         try Descriptor.createFile(path, what: "key file", KeyFile.generate())
-        Terminal.note("made the key file \(TerminalText.quoted(path)); keep a copy elsewhere: without it, the vault stays closed")
+        Terminal.note(
+            "made the key file \(TerminalText.quoted(path)); keep a copy elsewhere: without it, the vault stays closed")
     }
 
     private func drawnFrom() throws(CommandFailure) -> PasswordAlphabet {
         let classes = [
-            (PasswordAlphabet.lowercase, noLowercase), (PasswordAlphabet.uppercase, noUppercase), (PasswordAlphabet.digits, noDigits),
+            (PasswordAlphabet.lowercase, noLowercase), (PasswordAlphabet.uppercase, noUppercase),
+            (PasswordAlphabet.digits, noDigits),
             (PasswordAlphabet.symbols, noSymbols),
         ]
         var drawnFrom = PasswordAlphabet(alphabet ?? classes.map { $1 ? "" : $0 }.joined())

@@ -7,7 +7,8 @@ struct UniformRandom: ~Copyable {
 
     /// A number from 0 up to, not including, `bound`.
     mutating func next(below bound: UInt32) -> UInt32 {
-        // 2^32 is rarely a multiple of the bound; numbers beyond its last multiple would favour the small ones, so they are drawn again.
+        // 2^32 is rarely a multiple of the bound; numbers beyond its last multiple would favour the small ones, so they
+        // are drawn again.
         let usable = UInt32.max - (UInt32.max % bound + 1) % bound
         while true {
             let number = nextWord()

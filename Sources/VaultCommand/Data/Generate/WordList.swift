@@ -22,10 +22,13 @@ struct WordList {
         let path = try name.contains("/") ? name : Self.path(name)
         let text = try Descriptor.readFile(path, what: "word list", limit: 16 << 20)
             .withUnsafeBytes { String(validating: $0, as: UTF8.self) }
-        guard let text else { throw CommandFailure(.damaged, "the word list \(TerminalText.quoted(path)) is not UTF-8; convert it first") }
+        guard let text else {
+            throw CommandFailure(.damaged, "the word list \(TerminalText.quoted(path)) is not UTF-8; convert it first")
+        }
         words = Self.words(of: text)
         guard words.count >= 2 else {
-            throw CommandFailure(.damaged, "the word list \(TerminalText.quoted(path)) has fewer than two words; name another one")
+            throw CommandFailure(
+                .damaged, "the word list \(TerminalText.quoted(path)) has fewer than two words; name another one")
         }
     }
 
@@ -35,10 +38,12 @@ struct WordList {
         guard access(folder, R_OK) == 0 else {
             throw CommandFailure(
                 .noSuchFile,
-                "there are no word lists on this machine; install the package 'diceware', or name a file: --list ./words.txt")
+                "there are no word lists on this machine; install the package 'diceware', or name a file: --list ./words.txt"
+            )
         }
         throw CommandFailure(
-            .noSuchFile, "there is no word list \(TerminalText.quoted(name)); there are \(names().joined(separator: ", "))")
+            .noSuchFile,
+            "there is no word list \(TerminalText.quoted(name)); there are \(names().joined(separator: ", "))")
     }
 
     /// The names of the package's lists.
@@ -65,7 +70,8 @@ struct WordList {
             if isSigned, line.hasPrefix("-----BEGIN PGP SIGNATURE") { break }
             let parts = line.split(whereSeparator: \.isWhitespace)
             let isNumbered = parts.count == 2 && parts[0].allSatisfy { $0.isASCII && ($0.isNumber || $0 == "-") }
-            guard let word = isNumbered ? parts.last : parts.count == 1 ? parts.first : line, seen.insert(word).inserted else { continue }
+            guard let word = isNumbered ? parts.last : parts.count == 1 ? parts.first : line, seen.insert(word).inserted
+            else { continue }
             words.append(String(word))
         }
         return words

@@ -1,5 +1,5 @@
-/// What the columns of a password list mean, found by their headers: those of Chrome, Edge, Firefox, Safari and Apple Passwords, KeePassXC,
-/// and Bitwarden.
+/// What the columns of a password list mean, found by their headers: those of Chrome, Edge, Firefox, Safari and Apple
+/// Passwords, KeePassXC, and Bitwarden.
 struct CSVColumns {
     /// What a column is for.
     enum Meaning: Hashable {
@@ -35,7 +35,9 @@ struct CSVColumns {
     }
 
     /// Whether this is a list of passwords at all.
-    var isPasswordList: Bool { self[.password] != nil && (self[.username] != nil || self[.title] != nil || self[.url] != nil) }
+    var isPasswordList: Bool {
+        self[.password] != nil && (self[.username] != nil || self[.title] != nil || self[.url] != nil)
+    }
 
     subscript(meaning: Meaning) -> Int? { indices[meaning] }
 

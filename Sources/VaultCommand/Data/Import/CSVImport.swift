@@ -17,14 +17,18 @@ struct CSVImport: ~Copyable, ImportSource {
         let line = start.prefix { $0 != 0x0A }
         return CSVDelimiter.allCases.contains { delimiter in
             do throws(CommandFailure) {
-                return CSVColumns(header: try CSVTable(UnsafeRawBufferPointer(rebasing: line), delimiter: delimiter).header).isPasswordList
+                return CSVColumns(
+                    header: try CSVTable(UnsafeRawBufferPointer(rebasing: line), delimiter: delimiter).header
+                ).isPasswordList
             } catch {
                 return false
             }
         }
     }
 
-    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure) -> [String] {
+    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure)
+        -> [String]
+    {
         try text.withUnsafeBytes { bytes throws(CommandFailure) -> [String] in
             try Self.checkText(bytes)
             let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
@@ -32,7 +36,9 @@ struct CSVImport: ~Copyable, ImportSource {
             let columns = CSVColumns(header: table.header)
             var losses = CSVLosses(columns)
             try table.rows { line, row throws(CommandFailure) in
-                guard row.count <= table.header.count || (table.header.count..<row.count).allSatisfy({ row[$0].isEmpty }) else {
+                guard
+                    row.count <= table.header.count || (table.header.count..<row.count).allSatisfy({ row[$0].isEmpty })
+                else {
                     throw .damaged("line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
                 }
                 losses.noteColumns(row)
@@ -42,17 +48,21 @@ struct CSVImport: ~Copyable, ImportSource {
         }
     }
 
-    /// The table with the delimiter that makes its header a list of passwords: spreadsheets write semicolons in much of the world.
+    /// The table with the delimiter that makes its header a list of passwords: spreadsheets write semicolons in much of
+    /// the world.
     private static func table(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) -> CSVTable {
         for delimiter in CSVDelimiter.allCases {
             let table = try CSVTable(bytes, delimiter: delimiter)
             guard table.header != CSVExport.columns else {
-                throw .damaged("line 1", "this is the CSV export of vaultfmt, which leaves things out; import its JSON export instead")
+                throw .damaged(
+                    "line 1",
+                    "this is the CSV export of vaultfmt, which leaves things out; import its JSON export instead")
             }
             if CSVColumns(header: table.header).isPasswordList { return table }
         }
         throw .damaged(
-            "line 1", "no header of a password list: a column 'password' and one of 'username', 'title' or 'url' are needed")
+            "line 1",
+            "no header of a password list: a column 'password' and one of 'username', 'title' or 'url' are needed")
     }
 
     private static func checkText(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) {

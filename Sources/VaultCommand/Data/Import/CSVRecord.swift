@@ -17,7 +17,8 @@ struct CSVRecord {
         let place = "line \(line)"
         let key = try importing(place) { () throws(VaultError) -> ItemKey in try self.key(address) }
         var record = ImportRecord(
-            place: place, key: key, secret: row.secret(columns[isNote ? .notes : .password]), attributes: attributes(isNote, address))
+            place: place, key: key, secret: row.secret(columns[isNote ? .notes : .password]),
+            attributes: attributes(isNote, address))
         record.created = time(.createdNumber, .createdText, &losses)
         record.modified = time(.modifiedNumber, .modifiedText, &losses)
         return record
@@ -34,7 +35,8 @@ struct CSVRecord {
             return try .genericPassword(service: names.first { !$0.isEmpty } ?? "", account: self[.username])
         }
         return try .internetPassword(
-            server: address.server, account: self[.username], protocol: address.protocol, port: address.port, path: address.path,
+            server: address.server, account: self[.username], protocol: address.protocol, port: address.port,
+            path: address.path,
             securityDomain: self[.realm])
     }
 
@@ -58,7 +60,8 @@ struct CSVRecord {
     private func time(_ number: CSVColumns.Meaning, _ text: CSVColumns.Meaning, _ losses: inout CSVLosses) -> Int64? {
         let value = self[number].isEmpty ? self[text] : self[number]
         guard !value.isEmpty else { return nil }
-        let time = self[number].isEmpty ? ImportedTime.milliseconds(rfc3339: value) : ImportedTime.milliseconds(number: value)
+        let time =
+            self[number].isEmpty ? ImportedTime.milliseconds(rfc3339: value) : ImportedTime.milliseconds(number: value)
         if time == nil { losses.withBadTime.append(line) }
         return time
     }

@@ -31,7 +31,8 @@ struct CSVTable {
         firstLine = lines.number
     }
 
-    /// Passes each row after the header to `body`, with the number of the line on which it starts. A row is valid during the call.
+    /// Passes each row after the header to `body`, with the number of the line on which it starts. A row is valid
+    /// during the call.
     func rows(_ body: (_ line: Int, _ row: CSVRow) throws(CommandFailure) -> Void) throws(CommandFailure) {
         var lines = CSVLines(rest, number: firstLine)
         let parser = CSVParser(delimiter)
@@ -128,12 +129,16 @@ private final class CSVParser {
             }
             if !isStarted { rowLine = line }
             isStarted = isStarted || !text.allSatisfy { $0 == 0x0A || $0 == 0x0D }
-            if csv_parse(&parser, text.baseAddress, text.count, Self.takeField, Self.takeRow, context) != text.count { throw malformed }
+            if csv_parse(&parser, text.baseAddress, text.count, Self.takeField, Self.takeRow, context) != text.count {
+                throw malformed
+            }
         }
         return row
     }
 
-    private var malformed: CommandFailure { .damaged("line \(rowLine)", "the quotes of the row that starts here do not match") }
+    private var malformed: CommandFailure {
+        .damaged("line \(rowLine)", "the quotes of the row that starts here do not match")
+    }
 
     private typealias TakeField = @convention(c) (UnsafeMutableRawPointer?, Int, UnsafeMutableRawPointer?) -> Void
 

@@ -2,8 +2,8 @@ import Crypto
 import SwiftASN1
 import X509
 
-/// What an item of class `certificate` or `identity` takes from an X.509 certificate. Read by structure, so that certificates with
-/// kinds of keys that no library here knows are items as well.
+/// What an item of class `certificate` or `identity` takes from an X.509 certificate. Read by structure, so that
+/// certificates with kinds of keys that no library here knows are items as well.
 struct CertificateFields {
     /// Apple's CSSM_CERT_TYPE: 1, 2 or 3 for X.509 versions 1, 2 and 3.
     let type: UInt32
@@ -27,7 +27,10 @@ struct CertificateFields {
     }
 
     private init(body nodes: inout ASN1NodeCollection.Iterator) throws {
-        let version = try DER.optionalExplicitlyTagged(&nodes, tagNumber: 0, tagClass: .contextSpecific) { try Int(derEncoded: $0) } ?? 0
+        let version =
+            try DER.optionalExplicitlyTagged(&nodes, tagNumber: 0, tagClass: .contextSpecific) {
+                try Int(derEncoded: $0)
+            } ?? 0
         guard let type = UInt32(exactly: version), type <= 2 else { throw Malformed() }
         self.type = type + 1
         guard case .primitive(let serial) = try Self.next(&nodes, .integer).content else { throw Malformed() }
@@ -45,7 +48,9 @@ struct CertificateFields {
 
     private struct Malformed: Error {}
 
-    private static func next(_ nodes: inout ASN1NodeCollection.Iterator, _ kind: ASN1Identifier? = nil) throws -> ASN1Node {
+    private static func next(_ nodes: inout ASN1NodeCollection.Iterator, _ kind: ASN1Identifier? = nil) throws
+        -> ASN1Node
+    {
         guard let node = nodes.next(), kind == nil || node.identifier == kind else { throw Malformed() }
         return node
     }
@@ -64,7 +69,9 @@ struct CertificateFields {
         ]
         let attributes = names.flatMap { Array($0) }
         for kind in kinds {
-            if let name = attributes.last(where: { $0.type == kind }), let text = String(name.value), !text.isEmpty { return text }
+            if let name = attributes.last(where: { $0.type == kind }), let text = String(name.value), !text.isEmpty {
+                return text
+            }
         }
         return nil
     }

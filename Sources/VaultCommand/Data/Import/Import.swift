@@ -38,7 +38,8 @@ struct Import: ParsableCommand {
 
     func run() throws {
         guard source != "-" || vault.access.factors.passphraseFd != STDIN_FILENO else {
-            throw CommandFailure(.usage, "standard input cannot give both passphrase and source; give one of them from a file")
+            throw CommandFailure(
+                .usage, "standard input cannot give both passphrase and source; give one of them from a file")
         }
         var reader = try SourceReader(source)
         switch try format ?? SourceFormat(detecting: &reader) {

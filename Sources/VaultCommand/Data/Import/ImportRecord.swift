@@ -25,16 +25,19 @@ struct ImportRecord: ~Copyable {
 protocol ImportSource: ~Copyable {
     /// Hands over each item in the order of the source.
     /// - Returns: What else the source holds and a vault would not, a line each.
-    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure) -> [String]
+    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure)
+        -> [String]
 }
 
 extension CommandFailure {
     /// A source that is not what it should be.
-    static func damaged(_ place: String, _ what: String) -> CommandFailure { CommandFailure(.damaged, "\(place): \(what)") }
+    static func damaged(_ place: String, _ what: String) -> CommandFailure {
+        CommandFailure(.damaged, "\(place): \(what)")
+    }
 }
 
-/// Runs a step of the library and gives its error the place in the source that caused it. What does not fit into a vault is no
-/// wrong use of the command, but a wrong source.
+/// Runs a step of the library and gives its error the place in the source that caused it. What does not fit into a
+/// vault is no wrong use of the command, but a wrong source.
 func importing<R: ~Copyable>(_ place: String, _ body: () throws(VaultError) -> R) throws(CommandFailure) -> R {
     do throws(VaultError) {
         return try body()

@@ -22,7 +22,8 @@ struct ImportSession {
     private var duplicateCount = 0
     private var losses: [String] = []
 
-    /// How many of the items that are skipped, replaced or renamed are named. All of them go through a dry run's standard output.
+    /// How many of the items that are skipped, replaced or renamed are named. All of them go through a dry run's
+    /// standard output.
     private static let mostNamed = 1000
 
     init(policy: DuplicatePolicy) {
@@ -60,11 +61,13 @@ struct ImportSession {
             let key = record.key
             let (action, target) = try importing(record.place) { () throws(VaultError) in
                 try vault.rehearseAdding(
-                    secretBytes: record.secret.count, attributes: record.attributes, accessibility: record.accessibility,
+                    secretBytes: record.secret.count, attributes: record.attributes,
+                    accessibility: record.accessibility,
                     group: key.group, created: record.created, modified: record.modified)
                 for earlier in record.earlier {
                     try vault.rehearseAdding(
-                        secretBytes: earlier.secretBytes, attributes: earlier.value.attributes, accessibility: record.accessibility,
+                        secretBytes: earlier.secretBytes, attributes: earlier.value.attributes,
+                        accessibility: record.accessibility,
                         group: key.group, created: earlier.value.replaced, modified: earlier.value.modified)
                 }
                 return try decide(key, isKnown)
@@ -96,7 +99,9 @@ struct ImportSession {
         if replaced > 0 { text += ", \(replaced) of them in place of others" }
         if earlierValues > 0 { text += ", with \(earlierValues) earlier \(earlierValues == 1 ? "value" : "values")" }
         if droppedEarlierValues > 0 {
-            Terminal.warning("not imported: \(droppedEarlierValues) earlier values, since the vault keeps fewer ('vaultfmt rekey --keep')")
+            Terminal.warning(
+                "not imported: \(droppedEarlierValues) earlier values, since the vault keeps fewer ('vaultfmt rekey --keep')"
+            )
         }
         if skipped > 0 { text += "; skipped \(skipped) that \(skipped == 1 ? "was" : "were") there already" }
         Terminal.note(text)
@@ -118,14 +123,17 @@ struct ImportSession {
         case .replace:
             try importing(record.place) { () throws(VaultError) in
                 try transaction.set(
-                    target, secret: record.secret, attributes: AttributeChanges(set: record.attributes, replaceAll: true),
+                    target, secret: record.secret,
+                    attributes: AttributeChanges(set: record.attributes, replaceAll: true),
                     accessibility: record.accessibility, created: record.created, modified: record.modified)
             }
         case .skip, .duplicate: return
         }
         guard !record.earlier.isEmpty else { return }
         let earlier = record.earlier.map(\.value)
-        let kept = try importing(record.place) { () throws(VaultError) in try transaction.addEarlierValues(earlier, to: target) }
+        let kept = try importing(record.place) { () throws(VaultError) in
+            try transaction.addEarlierValues(earlier, to: target)
+        }
         earlierValues += kept
         droppedEarlierValues += earlier.count - kept
     }
@@ -190,11 +198,13 @@ extension ItemKey {
     fileprivate func withAccount(_ account: String) throws(VaultError) -> ItemKey {
         switch fields {
         case .genericPassword(let service, _):
-            try ItemKey(.genericPassword(service: service, account: account), group: group, synchronizable: synchronizable)
+            try ItemKey(
+                .genericPassword(service: service, account: account), group: group, synchronizable: synchronizable)
         case .internetPassword(let server, let networkProtocol, let port, let path, _, let domain, let authentication):
             try ItemKey(
                 .internetPassword(
-                    server: server, protocol: networkProtocol, port: port, path: path, account: account, securityDomain: domain,
+                    server: server, protocol: networkProtocol, port: port, path: path, account: account,
+                    securityDomain: domain,
                     authenticationType: authentication), group: group, synchronizable: synchronizable)
         case .certificate, .key, .identity, .reserved: self
         }

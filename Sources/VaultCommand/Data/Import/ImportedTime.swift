@@ -5,7 +5,9 @@ enum ImportedTime {
     /// "2026-01-31T23:59:59.123Z", with or without a fraction, with any offset.
     static func milliseconds(rfc3339 text: String) -> Int64? {
         let whole = Date.ISO8601FormatStyle()
-        for style in [whole.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .colon), whole] {
+        for style in [
+            whole.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .colon), whole,
+        ] {
             do {
                 return Int64(exactly: (try style.parse(text).timeIntervalSince1970 * 1000).rounded())
             } catch {

@@ -9,12 +9,16 @@ struct JSONImport: ~Copyable, ImportSource {
         splitter = JSONSplitter(reader)
     }
 
-    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure) -> [String] {
+    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure)
+        -> [String]
+    {
         var seen: Set<String> = []
         while let piece = try splitter.next() {
             switch piece {
             case .member(let name):
-                guard seen.insert(name).inserted else { throw failure("the member \(TerminalText.quoted(name)) stands there twice") }
+                guard seen.insert(name).inserted else {
+                    throw failure("the member \(TerminalText.quoted(name)) stands there twice")
+                }
                 try check(name)
             case .element:
                 guard seen.isSuperset(of: ["format", "version"]) else {
@@ -36,24 +40,29 @@ struct JSONImport: ~Copyable, ImportSource {
         switch name {
         case "format":
             guard try splitter.decode(String.self) == JSONExport.format else {
-                throw failure("'format' is not \(TerminalText.quoted(JSONExport.format)): this is not an export of vaultfmt")
+                throw failure(
+                    "'format' is not \(TerminalText.quoted(JSONExport.format)): this is not an export of vaultfmt")
             }
         case "version":
             guard (1...JSONExport.version).contains(try splitter.decode(Int.self)) else {
                 throw CommandFailure(
-                    .unavailable, "this export is of no version from 1 to \(JSONExport.version); a newer vaultfmt is needed")
+                    .unavailable,
+                    "this export is of no version from 1 to \(JSONExport.version); a newer vaultfmt is needed")
             }
         case "vault": _ = try splitter.decode(String.self)
         case "generation": _ = try splitter.decode(UInt64.self)
         case "items": throw failure("'items' is not an array, or stands there twice")
         default:
-            throw failure("the member \(TerminalText.quoted(name)) is not known: this is not an export of vaultfmt that can be read")
+            throw failure(
+                "the member \(TerminalText.quoted(name)) is not known: this is not an export of vaultfmt that can be read"
+            )
         }
     }
 
     private func record() throws(CommandFailure) -> ImportRecord {
         let item = try splitter.decode(JSONItem.self)
-        let (attributes, earlier) = try item.members == splitter.members ? (item.attributes, item.earlier.map(\.attributes)) : exact()
+        let (attributes, earlier) =
+            try item.members == splitter.members ? (item.attributes, item.earlier.map(\.attributes)) : exact()
         let place = "byte \(splitter.offset)"
         let key = try importing(place) { () throws(VaultError) in
             try ItemKey(item.fields, group: item.group, synchronizable: item.synchronizable)
@@ -64,13 +73,14 @@ struct JSONImport: ~Copyable, ImportSource {
             earlier: zip(item.earlier, earlier).map { value, attributes in
                 ImportRecord.Earlier(
                     value: NewEarlierValue(
-                        secret: Secret(copying: value.secret), attributes: attributes, modified: value.modified, replaced: value.replaced),
+                        secret: Secret(copying: value.secret), attributes: attributes, modified: value.modified,
+                        replaced: value.replaced),
                     secretBytes: value.secret.count)
             })
     }
 
-    /// The attributes of an item and of its earlier values, taken apart name by name: Foundation drops members whose names differ in nothing
-    /// but how accents are composed. Names that are the same to the byte are an error.
+    /// The attributes of an item and of its earlier values, taken apart name by name: Foundation drops members whose
+    /// names differ in nothing but how accents are composed. Names that are the same to the byte are an error.
     private func exact() throws(CommandFailure) -> (Attributes, [Attributes]) {
         var item = JSONSplitter(SourceReader(splitter.piece, at: splitter.offset))
         var attributes = Attributes()
@@ -102,7 +112,8 @@ struct JSONImport: ~Copyable, ImportSource {
         object.append(start)
         array.piece.withUnsafeBytes { object.append($0) }
         object.append("}")
-        var list = JSONSplitter(SourceReader(object, at: array.offset - min(array.offset, UInt64(start.utf8CodeUnitCount))))
+        var list = JSONSplitter(
+            SourceReader(object, at: array.offset - min(array.offset, UInt64(start.utf8CodeUnitCount))))
         var all: [Attributes] = []
         while try list.next() != nil {
             var value = JSONSplitter(SourceReader(list.piece, at: list.offset))

@@ -2,8 +2,8 @@ import FoundationEssentials
 import VaultFmt
 import VaultLocal
 
-/// An item of an export, as Foundation decodes it (`Spec/export-json.md`). The secret is in memory that is not wiped, as the decoder
-/// leaves no choice; it goes into a `Secret` at once.
+/// An item of an export, as Foundation decodes it (`Spec/export-json.md`). The secret is in memory that is not wiped,
+/// as the decoder leaves no choice; it goes into a `Secret` at once.
 struct JSONItem: Decodable {
     let fields: ItemKey.Fields
     let group: String
@@ -38,13 +38,15 @@ struct JSONItem: Decodable {
 
     /// Members of every class. `id` and `revision` say where the item came from, and are not taken over.
     private static let common: Set<String> = [
-        "class", "group", "synchronizable", "accessible", "created", "modified", "attributes", "secret", "id", "revision", "earlier",
+        "class", "group", "synchronizable", "accessible", "created", "modified", "attributes", "secret", "id",
+        "revision", "earlier",
     ]
 
     private static func fieldNames(_ itemClass: ItemClass) -> Set<String> {
         switch itemClass {
         case .genericPassword: ["service", "account"]
-        case .internetPassword: ["server", "protocol", "port", "path", "account", "securityDomain", "authenticationType"]
+        case .internetPassword:
+            ["server", "protocol", "port", "path", "account", "securityDomain", "authenticationType"]
         case .certificate, .identity: ["type", "issuer", "serialNumber"]
         case .key: ["keyClass", "keyType", "applicationLabel", "applicationTag", "sizeInBits", "effectiveSize"]
         case .reserved: []
@@ -161,7 +163,9 @@ struct JSONObject {
 
     var count: Int { container.allKeys.count }
 
-    func required<T: Decodable>(_ name: String) throws -> T { try container.decode(T.self, forKey: Name(stringValue: name)) }
+    func required<T: Decodable>(_ name: String) throws -> T {
+        try container.decode(T.self, forKey: Name(stringValue: name))
+    }
 
     func optional<T: Decodable>(_ name: String) throws -> T? {
         guard container.contains(Name(stringValue: name)) else { return nil }
@@ -183,13 +187,17 @@ struct JSONObject {
 extension JSONObject {
     fileprivate func itemClass() throws -> ItemClass {
         let name: String = try required("class")
-        guard let itemClass = ItemClass(name: name), itemClass.isDefined else { throw failure("is none of the five classes", at: "class") }
+        guard let itemClass = ItemClass(name: name), itemClass.isDefined else {
+            throw failure("is none of the five classes", at: "class")
+        }
         return itemClass
     }
 
     fileprivate func accessibility() throws -> Accessibility {
         guard let name: String = try optional("accessible") else { return .whenUnlocked }
-        guard let accessibility = Accessibility(name: name) else { throw failure("is not a known accessibility", at: "accessible") }
+        guard let accessibility = Accessibility(name: name) else {
+            throw failure("is not a known accessibility", at: "accessible")
+        }
         return accessibility
     }
 
@@ -207,7 +215,8 @@ extension JSONObject {
             .identity(type: try number("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
         case .key:
             .key(
-                keyClass: try number("keyClass"), keyType: try number("keyType"), applicationLabel: try bytes("applicationLabel"),
+                keyClass: try number("keyClass"), keyType: try number("keyType"),
+                applicationLabel: try bytes("applicationLabel"),
                 applicationTag: try bytes("applicationTag"), sizeInBits: try number("sizeInBits"),
                 effectiveSize: try number("effectiveSize"))
         case .reserved: throw failure("is none of the five classes", at: "class")
@@ -225,7 +234,9 @@ extension JSONObject {
     private func number(_ name: String, else absent: UInt32? = nil) throws -> UInt32 {
         if let absent, !container.contains(Name(stringValue: name)) { return absent }
         let number: Double = try required(name)
-        guard let exact = UInt32(exactly: number) else { throw failure("is not a whole number from 0 to \(UInt32.max)", at: name) }
+        guard let exact = UInt32(exactly: number) else {
+            throw failure("is not a whole number from 0 to \(UInt32.max)", at: name)
+        }
         return exact
     }
 
@@ -245,7 +256,9 @@ extension JSONObject {
         } catch DecodingError.typeMismatch {
             return try container.decode(Int64.self, forKey: Name(stringValue: name))
         }
-        guard let time = ImportedTime.milliseconds(rfc3339: text) else { throw failure("is not a time as RFC 3339 has it", at: name) }
+        guard let time = ImportedTime.milliseconds(rfc3339: text) else {
+            throw failure("is not a time as RFC 3339 has it", at: name)
+        }
         return time
     }
 }

@@ -2,8 +2,9 @@ import FoundationEssentials
 import VaultFmt
 import VaultLocal
 
-/// Takes a JSON object apart as it is read: its members, and the elements of its member `items` one by one, so that a text of any length
-/// is read in the memory of its largest item. Knows nesting and strings only; each piece is for Foundation to decode.
+/// Takes a JSON object apart as it is read: its members, and the elements of its member `items` one by one, so that a
+/// text of any length is read in the memory of its largest item. Knows nesting and strings only; each piece is for
+/// Foundation to decode.
 struct JSONSplitter: ~Copyable {
     enum Piece: Equatable {
         /// A member of the object, with its name.
@@ -82,7 +83,8 @@ struct JSONSplitter: ~Copyable {
         let place = "byte \(offset)"
         return try piece.withUnsafeBytes { bytes throws(CommandFailure) -> T in
             guard let start = bytes.baseAddress else { throw .damaged(place, "a value is missing") }
-            let data = Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.count, deallocator: .none)
+            let data = Data(
+                bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.count, deallocator: .none)
             do {
                 return try JSONDecoder().decode(type, from: data)
             } catch {
@@ -186,7 +188,9 @@ extension JSONSplitter {
         var depth = 0
         repeat {
             try reader.take(upTo: Self.marks, into: &piece, limit: Self.longestPiece)
-            guard let byte = try reader.peek() else { throw failure("the JSON text ends within the value that starts at byte \(offset)") }
+            guard let byte = try reader.peek() else {
+                throw failure("the JSON text ends within the value that starts at byte \(offset)")
+            }
             switch byte {
             case UInt8(ascii: "\""):
                 try readString()
@@ -196,7 +200,9 @@ extension JSONSplitter {
             case UInt8(ascii: ":"): members += 1
             default: break
             }
-            guard depth <= Self.deepest else { throw failure("the value that starts at byte \(offset) is nested too deeply") }
+            guard depth <= Self.deepest else {
+                throw failure("the value that starts at byte \(offset) is nested too deeply")
+            }
             try keep(byte)
         } while depth > 0
     }

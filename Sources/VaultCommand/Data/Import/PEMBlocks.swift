@@ -14,7 +14,8 @@ struct PEMBlock: ~Copyable {
 
     var place: String { "line \(line)" }
 
-    /// What the block encodes. A private key is then also in memory that is not wiped, since swift-asn1 works on `String`.
+    /// What the block encodes. A private key is then also in memory that is not wiped, since swift-asn1 works on
+    /// `String`.
     func document() throws(CommandFailure) -> PEMDocument {
         guard !hasHeaders else { throw .damaged(place, "the block has headers, which are not understood") }
         let text = text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
@@ -85,7 +86,9 @@ struct PEMBlocks: ~Copyable {
 
     /// The label of a BEGIN or END line; nil for every other line.
     private static func label(_ line: Slice<UnsafeRawBufferPointer>, _ prefix: [UInt8]) -> String? {
-        guard line.count >= prefix.count + dashes.count, line.starts(with: prefix), line.suffix(dashes.count).elementsEqual(dashes) else {
+        guard line.count >= prefix.count + dashes.count, line.starts(with: prefix),
+            line.suffix(dashes.count).elementsEqual(dashes)
+        else {
             return nil
         }
         let label = line.dropFirst(prefix.count).dropLast(dashes.count)

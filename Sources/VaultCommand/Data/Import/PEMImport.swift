@@ -13,7 +13,9 @@ struct PEMImport: ~Copyable, ImportSource {
         blocks = try PEMBlocks(reader)
     }
 
-    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure) -> [String] {
+    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure)
+        -> [String]
+    {
         var contents = PEMContents()
         try blocks.forEach { block throws(CommandFailure) in try contents.sort(block) }
         if blocks.remarks > 0 { contents.losses.append("text outside the PEM blocks (\(blocks.remarks) lines)") }
@@ -54,8 +56,10 @@ private struct PEMContents {
         case let label where label.hasSuffix("PRIVATE KEY"):
             throw .damaged(
                 block.place,
-                "a key in the form \(TerminalText.quoted(label)) cannot be read; convert it to PKCS #8 first, for instance with openssl")
-        case let label: losses.append("\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key")
+                "a key in the form \(TerminalText.quoted(label)) cannot be read; convert it to PKCS #8 first, for instance with openssl"
+            )
+        case let label:
+            losses.append("\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key")
         }
     }
 
@@ -136,7 +140,8 @@ private final class KeyBlock {
     func record(label: String) throws(CommandFailure) -> ImportRecord {
         let key = try importing(place) { () throws(VaultError) in
             try ItemKey.key(
-                keyClass: PrivateKeyFields.keyClass, keyType: fields.keyType.rawValue, applicationLabel: fields.applicationLabel,
+                keyClass: PrivateKeyFields.keyClass, keyType: fields.keyType.rawValue,
+                applicationLabel: fields.applicationLabel,
                 applicationTag: [], sizeInBits: fields.sizeInBits, effectiveSize: fields.sizeInBits)
         }
         var attributes = Attributes()

@@ -13,7 +13,8 @@ struct PrivateKeyFields {
         case rsa = 42
         /// kSecAttrKeyTypeECSECPrimeRandom.
         case ellipticCurve = 73
-        /// Apple publishes none. CSSM keeps numbers from 2^31 on for vendors, and Apple's own reach 2^31 + 31 (`cssmapple.h`): 2^31 + 0x25519.
+        /// Apple publishes none. CSSM keeps numbers from 2^31 on for vendors, and Apple's own reach 2^31 + 31
+        /// (`cssmapple.h`): 2^31 + 0x25519.
         case ed25519 = 0x8002_5519
     }
 

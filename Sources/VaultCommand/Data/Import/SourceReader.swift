@@ -95,7 +95,8 @@ struct SourceReader: ~Copyable {
             chunk.withUnsafeBytes { all.append(UnsafeRawBufferPointer(rebasing: $0[from..<to])) }
             position = end
             guard all.count <= limit else {
-                throw CommandFailure(.usage, "\(name) has more than \(limit >> 20) MiB, the most that is read in this format; split it")
+                throw CommandFailure(
+                    .usage, "\(name) has more than \(limit >> 20) MiB, the most that is read in this format; split it")
             }
         }
         return all

@@ -22,7 +22,8 @@ struct WebAddress {
         let rest = text[text.index(after: comma)...]
         let scheme = rest.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
         let isList = !scheme.isEmpty && rest[scheme.endIndex...].hasPrefix("://")
-        guard let whole = WebAddress(isList ? String(text[..<comma]) : text) ?? WebAddress(String(text[..<comma])) else { return nil }
+        guard let whole = WebAddress(isList ? String(text[..<comma]) : text) ?? WebAddress(String(text[..<comma]))
+        else { return nil }
         self = whole
         isExact = !isList && whole.isExact
     }
@@ -30,7 +31,9 @@ struct WebAddress {
     /// - Returns: nil where the text names no server.
     private init?(_ text: String) {
         let hasScheme = text.contains("://")
-        guard hasScheme || !text.contains("@"), let parts = URLComponents(string: hasScheme ? text : "//" + text) else { return nil }
+        guard hasScheme || !text.contains("@"), let parts = URLComponents(string: hasScheme ? text : "//" + text) else {
+            return nil
+        }
         guard let host = parts.host, !host.isEmpty, !host.contains(",") else { return nil }
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         guard isBracketed || host.unicodeScalars.allSatisfy(Self.mayBeInHost) else { return nil }
@@ -41,7 +44,8 @@ struct WebAddress {
         path = parts.percentEncodedPath == "/" ? "" : parts.percentEncodedPath
         let scheme = hasScheme ? `protocol` + "://" : ""
         let rebuilt = scheme + (isBracketed ? "[\(server)]" : server) + (port == 0 ? "" : ":\(port)") + path
-        isExact = rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
+        isExact =
+            rebuilt.utf8.elementsEqual(text.utf8) || (path.isEmpty && (rebuilt + "/").utf8.elementsEqual(text.utf8))
     }
 
     /// Whether a host's name may have the character (WHATWG URL, "forbidden domain code point").

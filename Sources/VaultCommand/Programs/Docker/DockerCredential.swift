@@ -75,10 +75,14 @@ struct DockerCredential: ParsableCommand {
     private func get() throws {
         let server = try readServer()
         let opened = try vault.openVault()
-        guard let item = try items(of: server, in: opened).max(by: { $0.modified < $1.modified }) else { throw Self.notFound }
+        guard let item = try items(of: server, in: opened).max(by: { $0.modified < $1.modified }) else {
+            throw Self.notFound
+        }
         let whole = try attempt { () throws(VaultError) in try opened.open(item) }
         let secret = whole.secret.copy()
-        guard SecretText.isUTF8(secret) else { throw CommandFailure(.unavailable, "the secret is not UTF-8, so docker cannot take it") }
+        guard SecretText.isUTF8(secret) else {
+            throw CommandFailure(.unavailable, "the secret is not UTF-8, so docker cannot take it")
+        }
         var writer = JSONWriter(Output.standard(), isOnOneLine: true)
         try writer.object { writer throws(CommandFailure) in
             try writer.member("ServerURL", server)
@@ -132,7 +136,9 @@ struct DockerCredential: ParsableCommand {
         var found: [Item] = []
         var cursor = try attempt { () throws(VaultError) in try opened.items(matching: query) }
         while let item = try attempt({ () throws(VaultError) in try cursor.next() }) {
-            guard let text = item.attributes.string(Self.serverAttribute), text.utf8.elementsEqual(server.utf8) else { continue }
+            guard let text = item.attributes.string(Self.serverAttribute), text.utf8.elementsEqual(server.utf8) else {
+                continue
+            }
             found.append(item)
         }
         return found
@@ -143,7 +149,8 @@ struct DockerCredential: ParsableCommand {
     private func readRequest<Request: Decodable>() throws -> Request {
         let input = try Descriptor.readAll(STDIN_FILENO, name: "docker's request", limit: Self.longestRequest)
         let data = input.withUnsafeBytes { Data($0) }
-        let refusal = CommandFailure(.usage, "docker's request is not the JSON that it should be; this is for docker, not for people")
+        let refusal = CommandFailure(
+            .usage, "docker's request is not the JSON that it should be; this is for docker, not for people")
         // The decoder takes one of two members of one name, and does not say which.
         guard Self.hasEachNameOnce(input) else { throw refusal }
         do {
@@ -216,7 +223,8 @@ struct DockerServer {
     func key(account: String) throws(CommandFailure) -> ItemKey {
         try attempt { () throws(VaultError) in
             try ItemKey.internetPassword(
-                server: server, account: account, protocol: networkProtocol, port: port, path: path, securityDomain: text)
+                server: server, account: account, protocol: networkProtocol, port: port, path: path,
+                securityDomain: text)
         }
     }
 }

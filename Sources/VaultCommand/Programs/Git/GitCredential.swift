@@ -43,8 +43,8 @@ struct GitCredential: ParsableCommand {
 
     // MARK: get
 
-    /// Where a person was asked and the vault stays closed, git is told to stop: its next question would be for a user name, with echo, and who
-    /// is still typing a passphrase would hand it to the server.
+    /// Where a person was asked and the vault stays closed, git is told to stop: its next question would be for a user
+    /// name, with echo, and who is still typing a passphrase would hand it to the server.
     private func getOrQuit(_ request: borrowing GitRequest, _ place: GitPlace) throws(CommandFailure) {
         TerminalGuardian.lastWords = Self.quit
         do throws(CommandFailure) { try get(request, place) } catch {
@@ -97,7 +97,8 @@ struct GitCredential: ParsableCommand {
     /// A line end in a value would be the start of another attribute.
     private static func write(_ name: String, _ value: borrowing Secret, to output: Output) throws(CommandFailure) {
         guard value.withUnsafeBytes({ bytes in bytes.allSatisfy { $0 != 0x0A && $0 != 0 } }) else {
-            throw CommandFailure(.unavailable, "the item's \(name) has a line end or a zero byte, which git cannot take; change it")
+            throw CommandFailure(
+                .unavailable, "the item's \(name) has a line end or a zero byte, which git cannot take; change it")
         }
         try output.write(name + "=")
         try output.write(value)
@@ -111,7 +112,9 @@ struct GitCredential: ParsableCommand {
         var changes = AttributeChanges(remove: [Self.schemeAttribute, Self.expiryAttribute, Self.refreshAttribute])
         if !scheme.isEmpty { changes.set[Self.schemeAttribute] = Array(scheme.utf8) }
         if let expiry = request.expiry { changes.set[Self.expiryAttribute] = Array(expiry.utf8) }
-        if let token = request.refreshToken.copied() { changes.set[Self.refreshAttribute] = token.withUnsafeBytes { Array($0) } }
+        if let token = request.refreshToken.copied() {
+            changes.set[Self.refreshAttribute] = token.withUnsafeBytes { Array($0) }
+        }
         guard let secret = scheme.isEmpty ? request.password.copied() : request.credential.copied() else { return }
         try store(secret, scheme, changes, place)
     }
@@ -146,12 +149,15 @@ struct GitCredential: ParsableCommand {
         let old = try attempt { () throws(VaultError) in try opened.open(known) }
         guard old.secret.equals(secret) else { return false }
         let before = old.item.attributes
-        return [Self.schemeAttribute, Self.expiryAttribute, Self.refreshAttribute].allSatisfy { before[$0] == changes.set[$0] }
+        return [Self.schemeAttribute, Self.expiryAttribute, Self.refreshAttribute].allSatisfy {
+            before[$0] == changes.set[$0]
+        }
     }
 
     // MARK: erase
 
-    /// Removes all items of the place; with a password only those that have it: another process may have stored a better one.
+    /// Removes all items of the place; with a password only those that have it: another process may have stored a
+    /// better one.
     private func erase(_ request: borrowing GitRequest, _ place: GitPlace) throws(CommandFailure) {
         let wanted = request.credential.copied() ?? request.password.copied()
         let opened = try vault.openVault(writable: true)
@@ -161,7 +167,8 @@ struct GitCredential: ParsableCommand {
                 if request.credential == nil, try hasSecret(item, wanted, opened) { doomed.append(item.key) }
                 continue
             }
-            let isMeant = request.authenticationType.map { $0.lowercased() == scheme.lowercased() } ?? (request.password == nil)
+            let isMeant =
+                request.authenticationType.map { $0.lowercased() == scheme.lowercased() } ?? (request.password == nil)
             if isMeant, try hasSecret(item, wanted, opened) { doomed.append(item.key) }
         }
         guard !doomed.isEmpty else { return }

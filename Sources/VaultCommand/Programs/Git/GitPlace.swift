@@ -15,7 +15,9 @@ struct GitPlace {
     init?(_ request: borrowing GitRequest) {
         guard let networkProtocol = request.networkProtocol, !networkProtocol.isEmpty else { return nil }
         let path = request.path.map(Self.withoutSlash)
-        guard let (server, port) = Self.split(request.host ?? ""), !server.isEmpty || !(path ?? "").isEmpty else { return nil }
+        guard let (server, port) = Self.split(request.host ?? ""), !server.isEmpty || !(path ?? "").isEmpty else {
+            return nil
+        }
         self.networkProtocol = networkProtocol.lowercased()
         self.server = server.lowercased()
         self.port = port
@@ -47,9 +49,13 @@ struct GitPlace {
     }
 
     private func matches(_ key: ItemKey) -> Bool {
-        guard case .internetPassword(_, let itsProtocol, let itsPort, let itsPath, _, _, _) = key.fields else { return false }
+        guard case .internetPassword(_, let itsProtocol, let itsPort, let itsPath, _, _, _) = key.fields else {
+            return false
+        }
         // An item that says nothing of its protocol is not handed to one that sends it in clear.
-        guard itsProtocol.lowercased() == networkProtocol || (itsProtocol.isEmpty && networkProtocol == "https") else { return false }
+        guard itsProtocol.lowercased() == networkProtocol || (itsProtocol.isEmpty && networkProtocol == "https") else {
+            return false
+        }
         guard effective(itsPort) == effective(port) else { return false }
         return path.map { $0.utf8.elementsEqual(Self.withoutSlash(itsPath).utf8) } ?? true
     }
@@ -61,7 +67,9 @@ struct GitPlace {
     }
 
     private func effective(_ port: UInt32) -> UInt32 {
-        let usual: [String: UInt32] = ["http": 80, "https": 443, "ftp": 21, "ftps": 990, "smtp": 25, "imap": 143, "imaps": 993]
+        let usual: [String: UInt32] = [
+            "http": 80, "https": 443, "ftp": 21, "ftps": 990, "smtp": 25, "imap": 143, "imaps": 993,
+        ]
         return port == 0 ? usual[networkProtocol] ?? 0 : port
     }
 

@@ -1,7 +1,7 @@
 import VaultFmt
 
-/// What git says on a credential helper's standard input (git-credential(1), "INPUT/OUTPUT FORMAT"): lines of `name=value`, up to an empty line.
-/// Attributes that are not known are ignored, as the protocol has it.
+/// What git says on a credential helper's standard input (git-credential(1), "INPUT/OUTPUT FORMAT"): lines of
+/// `name=value`, up to an empty line. Attributes that are not known are ignored, as the protocol has it.
 struct GitRequest: ~Copyable {
     private(set) var networkProtocol: String?
     private(set) var host: String?
@@ -20,8 +20,8 @@ struct GitRequest: ~Copyable {
     /// The schemes that the server offers, in lower case.
     private(set) var offeredSchemes: [String] = []
     private var capabilities: [String] = []
-    /// Why the request names nothing, or nil. A field that is there and cannot be understood is not one that is left out: what is left out may
-    /// have any value, and another's password would be handed out, or erased.
+    /// Why the request names nothing, or nil. A field that is there and cannot be understood is not one that is left
+    /// out: what is left out may have any value, and another's password would be handed out, or erased.
     private(set) var flaw: String?
     private var seen: Set<String> = []
 
@@ -31,7 +31,9 @@ struct GitRequest: ~Copyable {
     init(_ input: borrowing Secret) throws(CommandFailure) {
         let lines = input.withUnsafeBytes { bytes in Self.lines(bytes) }
         for line in lines {
-            guard let name = input.withUnsafeBytes({ String(validating: $0[line.name], as: UTF8.self) }) else { continue }
+            guard let name = input.withUnsafeBytes({ String(validating: $0[line.name], as: UTF8.self) }) else {
+                continue
+            }
             guard let range = line.value else {
                 if Self.fields.contains(name) { flaw = flaw ?? "'\(name)' without a value" }
                 continue
@@ -49,10 +51,11 @@ struct GitRequest: ~Copyable {
         }
     }
 
-    /// The fields that say which password is meant and what becomes of it; each may stand once. `url` is for git's own commands: its parts are not
-    /// understood here.
+    /// The fields that say which password is meant and what becomes of it; each may stand once. `url` is for git's own
+    /// commands: its parts are not understood here.
     private static let fields: Set = [
-        "protocol", "host", "path", "username", "password", "password_expiry_utc", "oauth_refresh_token", "authtype", "credential",
+        "protocol", "host", "path", "username", "password", "password_expiry_utc", "oauth_refresh_token", "authtype",
+        "credential",
         "ephemeral", "url",
     ]
     private static let binary: Set = ["password", "oauth_refresh_token", "credential"]
@@ -77,7 +80,8 @@ struct GitRequest: ~Copyable {
         case "host": host = value
         case "path": path = value
         case "username": username = value
-        case "password_expiry_utc": expiry = value.isEmpty || !value.allSatisfy { $0.isASCII && $0.isNumber } ? nil : value
+        case "password_expiry_utc":
+            expiry = value.isEmpty || !value.allSatisfy { $0.isASCII && $0.isNumber } ? nil : value
         case "authtype": authenticationType = value.isEmpty ? nil : value
         case "ephemeral": isEphemeral = ["1", "true", "yes", "on"].contains(value.lowercased())
         case "capability[]": Self.add(value, to: &capabilities)

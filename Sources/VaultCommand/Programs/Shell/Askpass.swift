@@ -40,10 +40,14 @@ struct Askpass: ParsableCommand {
             throw CommandFailure(.usage, "this question is for a person to answer")
         }
         let question = prompt.joined(separator: " ")
-        guard !question.contains("(yes/no") else { throw CommandFailure(.usage, "this question is for a person to answer") }
+        guard !question.contains("(yes/no") else {
+            throw CommandFailure(.usage, "this question is for a person to answer")
+        }
         guard let bound = try attempt({ () throws(VaultError) in try Environment.text("VAULTFMT_ASKPASS") }) else {
             throw CommandFailure(
-                .usage, "nothing says what may be answered; set VAULTFMT_ASKPASS to a reference, or to 'ssh' for OpenSSH 8.5 or newer")
+                .usage,
+                "nothing says what may be answered; set VAULTFMT_ASKPASS to a reference, or to 'ssh' for OpenSSH 8.5 or newer"
+            )
         }
         guard bound == "ssh" else { return try Reference(bound).value(in: vault.openVault()) }
         if let path = SSHQuestion.keyFile(question) {
@@ -53,7 +57,8 @@ struct Askpass: ParsableCommand {
             return try named(host, user, .internetPassword)
         }
         throw CommandFailure(
-            .usage, "\(TerminalText.quoted(question)) is not one of OpenSSH's questions; set VAULTFMT_ASKPASS to a reference")
+            .usage,
+            "\(TerminalText.quoted(question)) is not one of OpenSSH's questions; set VAULTFMT_ASKPASS to a reference")
     }
 
     private func named(_ service: String, _ account: String, _ itemClass: ItemClass) throws(CommandFailure) -> Secret {
@@ -66,7 +71,8 @@ struct Askpass: ParsableCommand {
         var cursor = try attempt { () throws(VaultError) in try opened.items(matching: query) }
         guard let item = try attempt({ () throws(VaultError) in try cursor.next() }) else {
             throw CommandFailure(
-                .noSuchItem, "no \(itemClass.name) is named \(TerminalText.quoted(service)) \(TerminalText.quoted(account)) for ssh")
+                .noSuchItem,
+                "no \(itemClass.name) is named \(TerminalText.quoted(service)) \(TerminalText.quoted(account)) for ssh")
         }
         return try attempt { () throws(VaultError) in try opened.open(item) }.takeSecret()
     }
@@ -74,10 +80,13 @@ struct Askpass: ParsableCommand {
 
 /// The questions of OpenSSH's programs.
 enum SSHQuestion {
-    /// "Enter passphrase for key '/path': " of ssh, "Enter passphrase for /path: " of ssh-add. "Bad passphrase, try again" is no new question.
+    /// "Enter passphrase for key '/path': " of ssh, "Enter passphrase for /path: " of ssh-add. "Bad passphrase, try
+    /// again" is no new question.
     static func keyFile(_ question: String) -> String? {
         let text = trimmed(question)
-        if let rest = dropPrefix("Enter passphrase for key '", of: text), rest.last == "'" { return String(rest.dropLast()) }
+        if let rest = dropPrefix("Enter passphrase for key '", of: text), rest.last == "'" {
+            return String(rest.dropLast())
+        }
         guard var rest = dropPrefix("Enter passphrase for ", of: text) else { return nil }
         if rest.hasSuffix(" (will confirm each use)") { rest = rest.dropLast(" (will confirm each use)".count) }
         return rest.hasPrefix("/") ? String(rest) : nil
@@ -87,14 +96,17 @@ enum SSHQuestion {
     static func password(_ question: String) -> (user: String, host: String)? {
         let text = trimmed(question)
         if text.hasSuffix("'s password") { return split(text.dropLast("'s password".count)) }
-        guard text.hasPrefix("("), let end = text.firstIndex(of: ")"), text[end...].lowercased() == ") password" else { return nil }
+        guard text.hasPrefix("("), let end = text.firstIndex(of: ")"), text[end...].lowercased() == ") password" else {
+            return nil
+        }
         return split(text[..<end].dropFirst())
     }
 
     /// A user and a host; not what begins with "(user@host) ", as OpenSSH shows what a server words.
     private static func split(_ text: Substring) -> (user: String, host: String)? {
         guard !text.contains(where: { $0 == " " || $0 == "(" || $0 == ")" }) else { return nil }
-        guard let sign = text.lastIndex(of: "@"), sign != text.startIndex, text.index(after: sign) != text.endIndex else { return nil }
+        guard let sign = text.lastIndex(of: "@"), sign != text.startIndex, text.index(after: sign) != text.endIndex
+        else { return nil }
         return (String(text[..<sign]), text[text.index(after: sign)...].lowercased())
     }
 

@@ -20,7 +20,9 @@ struct Inject: ParsableCommand {
     @Argument(help: "The template; standard input if none is given.", completion: .file())
     var template: String?
 
-    @Option(name: [.short, .long], parsing: .unconditional, help: "A file to write instead of standard output.", completion: .file())
+    @Option(
+        name: [.short, .long], parsing: .unconditional, help: "A file to write instead of standard output.",
+        completion: .file())
     var output: String?
 
     @Flag(help: "Replace the output file if it exists.")
@@ -31,10 +33,12 @@ struct Inject: ParsableCommand {
     func run() throws {
         if let output, !force, try UserFiles.exists(output) {
             throw CommandFailure(
-                .outputExists, "\(TerminalText.quoted(output)) exists already; choose another name, or replace it with --force")
+                .outputExists,
+                "\(TerminalText.quoted(output)) exists already; choose another name, or replace it with --force")
         }
         guard template != nil || vault.access.factors.passphraseFd != STDIN_FILENO else {
-            throw CommandFailure(.usage, "standard input cannot give both passphrase and template; give one of them from a file")
+            throw CommandFailure(
+                .usage, "standard input cannot give both passphrase and template; give one of them from a file")
         }
         let source = try readTemplate()
         let pieces = try Template.pieces(source)
@@ -42,7 +46,9 @@ struct Inject: ParsableCommand {
         guard let output else {
             guard !Terminal.outputIsTerminal || SecretText.isPlain(filled) else {
                 throw CommandFailure(
-                    .usage, "the result is not plain text, so it is not shown on a terminal; send it to a pipe, or give --output")
+                    .usage,
+                    "the result is not plain text, so it is not shown on a terminal; send it to a pipe, or give --output"
+                )
             }
             let stream = Output.standard()
             try stream.write(filled)
@@ -50,7 +56,8 @@ struct Inject: ParsableCommand {
         }
         let folder = UserFiles.parent(of: output)
         guard try UserFiles.exists(folder) else {
-            throw CommandFailure(.noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to write to; make it first")
+            throw CommandFailure(
+                .noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to write to; make it first")
         }
         try Descriptor.createFile(output, what: "output", filled, replaces: force)
     }

@@ -32,7 +32,9 @@ struct Read: ParsableCommand {
         let reference = try Reference(reference)
         let opened = try vault.openVault()
         guard aws else { return try Output.deliver(reference.value(in: opened), force: force) }
-        guard reference.field == nil else { throw CommandFailure(.usage, "--aws takes the whole item; leave out ?field=") }
+        guard reference.field == nil else {
+            throw CommandFailure(.usage, "--aws takes the whole item; leave out ?field=")
+        }
         let item = try reference.item(in: opened)
         try writeAWS(try attempt { () throws(VaultError) in try opened.open(item) })
     }
@@ -41,7 +43,8 @@ struct Read: ParsableCommand {
         let secret = opened.secret.copy()
         let attributes = opened.item.attributes
         guard let account = opened.item.key.account, !account.isEmpty, SecretText.isUTF8(secret) else {
-            throw CommandFailure(.usage, "AWS wants an item whose account is an access key's id and whose secret is text")
+            throw CommandFailure(
+                .usage, "AWS wants an item whose account is an access key's id and whose secret is text")
         }
         var writer = JSONWriter(Output.standard())
         try writer.object { writer throws(CommandFailure) in

@@ -2,8 +2,8 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
-/// A reference to a secret in configuration files and environments: `vaultfmt:SERVICE`, `vaultfmt:SERVICE/ACCOUNT`, with `?field=…`,
-/// `?group=…` and `?class=…`; percent-encoded, so that a slash in a name is `%2F`.
+/// A reference to a secret in configuration files and environments: `vaultfmt:SERVICE`, `vaultfmt:SERVICE/ACCOUNT`,
+/// with `?field=…`, `?group=…` and `?class=…`; percent-encoded, so that a slash in a name is `%2F`.
 struct Reference {
     static let scheme = "vaultfmt:"
 
@@ -19,12 +19,15 @@ struct Reference {
         self.text = text
         guard text.hasPrefix(Self.scheme) else {
             throw CommandFailure(
-                .usage, "\(TerminalText.quoted(text)) is no reference; write vaultfmt:SERVICE or vaultfmt:SERVICE/ACCOUNT")
+                .usage,
+                "\(TerminalText.quoted(text)) is no reference; write vaultfmt:SERVICE or vaultfmt:SERVICE/ACCOUNT")
         }
-        let parts = text.dropFirst(Self.scheme.count).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = text.dropFirst(Self.scheme.count).split(
+            separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let names = (parts.first ?? "").split(separator: "/", omittingEmptySubsequences: false)
         guard names.count <= 2 else {
-            throw CommandFailure(.usage, "\(TerminalText.quoted(text)) has more than one slash; write %2F for one within a name")
+            throw CommandFailure(
+                .usage, "\(TerminalText.quoted(text)) has more than one slash; write %2F for one within a name")
         }
         service = try Self.decoded(names.first ?? "", text)
         guard !service.isEmpty else { throw CommandFailure(.usage, "\(TerminalText.quoted(text)) names no service") }
@@ -36,7 +39,9 @@ struct Reference {
         className = name.flatMap { ClassName(argument: $0) }
         guard name == nil || className != nil, options.isEmpty else {
             throw CommandFailure(
-                .usage, "\(TerminalText.quoted(text)) has an option or a class that does not exist; there are field=, group= and class=")
+                .usage,
+                "\(TerminalText.quoted(text)) has an option or a class that does not exist; there are field=, group= and class="
+            )
         }
     }
 
@@ -63,7 +68,8 @@ struct Reference {
         for pair in text.split(separator: "&") {
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, options[String(sides[0])] == nil else {
-                throw CommandFailure(.usage, "\(TerminalText.quoted(whole)) has an option without a value, or one twice")
+                throw CommandFailure(
+                    .usage, "\(TerminalText.quoted(whole)) has an option without a value, or one twice")
             }
             options[String(sides[0])] = try decoded(sides[1], whole)
         }
@@ -72,12 +78,14 @@ struct Reference {
 
     private static func decoded(_ part: Substring, _ whole: String) throws(CommandFailure) -> String {
         guard let decoded = percentDecoded(part) else {
-            throw CommandFailure(.usage, "\(TerminalText.quoted(whole)) is not percent-encoded; write %25 for a percent sign")
+            throw CommandFailure(
+                .usage, "\(TerminalText.quoted(whole)) is not percent-encoded; write %25 for a percent sign")
         }
         return decoded
     }
 
-    /// The text behind a percent-encoded one (RFC 3986, section 2.1); nil if an escape is incomplete or the result is not UTF-8.
+    /// The text behind a percent-encoded one (RFC 3986, section 2.1); nil if an escape is incomplete or the result is
+    /// not UTF-8.
     private static func percentDecoded(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

@@ -22,16 +22,20 @@ struct RunProgram: ParsableCommand {
 
     @Option(
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Put a secret into a variable; may be repeated.", valueName: "name=vaultfmt:service/account"))
+        help: ArgumentHelp("Put a secret into a variable; may be repeated.", valueName: "name=vaultfmt:service/account")
+    )
     var env: [String] = []
 
     @OptionGroup var vault: VaultOptions
 
-    @Argument(parsing: .postTerminator, help: ArgumentHelp("The program and its arguments, after --.", valueName: "command"))
+    @Argument(
+        parsing: .postTerminator, help: ArgumentHelp("The program and its arguments, after --.", valueName: "command"))
     var command: [String] = []
 
     func run() throws {
-        guard let program = command.first else { throw CommandFailure(.usage, "no program is given; write it after --") }
+        guard let program = command.first else {
+            throw CommandFailure(.usage, "no program is given; write it after --")
+        }
         var environment = ChildEnvironment()
         let wanted = try env.map { text throws(CommandFailure) in try Self.variable(text) }
         if !wanted.isEmpty {
@@ -40,8 +44,11 @@ struct RunProgram: ParsableCommand {
         }
         let failure = environment.execute(command)
         let name = TerminalText.quoted(program)
-        if failure == ENOENT { throw CommandFailure(.noSuchProgram, "there is no program \(name); check the path, or PATH") }
-        throw CommandFailure(.cannotStart, "cannot start \(name): \(Descriptor.message(failure)); check its permissions")
+        if failure == ENOENT {
+            throw CommandFailure(.noSuchProgram, "there is no program \(name); check the path, or PATH")
+        }
+        throw CommandFailure(
+            .cannotStart, "cannot start \(name): \(Descriptor.message(failure)); check its permissions")
     }
 
     private static func variable(_ text: String) throws(CommandFailure) -> (name: String, reference: Reference) {
@@ -54,7 +61,9 @@ struct RunProgram: ParsableCommand {
 
 /// The environment of a program to be started: this one's, without what opens vaults, and with secrets.
 struct ChildEnvironment: ~Copyable {
-    private static let withheld = ["PASSPHRASE", "PASSPHRASE_FILE", "KEY_FILE"].flatMap { ["VAULTFMT_\($0)", "VAULTFMT_NEW_\($0)"] }
+    private static let withheld = ["PASSPHRASE", "PASSPHRASE_FILE", "KEY_FILE"].flatMap {
+        ["VAULTFMT_\($0)", "VAULTFMT_NEW_\($0)"]
+    }
 
     /// "NAME=value" and a zero byte, one behind the other.
     private var text = SecretBuffer()
@@ -65,7 +74,8 @@ struct ChildEnvironment: ~Copyable {
             throw CommandFailure(.usage, "the variable \(TerminalText.quoted(name)) is given twice; leave one out")
         }
         guard !value.withUnsafeBytes({ $0.contains(0) }) else {
-            throw CommandFailure(.usage, "\(TerminalText.quoted(reference.text)) has a zero byte, which no variable can hold")
+            throw CommandFailure(
+                .usage, "\(TerminalText.quoted(reference.text)) has a zero byte, which no variable can hold")
         }
         text.append(contentsOf: Array((name + "=").utf8))
         text.append(value)
@@ -91,7 +101,8 @@ struct ChildEnvironment: ~Copyable {
         }
     }
 
-    /// This process's environment without what opens vaults, as every other program gets it; its strings stay this process's.
+    /// This process's environment without what opens vaults, as every other program gets it; its strings stay this
+    /// process's.
     static func inherited(without names: Set<String> = []) -> [UnsafeMutablePointer<CChar>?] {
         var kept: [UnsafeMutablePointer<CChar>?] = []
         var next = environ

@@ -54,7 +54,8 @@ package struct ReadRequest: Sendable {
         }
 
         var text: String {
-            let keys = candidates.map { one in (one.slot.map { Hex.encode($0.bytes) + "=" } ?? "") + Hex.encode(one.key) }
+            let keys = candidates.map { one in (one.slot.map { Hex.encode($0.bytes) + "=" } ?? "") + Hex.encode(one.key)
+            }
             return provider + ":" + (keys.isEmpty ? "-" : keys.joined(separator: ","))
         }
     }
@@ -97,7 +98,8 @@ package struct ReadRequest: Sendable {
             return true
         case "anchor":
             let parts = value.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count == 3, let generation = UInt64(parts[0]), let chain = Self.bytes(parts[1]).flatMap({ Bytes32($0) }),
+            guard parts.count == 3, let generation = UInt64(parts[0]),
+                let chain = Self.bytes(parts[1]).flatMap({ Bytes32($0) }),
                 let owner = Self.bytes(parts[2]).flatMap({ Bytes32($0) })
             else { return false }
             anchor = Anchor(generation: generation, chain: chain, owner: owner)
@@ -133,7 +135,8 @@ package struct ReadRequest: Sendable {
         for limit in Limit.allCases { if let value = limits[limit] { out.append((limit.rawValue, "\(value)")) } }
         if let owner { out.append(("owner", Hex.encode(owner))) }
         if let anchor {
-            out.append(("anchor", "\(anchor.generation):\(Hex.encode(anchor.chain.bytes)):\(Hex.encode(anchor.owner.bytes))"))
+            out.append(
+                ("anchor", "\(anchor.generation):\(Hex.encode(anchor.chain.bytes)):\(Hex.encode(anchor.owner.bytes))"))
         }
         return out
     }

@@ -57,7 +57,9 @@ struct SpecAncestry {
 
     private func isAncestor(_ generation: UInt64, _ chain: Bytes32) throws(Refusal) -> Answer {
         if walked.contains(where: { $0 == (generation, chain) }) { return .yes }
-        if history?.ancestors.contains(where: { $0.generation == generation && $0.chain == chain }) == true { return .yes }
+        if history?.ancestors.contains(where: { $0.generation == generation && $0.chain == chain }) == true {
+            return .yes
+        }
         let last = walked.last?.generation ?? reader.state.commit.generation
         guard !isBroken || last <= generation else { throw Refusal(.authenticationFailed) }
         return generation < history?.floor ?? 1 ? .unknown : .no
@@ -70,7 +72,8 @@ struct SpecAncestry {
             let chosen = all[first...]
             let areValid = chosen.indices.allSatisfy { index in
                 let next = index + 1 < all.count ? all[index + 1].publicKey : reader.publicKey
-                let message = Bindings.handOver(reader.vault, generation: all[index].generation, chain: all[index].chain.bytes, next: next)
+                let message = Bindings.handOver(
+                    reader.vault, generation: all[index].generation, chain: all[index].chain.bytes, next: next)
                 return Signature.isValid(all[index].signature, of: message, under: all[index].publicKey)
             }
             let isAscending = zip(chosen, chosen.dropFirst()).allSatisfy { $0.generation < $1.generation }

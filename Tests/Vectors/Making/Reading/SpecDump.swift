@@ -32,7 +32,9 @@ package struct SpecReading {
     private static func hex(_ text: String) -> String { hex(Array(text.utf8)) }
     private static func hex(device: Bytes16) -> String { device == .zero ? "-" : Hex.encode(device.bytes) }
 
-    private mutating func release(_ reader: SpecReader, _ request: ReadRequest, _ failures: inout [Verdict]) throws(Refusal) {
+    private mutating func release(_ reader: SpecReader, _ request: ReadRequest, _ failures: inout [Verdict])
+        throws(Refusal)
+    {
         let commit = reader.state.commit
         line("vaultfmt-dump 2")
         line("vault", Self.hex(reader.vault.bytes))
@@ -40,7 +42,9 @@ package struct SpecReading {
         line("owner", Self.hex(reader.publicKey.bytes))
         line("generation", commit.generation)
         line("chain", Self.hex(reader.state.chain.bytes))
-        line("before", commit.predecessor?.generation ?? 0, Self.hex(commit.predecessor?.chain.bytes ?? Bytes32.zero.bytes))
+        line(
+            "before", commit.predecessor?.generation ?? 0,
+            Self.hex(commit.predecessor?.chain.bytes ?? Bytes32.zero.bytes))
         line("clock", commit.clock, commit.tombstoneHorizon)
         let history = try reader.history()
         if let history {
@@ -63,21 +67,29 @@ package struct SpecReading {
                 let cost = known.stretch?.cost ?? SlotParameters.Cost(memoryKiB: 0, passes: 0, lanes: 0)
                 var text = "slot \(Self.hex(slot.id.bytes)) \(slot.kind.rawValue) \(slot.factors.rawValue) known"
                 text += " \(cost.memoryKiB) \(cost.passes) \(cost.lanes)"
-                if let provider = known.provider { text += " \(Self.hex(provider.name)) \(Self.hex(provider.parameters))" }
+                if let provider = known.provider {
+                    text += " \(Self.hex(provider.name)) \(Self.hex(provider.parameters))"
+                }
                 line(text)
             } else {
                 var raw: [UInt8] = []
                 slot.encode(into: &raw)
-                line("slot", Self.hex(slot.id.bytes), slot.kind.rawValue, slot.factors.rawValue, "opaque", Self.hex(raw))
+                line(
+                    "slot", Self.hex(slot.id.bytes), slot.kind.rawValue, slot.factors.rawValue, "opaque", Self.hex(raw))
             }
             guard let owner = reader.owner else { continue }
-            guard let plain = Plain.open(slot.owner, key: owner.slotOwner, bound: Bindings.slotOwner(reader.vault, slot)) else {
+            guard
+                let plain = Plain.open(slot.owner, key: owner.slotOwner, bound: Bindings.slotOwner(reader.vault, slot))
+            else {
                 throw Refusal(.authenticationFailed)
             }
             let part = try Refusal.of { () throws(FormatError) in try OwnerPart(plain.span, slot.kind) }
             try Refusal.unless(part.revision <= reader.state.commit.clock)
-            let grants = slot.kind == .scoped ? try Self.grants(slot, reader.vault, Array(plain[OwnerPart.wrappingKey])) : []
-            line("slot-owner", Self.hex(part.name), part.revision, Self.hex(device: part.device), Self.hex(part.providerData))
+            let grants =
+                slot.kind == .scoped ? try Self.grants(slot, reader.vault, Array(plain[OwnerPart.wrappingKey])) : []
+            line(
+                "slot-owner", Self.hex(part.name), part.revision, Self.hex(device: part.device),
+                Self.hex(part.providerData))
             for number in grants { line("slot-grant", number) }
         }
     }
@@ -91,18 +103,25 @@ package struct SpecReading {
 
     private mutating func releaseKeyring(_ reader: SpecReader) {
         let ring = reader.keyring
-        for one in reader.header.extensions { line("extension", "header", one.flags, Self.hex(one.name), Self.hex(one.value)) }
+        for one in reader.header.extensions {
+            line("extension", "header", one.flags, Self.hex(one.name), Self.hex(one.value))
+        }
         for one in ring.extensions { line("extension", "keyring", one.flags, Self.hex(one.name), Self.hex(one.value)) }
         line("keep", ring.keeping.count, ring.keeping.revision, Self.hex(device: ring.keeping.device))
         for (index, device) in ring.devices.enumerated() { line("device", index + 1, Self.hex(device.bytes)) }
         for group in ring.groups { line("group", group.number, Self.hex(group.name)) }
-        for one in ring.compartments { line("compartment", one.number, one.group, one.accessibility, Self.hex(device: one.device)) }
+        for one in ring.compartments {
+            line("compartment", one.number, one.group, one.accessibility, Self.hex(device: one.device))
+        }
         for slot in ring.removedSlots { line("removed-slot", Self.hex(slot.id.bytes), slot.revision) }
         for (index, one) in ring.handOvers.enumerated() {
             let next = index + 1 < ring.handOvers.count ? ring.handOvers[index + 1].publicKey : reader.publicKey
-            let message = Bindings.handOver(reader.vault, generation: one.generation, chain: one.chain.bytes, next: next)
+            let message = Bindings.handOver(
+                reader.vault, generation: one.generation, chain: one.chain.bytes, next: next)
             let isValid = Signature.isValid(one.signature, of: message, under: one.publicKey)
-            line("hand-over", Self.hex(one.publicKey.bytes), one.generation, Self.hex(one.chain.bytes), isValid ? "valid" : "invalid")
+            line(
+                "hand-over", Self.hex(one.publicKey.bytes), one.generation, Self.hex(one.chain.bytes),
+                isValid ? "valid" : "invalid")
         }
     }
 
@@ -124,11 +143,13 @@ package struct SpecReading {
         }
         try Refusal.unless(counts.ids.isDisjoint(with: counts.removed))
         try Refusal.unless(
-            counts.items == commit.items && counts.tombstones == commit.tombstones && counts.versions == commit.versions)
+            counts.items == commit.items && counts.tombstones == commit.tombstones && counts.versions == commit.versions
+        )
     }
 
     private mutating func releasePage(
-        _ reader: SpecReader, _ ref: ObjectRef, _ level: UInt8, before referrer: UInt64, _ low: [UInt8]?, _ high: [UInt8]?,
+        _ reader: SpecReader, _ ref: ObjectRef, _ level: UInt8, before referrer: UInt64, _ low: [UInt8]?,
+        _ high: [UInt8]?,
         _ counts: inout Counts, _ failures: inout [Verdict]
     ) throws(Refusal) {
         let body = try reader.body(ref, .page, before: referrer)
@@ -160,7 +181,9 @@ package struct SpecReading {
         }
     }
 
-    private mutating func releaseTombstone(_ reader: SpecReader, _ key: [UInt8], _ value: [UInt8], _ counts: inout Counts) throws(Refusal) {
+    private mutating func releaseTombstone(
+        _ reader: SpecReader, _ key: [UInt8], _ value: [UInt8], _ counts: inout Counts
+    ) throws(Refusal) {
         guard let id = Bytes16(Array(key.dropFirst())) else { throw Refusal(.structureInvalid) }
         let entry = try Refusal.of { () throws(FormatError) in
             var cursor = Cursor(value.span, at: 0, else: .structureInvalid)
@@ -177,7 +200,8 @@ package struct SpecReading {
     // MARK: items
 
     private mutating func releaseItem(
-        _ reader: SpecReader, _ key: [UInt8], _ value: [UInt8], at page: UInt64, _ counts: inout Counts, _ failures: inout [Verdict]
+        _ reader: SpecReader, _ key: [UInt8], _ value: [UInt8], at page: UInt64, _ counts: inout Counts,
+        _ failures: inout [Verdict]
     ) throws(Refusal) {
         let group = try SpecKey.group(key)
         let item = try Refusal.of { () throws(FormatError) in
@@ -224,7 +248,8 @@ package struct SpecReading {
 
     /// `key` is that of a live item, which its record has to have.
     private mutating func releaseValue(
-        _ reader: SpecReader, _ item: Bytes16, _ place: Place, _ attributes: [PageAttribute], before referrer: UInt64, key: [UInt8]?,
+        _ reader: SpecReader, _ item: Bytes16, _ place: Place, _ attributes: [PageAttribute], before referrer: UInt64,
+        key: [UInt8]?,
         _ failures: inout [Verdict]
     ) {
         line("record", place.revision, place.compartment)
@@ -262,7 +287,8 @@ package struct SpecReading {
     }
 
     private mutating func releaseLarge(
-        _ reader: SpecReader, _ item: Bytes16, _ attribute: PageAttribute, _ own: AttributeRecord, _ front: String, before referrer: UInt64,
+        _ reader: SpecReader, _ item: Bytes16, _ attribute: PageAttribute, _ own: AttributeRecord, _ front: String,
+        before referrer: UInt64,
         _ failures: inout [Verdict]
     ) {
         do throws(Refusal) {
@@ -278,12 +304,15 @@ package struct SpecReading {
     }
 
     /// A record's body; nil if its key is not granted.
-    private static func open(_ reader: SpecReader, _ item: Bytes16, _ place: Place, before referrer: UInt64) throws(Refusal) -> [UInt8]? {
+    private static func open(_ reader: SpecReader, _ item: Bytes16, _ place: Place, before referrer: UInt64)
+        throws(Refusal) -> [UInt8]?
+    {
         let frame = try reader.frame(place.ref, .record, before: referrer)
         guard let key = try reader.compartmentKey(place.compartment) else { return nil }
         let name = ForgedObject.RecordName(item: item, compartment: place.compartment, revision: place.revision)
         let sealed = Array(frame[8..<32] + frame[64...])
-        guard let body = Plain.open(sealed, key: key, bound: Bindings.record(reader.vault, name, length: frame.count)) else {
+        guard let body = Plain.open(sealed, key: key, bound: Bindings.record(reader.vault, name, length: frame.count))
+        else {
             throw Refusal(.authenticationFailed)
         }
         return body
@@ -304,7 +333,8 @@ package struct SpecReading {
         for version in versions.versions {
             line("version", version.revision, version.device, version.replaced, version.modified)
             let place = Place(ref: version.record, revision: version.recordRevision, compartment: version.compartment)
-            releaseValue(reader, item.entry.id, place, version.attributes, before: stated.frame.offset, key: nil, &failures)
+            releaseValue(
+                reader, item.entry.id, place, version.attributes, before: stated.frame.offset, key: nil, &failures)
         }
     }
 
@@ -319,7 +349,9 @@ package struct SpecReading {
         }
         let live = Set(item.attributes.compactMap(\.own))
         func isForOwners(_ number: UInt64) -> Bool {
-            reader.keyring.compartments.contains { $0.number == number && ($0.group == Keyring.ownersGroup || $0.isDeviceBound) }
+            reader.keyring.compartments.contains {
+                $0.number == number && ($0.group == Keyring.ownersGroup || $0.isDeviceBound)
+            }
         }
         for version in versions.versions {
             let own = version.attributes.compactMap(\.own)
@@ -360,9 +392,12 @@ struct SpecRecord {
         }
     }
 
-    /// What all records share: a known form that the reference does not call for is malformed, and a key is one.
+    /// What all records share: a known form that the reference does not call for is malformed, and a key is one (R-5.3,
+    ///
     private static func layout(_ body: [UInt8], _ form: RecordLayout.Form) throws(Refusal) -> RecordLayout {
-        if Padding.isStep(body.count), let other = RecordLayout.form(body.span), other != form { throw Refusal(.structureInvalid) }
+        if Padding.isStep(body.count), let other = RecordLayout.form(body.span), other != form {
+            throw Refusal(.structureInvalid)
+        }
         let layout = try Refusal.of { () throws(FormatError) in try RecordLayout(body.span, form, at: 0) }
         _ = try SpecKey.group(Array(body[layout.key]))
         return layout

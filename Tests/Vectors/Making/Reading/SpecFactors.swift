@@ -24,13 +24,17 @@ struct SpecFactors {
         var other: [UInt8]?
         if let passphrase = request.passphrase {
             kinds.insert(.passphrase)
-            phrase = try SpecFactors.crypto { () throws(CryptoError) in try Passphrase.normalised(Secret(bytes: passphrase)).plain }
+            phrase = try SpecFactors.crypto { () throws(CryptoError) in
+                try Passphrase.normalised(Secret(bytes: passphrase)).plain
+            }
         }
         if let file = request.keyFile {
             try Refusal.unless((1...Format.Limit.keyFile).contains(file.count), .noSlotOpens)
             if KeyFileFormat.isGenerated(Secret(bytes: file)) {
                 kinds.insert(.generatedKeyFile)
-                generated = try SpecFactors.crypto { () throws(CryptoError) in try KeyFileFormat.decode(Secret(bytes: file)).plain }
+                generated = try SpecFactors.crypto { () throws(CryptoError) in
+                    try KeyFileFormat.decode(Secret(bytes: file)).plain
+                }
             } else {
                 kinds.insert(.otherKeyFile)
                 other = file
@@ -62,7 +66,8 @@ struct SpecFactors {
             return known.provider?.name == external.provider && !external.keys(for: slot.id).isEmpty
         }
         for cost in tried.compactMap({ $0.known?.stretch?.cost }) {
-            let isWithin = UInt64(cost.memoryKiB) <= memory && UInt64(cost.passes) <= passes && UInt64(cost.lanes) <= lanes
+            let isWithin =
+                UInt64(cost.memoryKiB) <= memory && UInt64(cost.passes) <= passes && UInt64(cost.lanes) <= lanes
             try Refusal.unless(isWithin, .kdfLimit)
         }
         var sum: UInt64 = 0

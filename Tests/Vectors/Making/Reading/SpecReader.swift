@@ -18,7 +18,8 @@ struct Refusal: Error {
     }
 }
 
-/// Reads a whole vault in memory as sections 1 to 7.2 say: what vectors state, from neither the library nor the reference.
+/// Reads a whole vault in memory as sections 1 to 7.2 say: what vectors state, from neither the library nor the
+/// reference.
 ///
 /// Layouts are VaultBytes' and primitives VaultCrypto's; every order of checks is its own.
 struct SpecReader {
@@ -62,7 +63,8 @@ struct SpecReader {
         //
         let bytes = Array(file[..<header.length])
         let stated = try Refusal.of { () throws(FormatError) in try Header.proof(bytes.span) }
-        try Refusal.unless(Plain.mac(index, "vaultfmt-1 header", headerHash.bytes) == stated.mac.bytes, .authenticationFailed)
+        try Refusal.unless(
+            Plain.mac(index, "vaultfmt-1 header", headerHash.bytes) == stated.mac.bytes, .authenticationFailed)
         if let owner = request.owner { try Refusal.unless(owner == publicKey.bytes, .foreign) }
         state = SpecState(bodyStart: header.bodyStart)
         try state.find(self)
@@ -106,7 +108,9 @@ struct SpecReader {
     func body(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(Refusal) -> [UInt8] {
         let frame = try frame(ref, type, before: referrer)
         let bound = Bindings.placed(type, vault, at: ref.offset, length: frame.count)
-        guard let body = Plain.open(Array(frame[8...]), key: index, bound: bound) else { throw Refusal(.authenticationFailed) }
+        guard let body = Plain.open(Array(frame[8...]), key: index, bound: bound) else {
+            throw Refusal(.authenticationFailed)
+        }
         return body
     }
 
@@ -129,10 +133,13 @@ struct SpecReader {
         var history: History?
         if let ref = commit.history {
             let body = try body(ref, .history, before: commit.offset)
-            history = try Refusal.of { () throws(FormatError) in try History(body.span, at: ref.offset, of: commit.generation) }
+            history = try Refusal.of { () throws(FormatError) in
+                try History(body.span, at: ref.offset, of: commit.generation)
+            }
         }
         if commit.start == bodyStart, let before = commit.predecessor {
-            let isNamed = history?.ancestors.contains { $0.generation == before.generation && $0.chain == before.chain } ?? false
+            let isNamed =
+                history?.ancestors.contains { $0.generation == before.generation && $0.chain == before.chain } ?? false
             try Refusal.unless(isNamed)
         }
         return history
@@ -142,7 +149,9 @@ struct SpecReader {
 
     /// The key of a compartment, or why there is none.
     func compartmentKey(_ number: UInt64) throws(Refusal) -> [UInt8]? {
-        guard let info = keyring.compartments.first(where: { $0.number == number }) else { throw Refusal(.structureInvalid) }
+        guard let info = keyring.compartments.first(where: { $0.number == number }) else {
+            throw Refusal(.structureInvalid)
+        }
         guard let group = try groupKey(info.group) else { return nil }
         guard let outer = Plain.open(info.wrapped, key: group, bound: Bindings.compartment(vault, info)) else {
             throw Refusal(.authenticationFailed)
@@ -150,7 +159,8 @@ struct SpecReader {
         guard info.isDeviceBound else { return outer }
         guard let secret = devices[info.device],
             let key = Plain.open(
-                outer, key: Plain.mac(secret, "vaultfmt-1 device", vault.bytes), bound: Bindings.deviceCompartment(vault, info))
+                outer, key: Plain.mac(secret, "vaultfmt-1 device", vault.bytes),
+                bound: Bindings.deviceCompartment(vault, info))
         else { throw Refusal(.deviceBound) }
         return key
     }
@@ -161,7 +171,9 @@ struct SpecReader {
         guard number != Keyring.ownersGroup else { return owner.earlier }
         guard let group = keyring.groups.first(where: { $0.number == number }) else { throw Refusal(.structureInvalid) }
         let bound = Bindings.group(vault, number, Array(group.name.utf8))
-        guard let key = Plain.open(group.wrapped, key: owner.keyring, bound: bound) else { throw Refusal(.authenticationFailed) }
+        guard let key = Plain.open(group.wrapped, key: owner.keyring, bound: bound) else {
+            throw Refusal(.authenticationFailed)
+        }
         return key
     }
 }

@@ -15,8 +15,10 @@ struct SpecState {
     init(bodyStart: UInt64) {
         self.bodyStart = bodyStart
         commit = Commit(
-            generation: 0, predecessor: nil, offset: 0, start: 0, clock: 0, tombstoneHorizon: 0, wasSyncedFirst: false, root: nil,
-            keyring: ObjectRef(offset: 0, length: 0, hash: .zero), history: nil, header: .zero, digest: .zero, items: 0, tombstones: 0,
+            generation: 0, predecessor: nil, offset: 0, start: 0, clock: 0, tombstoneHorizon: 0, wasSyncedFirst: false,
+            root: nil,
+            keyring: ObjectRef(offset: 0, length: 0, hash: .zero), history: nil, header: .zero, digest: .zero, items: 0,
+            tombstones: 0,
             versions: 0, liveBytes: 0)
     }
 
@@ -24,7 +26,8 @@ struct SpecState {
         let file = reader.file
         let end = UInt64(SpecState.endWithoutReserve(file))
         var heads = 0
-        // The greatest multiple of 512 that is at least 512 before the end; a file has 2L + 1024 bytes, but perhaps zeros only.
+        // The greatest multiple of 512 that is at least 512 before the end; a file has 2L + 1024 bytes, but perhaps
+        // zeros only.
         var offset = end >= 512 ? (end - 512) / 512 * 512 : 0
         while true {
             try Refusal.unless(offset >= bodyStart && end - offset <= 268_436_480, .authenticationFailed)
@@ -61,8 +64,9 @@ struct SpecState {
     }
 
     /// Step 6: the proof, the table, the header hash.
-    private static func checked(_ reader: SpecReader, _ body: [UInt8], _ offset: UInt64) throws(Refusal) -> (commit: Commit, chain: Bytes32)
-    {
+    private static func checked(_ reader: SpecReader, _ body: [UInt8], _ offset: UInt64) throws(Refusal) -> (
+        commit: Commit, chain: Bytes32
+    ) {
         let core = Array(body[..<368])
         let chain = Bindings.chain(reader.vault, core)
         if let owner = reader.owner {
@@ -73,7 +77,9 @@ struct SpecState {
             try Refusal.unless(
                 Signature.isValid(Array(body[400...]), of: message, under: reader.publicKey), .authenticationFailed)
         }
-        let commit = try Refusal.of { () throws(FormatError) in try Commit(core.span, at: offset, from: reader.bodyStart) }
+        let commit = try Refusal.of { () throws(FormatError) in
+            try Commit(core.span, at: offset, from: reader.bodyStart)
+        }
         try Refusal.unless(commit.header == reader.headerHash, .authenticationFailed)
         return (commit, chain)
     }

@@ -21,10 +21,15 @@ extension Collection {
             ("text", "R-7.1", "A bit of the only commit's sealed core is another one.", { $0.flip(100) }),
             ("type", "R-7.1", "The only commit's frame says that it is a page.", { $0.put(Array("vPAG".utf8), at: 0) }),
             ("length", "R-7.1", "The only commit's frame says that it has 448 bytes.", { $0.put(u32: 448, at: 4) }),
-            ("length-1024", "R-7.1", "The only commit's frame says that it has 1024 bytes.", { $0.put(u32: 1024, at: 4) }),
+            (
+                "length-1024", "R-7.1", "The only commit's frame says that it has 1024 bytes.",
+                { $0.put(u32: 1024, at: 4) }
+            ),
         ]
         for (name, spec, comment, edit) in sealed {
-            try forged("commit-\(name)", spec, .authenticationFailed, one, comment) { $0.onSealed(try $0.last(.commit), edit) }
+            try forged("commit-\(name)", spec, .authenticationFailed, one, comment) {
+                $0.onSealed(try $0.last(.commit), edit)
+            }
         }
         let recipes: [(String, String, (inout SealRecipe) -> Void)] = [
             ("other-offset", "The only commit was sealed for another offset.", { $0.x[1] ^= 2 }),
@@ -51,56 +56,108 @@ extension Collection {
     // MARK: fields
 
     private mutating func core(
-        _ name: String, _ spec: String, _ expect: Verdict, _ base: Base, _ comment: String, _ edit: @escaping (inout [UInt8]) -> Void
+        _ name: String, _ spec: String, _ expect: Verdict, _ base: Base, _ comment: String,
+        _ edit: @escaping (inout [UInt8]) -> Void
     ) throws {
-        try forged("commit-\(name)", spec, expect, base, comment) { $0.onBody(try $0.last(.commit)) { body, _ in edit(&body) } }
+        try forged("commit-\(name)", spec, expect, base, comment) {
+            $0.onBody(try $0.last(.commit)) { body, _ in edit(&body) }
+        }
     }
 
     private mutating func addCommitFields(_ bases: Bases) throws {
         let one = bases.one
         let fields: [(String, String, Verdict, String, (inout [UInt8]) -> Void)] = [
             ("generation-0", "R-5.21, R-7.1", .structureInvalid, "Generation 0.", { $0.put(u64: 0, at: 0) }),
-            ("generation-2-63", "R-5.21, R-11.1", .structureInvalid, "Generation 2^63.", { $0.put(u64: 1 << 63, at: 0) }),
-            ("generation-greatest", "R-5.21, R-11.1", .success, "Generation 2^63 - 1, the greatest.", { $0.put(u64: 1 << 63 - 1, at: 0) }),
+            (
+                "generation-2-63", "R-5.21, R-11.1", .structureInvalid, "Generation 2^63.",
+                { $0.put(u64: 1 << 63, at: 0) }
+            ),
+            (
+                "generation-greatest", "R-5.21, R-11.1", .success, "Generation 2^63 - 1, the greatest.",
+                { $0.put(u64: 1 << 63 - 1, at: 0) }
+            ),
             (
                 "generation-equal", "R-5.21", .structureInvalid, "Its generation is its predecessor's.",
                 {
                     $0.put(u64: 1, at: 0); $0.put(u64: 1, at: 8)
                 }
             ),
-            ("generation-less", "R-5.21", .structureInvalid, "Its generation is less than its predecessor's.", { $0.put(u64: 3, at: 8) }),
-            ("generation-1-with-chain", "R-5.21", .structureInvalid, "Generation 1 after generation 1.", { $0.put(u64: 1, at: 0) }),
-            ("predecessor-0", "R-5.21", .structureInvalid, "Generation 2 after generation 0.", { $0.put(u64: 0, at: 8) }),
+            (
+                "generation-less", "R-5.21", .structureInvalid, "Its generation is less than its predecessor's.",
+                { $0.put(u64: 3, at: 8) }
+            ),
+            (
+                "generation-1-with-chain", "R-5.21", .structureInvalid, "Generation 1 after generation 1.",
+                { $0.put(u64: 1, at: 0) }
+            ),
+            (
+                "predecessor-0", "R-5.21", .structureInvalid, "Generation 2 after generation 0.",
+                { $0.put(u64: 0, at: 8) }
+            ),
             ("offset-512-later", "R-5.22", .structureInvalid, "The own offset is 512 bytes later.", { $0[49] += 2 }),
             ("offset-0", "R-5.22", .structureInvalid, "The own offset is 0.", { $0.put(u64: 0, at: 48) }),
-            ("offset-high", "R-5.22", .structureInvalid, "The highest bit of the own offset is set.", { $0[55] = 0x80 }),
-            ("start-8256", "R-5.22", .structureInvalid, "It starts 64 bytes after the header's copy.", { $0.put(u64: 8256, at: 56) }),
-            ("start-in-copy", "R-5.22", .structureInvalid, "It starts in the header's copy.", { $0.put(u64: 4096, at: 56) }),
+            (
+                "offset-high", "R-5.22", .structureInvalid, "The highest bit of the own offset is set.",
+                { $0[55] = 0x80 }
+            ),
+            (
+                "start-8256", "R-5.22", .structureInvalid, "It starts 64 bytes after the header's copy.",
+                { $0.put(u64: 8256, at: 56) }
+            ),
+            (
+                "start-in-copy", "R-5.22", .structureInvalid, "It starts in the header's copy.",
+                { $0.put(u64: 4096, at: 56) }
+            ),
             ("start-in-header", "R-5.22", .structureInvalid, "It starts in the header.", { $0.put(u64: 512, at: 56) }),
-            ("start-after-offset", "R-5.22", .structureInvalid, "It starts after its own offset.", { $0.put(u64: 1 << 40, at: 56) }),
-            ("start-greatest", "R-2.2, R-5.22", .structureInvalid, "It starts at 2^64 - 512.", { $0.put(u64: .max - 511, at: 56) }),
+            (
+                "start-after-offset", "R-5.22", .structureInvalid, "It starts after its own offset.",
+                { $0.put(u64: 1 << 40, at: 56) }
+            ),
+            (
+                "start-greatest", "R-2.2, R-5.22", .structureInvalid, "It starts at 2^64 - 512.",
+                { $0.put(u64: .max - 511, at: 56) }
+            ),
             ("clock-0", "R-5.22, R-11.1", .structureInvalid, "A clock of 0.", { $0.put(u64: 0, at: 64) }),
             ("clock-2-63", "R-11.1", .structureInvalid, "A clock of 2^63.", { $0.put(u64: 1 << 63, at: 64) }),
-            ("clock-greatest", "R-11.1", .success, "A clock of 2^63 - 1, the greatest.", { $0.put(u64: 1 << 63 - 1, at: 64) }),
+            (
+                "clock-greatest", "R-11.1", .success, "A clock of 2^63 - 1, the greatest.",
+                { $0.put(u64: 1 << 63 - 1, at: 64) }
+            ),
             ("horizon", "R-6.14", .success, "A tombstone horizon.", { $0.put(u64: Draft.clock, at: 72) }),
             (
                 "horizon-greatest", "R-11.1", .success, "A tombstone horizon of 2^63 - 1, the greatest.",
                 { $0.put(u64: 1 << 63 - 1, at: 72) }
             ),
-            ("horizon-2-63", "R-11.1", .structureInvalid, "A tombstone horizon of 2^63.", { $0.put(u64: 1 << 63, at: 72) }),
+            (
+                "horizon-2-63", "R-11.1", .structureInvalid, "A tombstone horizon of 2^63.",
+                { $0.put(u64: 1 << 63, at: 72) }
+            ),
             ("flag-2", "R-1.2", .structureInvalid, "Flag 2, which is reserved.", { $0[80] |= 2 }),
             ("flag-2-31", "R-1.2", .structureInvalid, "Flag 2^31, which is reserved.", { $0[83] = 0x80 }),
             ("reserved-84", "R-1.2", .structureInvalid, "A reserved byte at 84.", { $0[84] = 1 }),
             ("reserved-87", "R-1.2", .structureInvalid, "A reserved byte at 87.", { $0[87] = 1 }),
             ("reserved-root", "R-1.2", .structureInvalid, "A reserved byte after the root's level.", { $0[101] = 1 }),
-            ("reserved-root-last", "R-1.2", .structureInvalid, "The last reserved byte after the root's level.", { $0[103] = 1 }),
-            ("reserved-keyring", "R-1.2", .structureInvalid, "A reserved byte in the keyring's reference.", { $0[148] = 1 }),
-            ("reserved-history", "R-1.2", .structureInvalid, "A reserved byte in the history's reference.", { $0[196] = 1 }),
-            ("reserved-328", "R-1.2", .structureInvalid, "The first of the reserved bytes at the end.", { $0[328] = 1 }),
+            (
+                "reserved-root-last", "R-1.2", .structureInvalid, "The last reserved byte after the root's level.",
+                { $0[103] = 1 }
+            ),
+            (
+                "reserved-keyring", "R-1.2", .structureInvalid, "A reserved byte in the keyring's reference.",
+                { $0[148] = 1 }
+            ),
+            (
+                "reserved-history", "R-1.2", .structureInvalid, "A reserved byte in the history's reference.",
+                { $0[196] = 1 }
+            ),
+            (
+                "reserved-328", "R-1.2", .structureInvalid, "The first of the reserved bytes at the end.",
+                { $0[328] = 1 }
+            ),
             ("reserved-367", "R-1.2", .structureInvalid, "The last byte, which is reserved.", { $0[367] = 1 }),
             ("header-hash", "R-5.24, R-7.1", .authenticationFailed, "It states another header.", { $0.flip(232) }),
             (
-                "header-hash-last", "R-5.24", .authenticationFailed, "The last byte of the header hash that it states is another one.",
+                "header-hash-last", "R-5.24", .authenticationFailed,
+                "The last byte of the header hash that it states is another one.",
                 { $0.flip(263) }
             ),
             (
@@ -109,16 +166,25 @@ extension Collection {
             ),
         ]
         for (name, spec, expect, comment, edit) in fields { try core(name, spec, expect, one, comment, edit) }
-        try core("first-with-chain", "R-5.21", .structureInvalid, bases.empty, "Generation 1 with a chain value before it.") { $0[16] = 1 }
         try core(
-            "first-with-predecessor", "R-5.21", .structureInvalid, bases.empty, "Generation 1 after generation 0 that says generation 1."
+            "first-with-chain", "R-5.21", .structureInvalid, bases.empty, "Generation 1 with a chain value before it."
+        ) { $0[16] = 1 }
+        try core(
+            "first-with-predecessor", "R-5.21", .structureInvalid, bases.empty,
+            "Generation 1 after generation 0 that says generation 1."
         ) {
             $0.put(u64: 1, at: 8)
         }
-        try core("generation-step", "R-5.21", .success, bases.grown, "The newest generation is 12, after 4: a step greater than 1.") {
+        try core(
+            "generation-step", "R-5.21", .success, bases.grown,
+            "The newest generation is 12, after 4: a step greater than 1."
+        ) {
             $0.put(u64: 12, at: 0)
         }
-        try forged("commit-first-after-another", "R-5.21", .structureInvalid, bases.grown, "Generation 1 whose start is not 2L.") {
+        try forged(
+            "commit-first-after-another", "R-5.21", .structureInvalid, bases.grown,
+            "Generation 1 whose start is not 2L."
+        ) {
             $0.onBody(try $0.last(.commit)) { body, _ in
                 body.put(u64: 1, at: 0)
                 body.put([0].times(40), at: 8)
@@ -146,7 +212,10 @@ extension Collection {
             "commit-header-earlier", "R-5.24", .success, bases.grown,
             "An earlier commit states another header, as after a change of passphrase."
         ) { $0.onBody(try $0.first(.commit)) { body, _ in body.flip(240) } }
-        try forged("commit-malformed-earlier", "R-7.6", .success, bases.grown, "An earlier commit is malformed: nothing asks for it.") {
+        try forged(
+            "commit-malformed-earlier", "R-7.6", .success, bases.grown,
+            "An earlier commit is malformed: nothing asks for it."
+        ) {
             $0.onBody(try $0.first(.commit)) { body, _ in body[84] = 1 }
         }
         try forged(
@@ -177,12 +246,18 @@ extension Collection {
                 ("length-0", "R-2.2, R-2.3", "of no bytes", { $0.put(u32: 0, at: at + 8) }),
                 ("length-255", "R-2.2", "of 255 bytes", { $0.put(u32: 255, at: at + 8) }),
                 ("length-300", "R-2.2", "of 300 bytes", { $0.put(u32: 300, at: at + 8) }),
-                ("length-limit", "R-2.2, R-11.1", "of 256 bytes more than the most", { $0.put(u32: UInt32(most) + 256, at: at + 8) }),
+                (
+                    "length-limit", "R-2.2, R-11.1", "of 256 bytes more than the most",
+                    { $0.put(u32: UInt32(most) + 256, at: at + 8) }
+                ),
                 ("in-header", "R-2.3, R-5.22", "in the header", { $0.put(u64: 2048, at: at) }),
                 ("in-copy", "R-2.3, R-5.22", "in the last bytes of the header's copy", { $0.put(u64: 8191, at: at) }),
                 (
                     "beyond", "R-2.3, R-5.22", "that ends after the commit begins",
-                    { body in body.put(u64: (body[48...].prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }) - 255, at: at) }
+                    { body in
+                        body.put(
+                            u64: (body[48...].prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }) - 255, at: at)
+                    }
                 ),
                 ("offset-2-64", "R-2.2, R-2.3", "at 2^64 - 1", { $0.put(u64: .max, at: at) }),
                 ("offset-2-63", "R-2.2, R-2.3", "at 2^63", { $0.put(u64: 1 << 63, at: at) }),
@@ -192,25 +267,41 @@ extension Collection {
             for (kind, spec, comment, edit) in fields {
                 try core("\(name)-\(kind)", spec, .structureInvalid, bases.one, "A \(what) \(comment).", edit)
             }
-            try core("\(name)-hash", "R-2.3", .authenticationFailed, bases.one, "The hash of the \(what) is another one.") {
+            try core(
+                "\(name)-hash", "R-2.3", .authenticationFailed, bases.one, "The hash of the \(what) is another one."
+            ) {
                 $0.flip(at + 47)
             }
         }
         // Zeros but for one field are not the zeros of what is not there.
         for (name, at) in [("root", 88), ("history", 184)] {
-            try core("\(name)-only-offset", "R-2.3", .structureInvalid, bases.empty, "A \(name) of which only the offset is there.") {
+            try core(
+                "\(name)-only-offset", "R-2.3", .structureInvalid, bases.empty,
+                "A \(name) of which only the offset is there."
+            ) {
                 $0.put(u64: 9216, at: at)
             }
-            try core("\(name)-only-length", "R-2.3", .structureInvalid, bases.empty, "A \(name) of which only the length is there.") {
+            try core(
+                "\(name)-only-length", "R-2.3", .structureInvalid, bases.empty,
+                "A \(name) of which only the length is there."
+            ) {
                 $0.put(u32: 256, at: at + 8)
             }
         }
         try core("root-level-16", "R-11.1", .structureInvalid, bases.one, "A root of level 16.") { $0[100] = 16 }
         try core("root-level-255", "R-11.1", .structureInvalid, bases.one, "A root of level 255.") { $0[100] = 255 }
-        try core("root-level-1", "R-5.7", .structureInvalid, bases.one, "A root of level 1, which is a leaf.") { $0[100] = 1 }
-        try core("root-level-0", "R-5.7", .structureInvalid, bases.tree, "A root of level 0, which is an inner page.") { $0[100] = 0 }
-        try core("root-empty-level", "R-5.22", .structureInvalid, bases.empty, "An empty tree with a level.") { $0[100] = 1 }
-        try core("keyring-absent", "R-5.22", .structureInvalid, bases.one, "No keyring.") { $0.put([0].times(48), at: 136) }
+        try core("root-level-1", "R-5.7", .structureInvalid, bases.one, "A root of level 1, which is a leaf.") {
+            $0[100] = 1
+        }
+        try core("root-level-0", "R-5.7", .structureInvalid, bases.tree, "A root of level 0, which is an inner page.") {
+            $0[100] = 0
+        }
+        try core("root-empty-level", "R-5.22", .structureInvalid, bases.empty, "An empty tree with a level.") {
+            $0[100] = 1
+        }
+        try core("keyring-absent", "R-5.22", .structureInvalid, bases.one, "No keyring.") {
+            $0.put([0].times(48), at: 136)
+        }
     }
 
     // MARK: numbers
@@ -220,23 +311,37 @@ extension Collection {
             ("items", "items", 296), ("tombstones", "tombstones", 304), ("versions", "earlier values", 312),
             ("live-bytes", "live bytes", 320),
         ] {
-            try core("\(name)-many", "R-5.22", .structureInvalid, bases.one, "More \(what) than the file has bytes.") { body in
+            try core("\(name)-many", "R-5.22", .structureInvalid, bases.one, "More \(what) than the file has bytes.") {
+                body in
                 let end = (body[48...].prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }) + 512
                 body.put(u64: end + 1, at: at)
             }
-            try core("\(name)-2-64", "R-5.22", .structureInvalid, bases.one, "2^64 - 1 \(what).") { $0.put(u64: .max, at: at) }
+            try core("\(name)-2-64", "R-5.22", .structureInvalid, bases.one, "2^64 - 1 \(what).") {
+                $0.put(u64: .max, at: at)
+            }
             guard name != "live-bytes" else { continue }
-            try core("\(name)-one-more", "R-5.25", .structureInvalid, bases.versions, "It counts one more of its \(what) than there are.") {
+            try core(
+                "\(name)-one-more", "R-5.25", .structureInvalid, bases.versions,
+                "It counts one more of its \(what) than there are."
+            ) {
                 $0[at] += 1
             }
         }
-        try core("items-one-fewer", "R-5.25", .structureInvalid, bases.versions, "It counts one item less than the tree has.") {
+        try core(
+            "items-one-fewer", "R-5.25", .structureInvalid, bases.versions, "It counts one item less than the tree has."
+        ) {
             $0[296] -= 1
         }
-        try core("versions-one-fewer", "R-5.25", .structureInvalid, bases.versions, "It counts one earlier value less than there are.") {
+        try core(
+            "versions-one-fewer", "R-5.25", .structureInvalid, bases.versions,
+            "It counts one earlier value less than there are."
+        ) {
             $0[312] -= 1
         }
-        try core("tombstones-one-fewer", "R-5.25", .structureInvalid, bases.grown, "It counts one tombstone less than there are.") {
+        try core(
+            "tombstones-one-fewer", "R-5.25", .structureInvalid, bases.grown,
+            "It counts one tombstone less than there are."
+        ) {
             $0[304] -= 1
         }
         try core("tree-gone", "R-5.25", .structureInvalid, bases.one, "The tree is empty, and one item is counted.") {
@@ -250,7 +355,8 @@ extension Collection {
         }
         try core("live-bytes-0", "R-5.25", .success, bases.one, "It counts no live bytes.") { $0.put(u64: 0, at: 320) }
         try forged(
-            "commit-counts-seen-by-scoped", "R-5.25", .structureInvalid, bases.scoped, "One item more is counted, seen by a scoped slot.",
+            "commit-counts-seen-by-scoped", "R-5.25", .structureInvalid, bases.scoped,
+            "One item more is counted, seen by a scoped slot.",
             request: .raw(Base.scopedKey)
         ) {
             $0.onBody(try $0.last(.commit)) { body, _ in body[296] += 1 }
@@ -271,23 +377,37 @@ extension Collection {
         ) {
             $0.flip(264)
         }
-        try core("digest-synced-first", "R-7.1, R-7.13", .success, bases.one, "A wrong digest in a commit with flag 1: it is not checked.")
-        { $0.flip(264) }
-        try core("digest-unsynced", "R-7.2", .authenticationFailed, bases.one, "A wrong digest in the same commit without flag 1.") {
+        try core(
+            "digest-synced-first", "R-7.1, R-7.13", .success, bases.one,
+            "A wrong digest in a commit with flag 1: it is not checked."
+        ) { $0.flip(264) }
+        try core(
+            "digest-unsynced", "R-7.2", .authenticationFailed, bases.one,
+            "A wrong digest in the same commit without flag 1."
+        ) {
             $0[80] = 0
             $0.flip(264)
         }
-        try core("digest-unsynced-right", "R-7.1", .success, bases.one, "The same commit without flag 1, with the right digest.") {
+        try core(
+            "digest-unsynced-right", "R-7.1", .success, bases.one,
+            "The same commit without flag 1, with the right digest."
+        ) {
             $0[80] = 0
         }
-        try forged("digest-order", "R-7.2", .successTailIncomplete, before, "The newest digest has the frames' hashes in another order.") {
+        try forged(
+            "digest-order", "R-7.2", .successTailIncomplete, before,
+            "The newest digest has the frames' hashes in another order."
+        ) {
             forge in
             let appended = forge.objects.suffix(3).dropLast()
             forge.onCommit(try forge.last(.commit)) { commit, layout in
                 commit.digest = Bindings.digest(try appended.reversed().map { try layout.ref($0.id).hash })
             }
         }
-        try forged("digest-unlabelled", "R-7.2", .successTailIncomplete, before, "The newest digest was made without its label.") { forge in
+        try forged(
+            "digest-unlabelled", "R-7.2", .successTailIncomplete, before,
+            "The newest digest was made without its label."
+        ) { forge in
             let appended = forge.objects.suffix(3).dropLast()
             forge.onCommit(try forge.last(.commit)) { commit, layout in
                 commit.digest = Plain.hash(try appended.flatMap { try layout.ref($0.id).hash.bytes })
@@ -310,21 +430,27 @@ extension Collection {
             ) { $0.onWritten(try $0.last(type)) { $0.flip(100) } }
         }
         try forged(
-            "digest-newest-gone", "R-7.2", .successTailIncomplete, before, "What the newest commit appended was never written: zeros."
+            "digest-newest-gone", "R-7.2", .successTailIncomplete, before,
+            "What the newest commit appended was never written: zeros."
         ) { forge in
             for object in forge.objects.suffix(3).dropLast() { forge.onWritten(object.id) { $0 = [0].times($0.count) } }
         }
         try forged(
-            "digest-newest-first-gone", "R-7.2", .successTailIncomplete, before, "The first frame that the newest commit appended is zeros."
+            "digest-newest-first-gone", "R-7.2", .successTailIncomplete, before,
+            "The first frame that the newest commit appended is zeros."
         ) {
             $0.onWritten(try $0.last(.record)) { $0 = [0].times($0.count) }
         }
         try forged(
-            "digest-frame-length", "R-2.2, R-7.2", .successTailIncomplete, before, "A frame's length is another one after the crash."
+            "digest-frame-length", "R-2.2, R-7.2", .successTailIncomplete, before,
+            "A frame's length is another one after the crash."
         ) {
             $0.onWritten(try $0.last(.record)) { $0.put(u32: 300, at: 4) }
         }
-        try forged("digest-frame-type", "R-7.2", .successTailIncomplete, before, "A frame's type is another one after the crash.") {
+        try forged(
+            "digest-frame-type", "R-7.2", .successTailIncomplete, before,
+            "A frame's type is another one after the crash."
+        ) {
             $0.onWritten(try $0.last(.page)) { $0.put(Array("vXYZ".utf8), at: 0) }
         }
         for (name, at) in [("first", 0), ("last", -1)] {
@@ -335,16 +461,21 @@ extension Collection {
                 $0.onPadding(try $0.last(.commit)) { $0[at < 0 ? $0.count - 1 : 0] = 1 }
             }
         }
-        try forged("padding-only-generation", "R-2.1", .authenticationFailed, bases.empty, "A byte before the only commit is not zero.") {
-            $0.onPadding(try $0.last(.commit)) { $0[$0.count - 1] = 1 }
-        }
         try forged(
-            "padding-synced-first", "R-2.1", .success, bases.one, "The same before a commit with flag 1: only verification checks it."
+            "padding-only-generation", "R-2.1", .authenticationFailed, bases.empty,
+            "A byte before the only commit is not zero."
         ) {
             $0.onPadding(try $0.last(.commit)) { $0[$0.count - 1] = 1 }
         }
         try forged(
-            "padding-512-more", "R-2.1, R-7.2", .successTailIncomplete, before, "512 bytes of padding too many before the newest commit."
+            "padding-synced-first", "R-2.1", .success, bases.one,
+            "The same before a commit with flag 1: only verification checks it."
+        ) {
+            $0.onPadding(try $0.last(.commit)) { $0[$0.count - 1] = 1 }
+        }
+        try forged(
+            "padding-512-more", "R-2.1, R-7.2", .successTailIncomplete, before,
+            "512 bytes of padding too many before the newest commit."
         ) {
             $0.onPadding(try $0.last(.commit)) { $0 += [0].times(512) }
         }
@@ -357,7 +488,8 @@ extension Collection {
             $0.insert(frame: frame + [0xCC].times(200), .chunk, before: try $0.last(.commit))
         }
         try forged(
-            "digest-chunk-207", "R-2.2, R-7.2", .successTailIncomplete, bases.grown, "The same with a frame of 207 bytes: it has no digest."
+            "digest-chunk-207", "R-2.2, R-7.2", .successTailIncomplete, bases.grown,
+            "The same with a frame of 207 bytes: it has no digest."
         ) {
             var frame = Array("vCHK".utf8)
             frame.append(u32: 207)
@@ -385,8 +517,13 @@ extension Collection {
     /// What an incomplete generation goes back to (step 8).
     private mutating func addPredecessors(_ bases: Bases) throws {
         let grown = bases.grown
-        func incomplete(_ forge: inout Forge) throws { forge.onBody(try forge.last(.commit)) { body, _ in body.flip(264) } }
-        try forged("back-two", "R-7.2", .authenticationFailed, grown, "The newest generation is incomplete, and so is the one before.") {
+        func incomplete(_ forge: inout Forge) throws {
+            forge.onBody(try forge.last(.commit)) { body, _ in body.flip(264) }
+        }
+        try forged(
+            "back-two", "R-7.2", .authenticationFailed, grown,
+            "The newest generation is incomplete, and so is the one before."
+        ) {
             forge in
             for id in forge.all(.commit).suffix(2) { forge.onBody(id) { body, _ in body.flip(264) } }
         }
@@ -419,24 +556,35 @@ extension Collection {
             }
         }
         let edits: [(String, Verdict, String, (inout Forge, ForgedObject.ID) -> Void)] = [
-            ("owner-mac", .authenticationFailed, "the one before has a wrong owner MAC", { $0.onProof($1) { proof, _ in proof.flip(3) } }),
+            (
+                "owner-mac", .authenticationFailed, "the one before has a wrong owner MAC",
+                { $0.onProof($1) { proof, _ in proof.flip(3) } }
+            ),
             ("tag", .authenticationFailed, "the one before does not open", { $0.onWritten($1) { $0.flip(300) } }),
             ("head", .authenticationFailed, "the one before has another head", { $0.onWritten($1) { $0.flip(0) } }),
-            ("malformed", .structureInvalid, "the one before is malformed", { $0.onBody($1) { body, _ in body[84] = 1 } }),
-            ("header", .authenticationFailed, "the one before states another header", { $0.onBody($1) { body, _ in body.flip(240) } }),
+            (
+                "malformed", .structureInvalid, "the one before is malformed",
+                { $0.onBody($1) { body, _ in body[84] = 1 } }
+            ),
+            (
+                "header", .authenticationFailed, "the one before states another header",
+                { $0.onBody($1) { body, _ in body.flip(240) } }
+            ),
             (
                 "keyring", .structureInvalid, "the one before has no keyring",
                 { $0.onBody($1) { body, _ in body.put([0].times(48), at: 136) } }
             ),
         ]
         for (name, expect, what, edit) in edits {
-            try forged("back-\(name)", "R-7.2", expect, grown, "The newest generation is incomplete, and \(what).") { forge in
+            try forged("back-\(name)", "R-7.2", expect, grown, "The newest generation is incomplete, and \(what).") {
+                forge in
                 try incomplete(&forge)
                 edit(&forge, forge.all(.commit)[forge.all(.commit).count - 2])
             }
         }
         try forged(
-            "back-page", "R-7.2", .authenticationFailed, grown, "The newest generation is incomplete, and the one before has lost its page."
+            "back-page", "R-7.2", .authenticationFailed, grown,
+            "The newest generation is incomplete, and the one before has lost its page."
         ) { forge in
             try incomplete(&forge)
             forge.onWritten(forge.all(.page)[forge.all(.page).count - 2]) { $0.flip(100) }
@@ -458,7 +606,8 @@ extension Collection {
         }
         try forged(
             "back-unsigned-scoped", "R-5.18, R-7.2", .authenticationFailed, bases.scopedGrown,
-            "The newest generation is incomplete, and the one before is not signed, seen by a scoped slot.", request: .raw(Base.scopedKey)
+            "The newest generation is incomplete, and the one before is not signed, seen by a scoped slot.",
+            request: .raw(Base.scopedKey)
         ) { forge in
             try forge.appendEmptyCommit { $0.flip(264) }
             forge[forge.all(.commit)[forge.all(.commit).count - 2]].isSigned = false
@@ -469,7 +618,10 @@ extension Collection {
 
     private mutating func addSmallCommits(_ bases: Bases) throws {
         for (name, size, isSynced, expect, comment) in [
-            ("at-limit", 32_768, false, Verdict.success, "A commit without flag 1 that appended 32,768 bytes, padding included."),
+            (
+                "at-limit", 32_768, false, Verdict.success,
+                "A commit without flag 1 that appended 32,768 bytes, padding included."
+            ),
             ("512-more", 33_280, false, .structureInvalid, "A commit without flag 1 that appended 33,280 bytes."),
             ("large-synced", 33_280, true, .success, "The same with flag 1."),
         ] {
@@ -488,7 +640,9 @@ extension Collection {
 
 extension Forge {
     /// Appends a commit that changes nothing; the edit is on its core.
-    mutating func appendEmptyCommit(_ number: UInt8 = 1, _ edit: @escaping (inout [UInt8]) throws -> Void = { _ in }) throws {
+    mutating func appendEmptyCommit(_ number: UInt8 = 1, _ edit: @escaping (inout [UInt8]) throws -> Void = { _ in })
+        throws
+    {
         let last = try last(.commit)
         let commit = try commit(last)
         let keyring = try object(at: commit.keyring.offset)
@@ -510,7 +664,8 @@ extension Forge {
                 next.wasSyncedFirst = false
                 next.digest = Bindings.digest([])
                 next.generation = commit.generation + 1
-                next.predecessor = .init(generation: commit.generation, chain: Bindings.chain(keys.vault, try layout.core(last)))
+                next.predecessor = .init(
+                    generation: commit.generation, chain: Bindings.chain(keys.vault, try layout.core(last)))
                 next.header = layout.headerHash
                 body = next.encode()
                 try edit(&body)

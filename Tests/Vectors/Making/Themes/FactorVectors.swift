@@ -2,7 +2,8 @@ internal import VaultBytes
 internal import VaultCrypto
 internal import VaultForge
 
-/// Factors: passphrases, key files, raw and external keys (section 3.1). The vault is `one`, with a slot added after its raw-key slot.
+/// Factors: passphrases, key files, raw and external keys (section 3.1). The vault is `one`, with a slot added after
+/// its raw-key slot.
 extension Collection {
     private static let generated: [UInt8] = Array(32..<64)
 
@@ -15,7 +16,9 @@ extension Collection {
         try addSlotChoice(bases)
     }
 
-    private static func request(passphrase: [UInt8]? = nil, keyFile: [UInt8]? = nil, rawKey: [UInt8]? = nil) -> ReadRequest {
+    private static func request(passphrase: [UInt8]? = nil, keyFile: [UInt8]? = nil, rawKey: [UInt8]? = nil)
+        -> ReadRequest
+    {
         var request = ReadRequest()
         request.passphrase = passphrase
         request.keyFile = keyFile
@@ -30,10 +33,19 @@ extension Collection {
             ("ascii", "correct horse", "correct horse", .success, "A passphrase in ASCII."),
             ("nfc", "K\u{E4}se", "K\u{E4}se", .success, "A passphrase in NFC."),
             ("nfd", "K\u{E4}se", "Ka\u{308}se", .success, "A passphrase typed in NFD: NFC is what counts."),
-            ("singleton", "\u{C5}ngstr\u{F6}m", "\u{212B}ngstro\u{308}m", .success, "An Angstrom sign, which NFC makes a letter."),
-            ("excluded", "\u{915}\u{93C}", "\u{958}", .success, "A code point that NFC takes apart and does not put together again."),
+            (
+                "singleton", "\u{C5}ngstr\u{F6}m", "\u{212B}ngstro\u{308}m", .success,
+                "An Angstrom sign, which NFC makes a letter."
+            ),
+            (
+                "excluded", "\u{915}\u{93C}", "\u{958}", .success,
+                "A code point that NFC takes apart and does not put together again."
+            ),
             ("hangul", "\u{D55C}", "\u{1112}\u{1161}\u{11AB}", .success, "Hangul typed as single jamo."),
-            ("reordered", "q\u{323}\u{307}", "q\u{307}\u{323}", .success, "Two combining marks in the order that is not canonical."),
+            (
+                "reordered", "q\u{323}\u{307}", "q\u{307}\u{323}", .success,
+                "Two combining marks in the order that is not canonical."
+            ),
             (
                 "unassigned", "a\u{378}\u{10FFFF}", "a\u{378}\u{10FFFF}", .success,
                 "Code points that no Unicode version so far assigns stay as they are."
@@ -52,10 +64,14 @@ extension Collection {
         ]
         for one in cases {
             try passphrase(
-                "passphrase-\(one.name)", one.expect, bases, one.comment, slot: Array(one.slot.utf8), given: Array(one.given.utf8))
+                "passphrase-\(one.name)", one.expect, bases, one.comment, slot: Array(one.slot.utf8),
+                given: Array(one.given.utf8))
         }
         let refused: [(String, [UInt8], String)] = [
-            ("invalid-utf8", [0x70, 0xFF], "A slot was made for bytes that are not UTF-8; they are refused, not tried."),
+            (
+                "invalid-utf8", [0x70, 0xFF],
+                "A slot was made for bytes that are not UTF-8; they are refused, not tried."
+            ),
             ("overlong-utf8", [0xC1, 0xA1], "The same for an overlong encoding."),
             ("overlong-nul", [0x61, 0xC0, 0x80], "The same for a zero byte in two bytes."),
             ("surrogate", [0xED, 0xA0, 0x80], "The same for an encoded surrogate."),
@@ -69,15 +85,20 @@ extension Collection {
         }
         try passphrase(
             "passphrase-invalid-utf8-for-empty", .noSlotOpens, bases,
-            "Bytes that are not UTF-8, and a slot for a passphrase without a byte: they are not taken for nothing.", slot: [],
+            "Bytes that are not UTF-8, and a slot for a passphrase without a byte: they are not taken for nothing.",
+            slot: [],
             given: [0x70, 0xFF])
         let longest = [0x78].times(65_536)
-        try passphrase("passphrase-65536", .success, bases, "A passphrase of 65,536 bytes, the longest.", slot: longest, given: longest)
         try passphrase(
-            "passphrase-long-end", .noSlotOpens, bases, "The last of 1000 bytes is another one.", slot: [0x78].times(1000),
+            "passphrase-65536", .success, bases, "A passphrase of 65,536 bytes, the longest.", slot: longest,
+            given: longest)
+        try passphrase(
+            "passphrase-long-end", .noSlotOpens, bases, "The last of 1000 bytes is another one.",
+            slot: [0x78].times(1000),
             given: [0x78].times(999) + [0x79])
         try forged(
-            "passphrase-for-raw-key", "R-3.10", .noSlotOpens, bases.one, "A passphrase, and there are only slots for raw keys.",
+            "passphrase-for-raw-key", "R-3.10", .noSlotOpens, bases.one,
+            "A passphrase, and there are only slots for raw keys.",
             request: .words("x")
         ) { $0.header.extensions = [Extension(name: "a", isCritical: false, value: [])] }
     }
@@ -108,7 +129,8 @@ extension Collection {
                 .generatedKey(Self.generated, passphrase: words), good, nil
             ),
             (
-                "with-a-passphrase-too-many", .noSlotOpens, "The slot takes the key file, and a passphrase is given too.",
+                "with-a-passphrase-too-many", .noSlotOpens,
+                "The slot takes the key file, and a passphrase is given too.",
                 .generatedKey(Self.generated), good, words
             ),
             (
@@ -117,7 +139,8 @@ extension Collection {
             ),
             ("other", .success, "Any other file counts by its hash.", .otherKeyFile(photo), photo, nil),
             (
-                "other-and-passphrase", .success, "Any other file and a passphrase together.", .otherKeyFile(photo, passphrase: words),
+                "other-and-passphrase", .success, "Any other file and a passphrase together.",
+                .otherKeyFile(photo, passphrase: words),
                 photo,
                 words
             ),
@@ -127,24 +150,31 @@ extension Collection {
             ),
             ("other-newline", .noSlotOpens, "A newline more is another file.", .otherKeyFile(photo), photo + [10], nil),
             ("one-byte", .success, "A key file of one byte.", .otherKeyFile([7]), [7], nil),
-            ("empty", .noSlotOpens, "A slot was made for a file without a byte; it is refused.", .otherKeyFile([]), [], nil),
             (
-                "32-bytes", .success, "A file of 32 bytes is a file that counts by its hash, not a raw key.", .otherKeyFile(Self.generated),
+                "empty", .noSlotOpens, "A slot was made for a file without a byte; it is refused.", .otherKeyFile([]),
+                [], nil
+            ),
+            (
+                "32-bytes", .success, "A file of 32 bytes is a file that counts by its hash, not a raw key.",
+                .otherKeyFile(Self.generated),
                 Self.generated, nil
             ),
             (
                 "almost-generated", .success, "It starts almost like a generated one, and so is another file.",
-                .otherKeyFile(Array("VAULTFMT-KEY".utf8) + good.dropFirst(13)), Array("VAULTFMT-KEY".utf8) + good.dropFirst(13), nil
+                .otherKeyFile(Array("VAULTFMT-KEY".utf8) + good.dropFirst(13)),
+                Array("VAULTFMT-KEY".utf8) + good.dropFirst(13), nil
             ),
             (
-                "generated-as-other", .noSlotOpens, "A slot for the hash of a generated key file: it is never taken so.",
+                "generated-as-other", .noSlotOpens,
+                "A slot for the hash of a generated key file: it is never taken so.",
                 .otherKeyFile(good),
                 good, nil
             ),
         ]
         for (name, expect, comment, factors, file, passphrase) in cases {
             try forged(
-                "key-file-\(name)", name.hasPrefix("generated") ? "R-3.10, R-3.19" : "R-3.10", expect, bases.one, comment,
+                "key-file-\(name)", name.hasPrefix("generated") ? "R-3.10, R-3.19" : "R-3.10", expect, bases.one,
+                comment,
                 request: Self.request(passphrase: passphrase, keyFile: file)
             ) {
                 try $0.addSlot(1, factors)
@@ -159,13 +189,20 @@ extension Collection {
         let upper = good.prefix(15) + good.dropFirst(15).map { (97...102).contains($0) ? $0 - 32 : $0 }
         let wrongs: [(String, String, [UInt8])] = [
             ("check", "its check digits are wrong", good.dropLast(2) + [good[87] ^ 1, 10]),
-            ("digit", "one digit of the key is another one", good.prefix(20) + [good[20] == 48 ? 49 : 48] + good.dropFirst(21)),
+            (
+                "digit", "one digit of the key is another one",
+                good.prefix(20) + [good[20] == 48 ? 49 : 48] + good.dropFirst(21)
+            ),
             ("letter", "one digit of the key is no digit", good.prefix(20) + [103] + good.dropFirst(21)),
             ("upper-case", "its digits are in upper case", Array(upper)),
-            ("no-newline", "the newline is missing", good.dropLast()), ("crlf", "it ends with CR LF", good.dropLast() + [13, 10]),
+            ("no-newline", "the newline is missing", good.dropLast()),
+            ("crlf", "it ends with CR LF", good.dropLast() + [13, 10]),
             ("two-newlines", "there is a newline too many", good + [10]),
             ("space", "it ends with a space in place of the newline", good.dropLast() + [32]),
-            ("no-dash", "the dash before the check digits is another character", good.prefix(79) + [95] + good.dropFirst(80)),
+            (
+                "no-dash", "the dash before the check digits is another character",
+                good.prefix(79) + [95] + good.dropFirst(80)
+            ),
             ("version-2", "it is of version 2", good.prefix(13) + [50] + good.dropFirst(14)),
             ("short", "it has nothing after the marker", Array(good.prefix(13))),
         ]
@@ -205,18 +242,25 @@ extension Collection {
 
     private mutating func addRawKeys(_ bases: Bases) throws {
         try vault("raw-key-wrong", "R-3.10", .noSlotOpens, bases.one, "Another raw key.", request: .raw([0].times(32)))
-        try vault("raw-key-31-bytes", "R-3.10", .noSlotOpens, bases.one, "A raw key of 31 bytes.", request: .raw(Array(0..<31)))
+        try vault(
+            "raw-key-31-bytes", "R-3.10", .noSlotOpens, bases.one, "A raw key of 31 bytes.",
+            request: .raw(Array(0..<31)))
         try forged(
-            "raw-key-31-bytes-for-slot", "R-3.10", .noSlotOpens, bases.one, "A raw key of 31 bytes, and a slot that was made for it.",
+            "raw-key-31-bytes-for-slot", "R-3.10", .noSlotOpens, bases.one,
+            "A raw key of 31 bytes, and a slot that was made for it.",
             request: .raw(Array(0..<31))
         ) { try $0.addSlot(1, .rawKey(Array(0..<31))) }
-        try vault("raw-key-33-bytes", "R-3.10", .noSlotOpens, bases.one, "A raw key of 33 bytes.", request: .raw(Array(0..<33)))
+        try vault(
+            "raw-key-33-bytes", "R-3.10", .noSlotOpens, bases.one, "A raw key of 33 bytes.",
+            request: .raw(Array(0..<33)))
         try vault("raw-key-empty", "R-3.10", .noSlotOpens, bases.one, "A raw key without a byte.", request: .raw([]))
         try vault(
-            "raw-key-and-passphrase", "R-3.10", .noSlotOpens, bases.one, "The right raw key, and a passphrase: no slot can have both.",
+            "raw-key-and-passphrase", "R-3.10", .noSlotOpens, bases.one,
+            "The right raw key, and a passphrase: no slot can have both.",
             request: Self.request(passphrase: [120], rawKey: Base.key))
         try vault(
-            "raw-key-and-key-file", "R-3.10", .noSlotOpens, bases.one, "The right raw key, and a key file: no slot can have both.",
+            "raw-key-and-key-file", "R-3.10", .noSlotOpens, bases.one,
+            "The right raw key, and a key file: no slot can have both.",
             request: Self.request(keyFile: [120], rawKey: Base.key))
         try vault("no-factor", "R-3.10", .noSlotOpens, bases.one, "No factor at all.", request: ReadRequest())
         try forged(
@@ -227,11 +271,13 @@ extension Collection {
 
     // MARK: external keys
 
-    private static let provider = SlotParameters.Provider(name: "tests.example.org", parameters: Array("made of this".utf8))
+    private static let provider = SlotParameters.Provider(
+        name: "tests.example.org", parameters: Array("made of this".utf8))
     private static let key: [UInt8] = [0x33].times(32)
 
     private static func external(
-        _ candidates: [(slot: Bytes16?, key: [UInt8])], passphrase: String? = nil, provider: String = "tests.example.org"
+        _ candidates: [(slot: Bytes16?, key: [UInt8])], passphrase: String? = nil,
+        provider: String = "tests.example.org"
     ) -> ReadRequest {
         var request = ReadRequest()
         request.external = .init(provider, candidates)
@@ -240,20 +286,23 @@ extension Collection {
     }
 
     private mutating func external(
-        _ name: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ request: ReadRequest, spec: String = "R-3.10, R-3.13",
+        _ name: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ request: ReadRequest,
+        spec: String = "R-3.10, R-3.13",
         passphrase: String? = nil, edit: (inout Forge) throws -> Void = { _ in }
     ) throws {
         try forged("external-\(name)", spec, expect, bases.one, comment, request: request) { forge in
             let factors = ForgeFactors.externalKey(Self.key, passphrase: passphrase.map { Array($0.utf8) })
             try forge.addSlot(
-                1, factors, Slots.parameters(factors.kinds, provider: Self.provider), name: "token", data: Array("for you".utf8))
+                1, factors, Slots.parameters(factors.kinds, provider: Self.provider), name: "token",
+                data: Array("for you".utf8))
             try edit(&forge)
         }
     }
 
     private mutating func addExternalKeys(_ bases: Bases) throws {
         let other = [0x44].times(32)
-        try external("key", .success, bases, "A slot for an external key, and the key.", Self.external([(nil, Self.key)]))
+        try external(
+            "key", .success, bases, "A slot for an external key, and the key.", Self.external([(nil, Self.key)]))
         try external("wrong", .noSlotOpens, bases, "Another external key.", Self.external([(nil, other)]))
         try external("none", .noSlotOpens, bases, "A provider without a candidate.", Self.external([]))
         try external(
@@ -295,7 +344,8 @@ extension Collection {
             "without-passphrase", .noSlotOpens, bases, "The slot takes both, and only the external key is given.",
             Self.external([(nil, Self.key)]), passphrase: "words")
         try external(
-            "passphrase-only", .noSlotOpens, bases, "The slot takes both, and only the passphrase is given.", .words("words"),
+            "passphrase-only", .noSlotOpens, bases, "The slot takes both, and only the passphrase is given.",
+            .words("words"),
             passphrase: "words")
         try external(
             "and-raw-key", .noSlotOpens, bases, "A raw key and an external key: no slot can have both.",
@@ -305,7 +355,8 @@ extension Collection {
                 return request
             }())
         try external(
-            "parameters-changed", .noSlotOpens, bases, "Somebody changed the provider's parameters: the slot key covers them.",
+            "parameters-changed", .noSlotOpens, bases,
+            "Somebody changed the provider's parameters: the slot key covers them.",
             Self.external([(nil, Self.key)])
         ) { $0.header.slots[1].parameters.flip(22) }
         try external(
@@ -319,7 +370,8 @@ extension Collection {
             Self.external([(id, Self.key)], passphrase: "words"), spec: "R-3.11", passphrase: "words"
         ) { forge in
             var slot = try forge.unpayable(
-                2, .externalKey(Self.key, passphrase: [1]), SlotParameters.Cost(memoryKiB: 1 << 30, passes: 1, lanes: 1),
+                2, .externalKey(Self.key, passphrase: [1]),
+                SlotParameters.Cost(memoryKiB: 1 << 30, passes: 1, lanes: 1),
                 provider: Self.provider)
             slot.id = Bytes16(high: 2, low: 2)
             forge.header.slots.append(try forge.resealedOwner(slot))
@@ -329,12 +381,15 @@ extension Collection {
             Self.external([(nil, Self.key)], passphrase: "words"), spec: "R-3.11", passphrase: "words"
         ) { forge in
             var slot = try forge.unpayable(
-                2, .externalKey(Self.key, passphrase: [1]), SlotParameters.Cost(memoryKiB: 1 << 30, passes: 1, lanes: 1),
+                2, .externalKey(Self.key, passphrase: [1]),
+                SlotParameters.Cost(memoryKiB: 1 << 30, passes: 1, lanes: 1),
                 provider: Self.provider)
             slot.id = Bytes16(high: 2, low: 2)
             forge.header.slots.append(try forge.resealedOwner(slot))
         }
-        try external("for-owner", .success, bases, "A slot for an external key, seen by the owner who has a raw key.", .raw(Base.key))
+        try external(
+            "for-owner", .success, bases, "A slot for an external key, seen by the owner who has a raw key.",
+            .raw(Base.key))
         try forged(
             "external-scoped", "R-3.10, R-3.14", .success, bases.scoped, "A scoped slot for an external key.",
             request: Self.external([(nil, Self.key)])
@@ -344,7 +399,8 @@ extension Collection {
             let group = forge.keys.groups.keys.sorted()[0]
             forge.header.slots.append(
                 try forge.keys.slot(
-                    clear, factors, payload: try forge.keys.scopedPayload([group]), part: Slots.part("robot"), nonce: Slots.nonce(7)))
+                    clear, factors, payload: try forge.keys.scopedPayload([group]), part: Slots.part("robot"),
+                    nonce: Slots.nonce(7)))
         }
         try forged(
             "external-64", "R-3.10, R-11.1", .success, bases.one,
@@ -374,7 +430,8 @@ extension Collection {
             forge.header.slots[0].payload.flip(30)
         }
         try forged(
-            "slot-full-before-scoped", "R-3.10", .success, bases.scoped, "A full and a scoped slot for one raw key: the first one opens.",
+            "slot-full-before-scoped", "R-3.10", .success, bases.scoped,
+            "A full and a scoped slot for one raw key: the first one opens.",
             request: .raw(Base.scopedKey)
         ) { forge in
             try forge.addSlot(1, .rawKey(Base.scopedKey))
@@ -394,7 +451,8 @@ extension Forge {
         _ number: UInt64, _ factors: ForgeFactors, _ cost: SlotParameters.Cost, provider: SlotParameters.Provider? = nil
     ) throws -> Slot {
         let cheap = try keys.slot(
-            Slots.clear(number, factors, Slots.parameters(factors.kinds, provider: provider)), factors, part: Slots.part(),
+            Slots.clear(number, factors, Slots.parameters(factors.kinds, provider: provider)), factors,
+            part: Slots.part(),
             nonce: Slots.nonce(number))
         var slot = Slots.clear(number, factors, Slots.parameters(factors.kinds, cost, provider: provider))
         slot.commitment = cheap.commitment
@@ -406,7 +464,8 @@ extension Forge {
     func resealedOwner(_ slot: Slot) throws -> Slot {
         var out = slot
         out.owner = Plain.seal(
-            Slots.part().encode(), key: keys.slotOwner, nonce: Slots.nonce(9), bound: Bindings.slotOwner(keys.vault, slot))
+            Slots.part().encode(), key: keys.slotOwner, nonce: Slots.nonce(9),
+            bound: Bindings.slotOwner(keys.vault, slot))
         return out
     }
 }

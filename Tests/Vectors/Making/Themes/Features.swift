@@ -15,21 +15,27 @@ extension Collection {
             "feature-generations", "R-2.3, R-5.10, R-5.21, R-5.22", .success, bases.grown,
             "Five commits: additions, a change, and a removal, which leaves a tombstone.")
         try vault("feature-tree", "R-5.5, R-5.7, R-5.8", .success, bases.tree, "A tree of two levels.")
-        try vault("feature-scoped-full", "R-3.3, R-3.14", .success, bases.scoped, "A vault with a scoped slot, opened by its full one.")
         try vault(
-            "feature-scoped", "R-3.3, R-5.18", .success, bases.scoped, "The same opened by the scoped slot: one secret is not granted.",
+            "feature-scoped-full", "R-3.3, R-3.14", .success, bases.scoped,
+            "A vault with a scoped slot, opened by its full one.")
+        try vault(
+            "feature-scoped", "R-3.3, R-5.18", .success, bases.scoped,
+            "The same opened by the scoped slot: one secret is not granted.",
             request: .raw(Base.scopedKey))
         try vault("feature-device", "R-5.14", .success, bases.device, "An item for one device, on that device.")
         try vault(
             "feature-device-absent", "R-5.14", .deviceBound, bases.device,
-            "The same without the device: its secret is refused, and everything else is released.", request: .raw(Base.key))
+            "The same without the device: its secret is refused, and everything else is released.",
+            request: .raw(Base.key))
         try vault(
             "feature-attributes", "R-6.3, R-6.5", .success, bases.attributes,
             "Attributes in the page, in the item's record (one sealed, one of 300 bytes) and in a record of its own.")
         try vault(
             "feature-versions", "R-5.13, R-6.6", .success, bases.versions,
             "Three earlier values under group 0; two of them share a large attribute with the item.")
-        try vault("feature-rotated", "R-7.8, R-7.17", .success, bases.rotated, "A vault after a rotation: a hand-over and a history.")
+        try vault(
+            "feature-rotated", "R-7.8, R-7.17", .success, bases.rotated,
+            "A vault after a rotation: a hand-over and a history.")
         try addClasses()
         try addKeys()
         try addShapes(bases)
@@ -40,7 +46,8 @@ extension Collection {
         (
             "2",
             DraftKey.internet(
-                "example.org", "ann", protocol: "https", port: 443, path: "/login", domain: "staff", authentication: "form")
+                "example.org", "ann", protocol: "https", port: 443, path: "/login", domain: "staff",
+                authentication: "form")
         ),
         ("3", DraftKey.certificate(issuer: [0x30, 0x03, 0, 1, 2], serial: [0, 0xFF, 0])),
         ("4", DraftKey.key(type: 73, label: [1, 2, 3], tag: [0], size: 256, effective: 256)),
@@ -63,26 +70,31 @@ extension Collection {
             for (index, one) in Self.everyKey.enumerated() {
                 let accessibility = UInt8(index + 1)
                 try draft.add(
-                    one.1, Array("\(accessibility)".utf8), [DraftAttribute("label", "Item \(index)")], accessibility: accessibility,
+                    one.1, Array("\(accessibility)".utf8), [DraftAttribute("label", "Item \(index)")],
+                    accessibility: accessibility,
                     device: accessibility >= 4 ? Base.device : .zero)
             }
             try draft.compact()
         }
-        try vault("feature-every-class", "R-5.14, R-6.1", .success, all, "An item of each class, each with another accessibility.")
+        try vault(
+            "feature-every-class", "R-5.14, R-6.1", .success, all,
+            "An item of each class, each with another accessibility.")
         let fields = (0..<15).map { "field \($0)" } + [""]
         let many = try Bases.base("sixteen fields") { draft in
             try draft.add(DraftKey.reserved(40, fields), "s3cret")
             try draft.commit()
         }
         try vault(
-            "feature-class-40-fields-16", "R-6.1, R-6.2", .success, many, "An item of class 40 with 16 fields, the most there may be.")
+            "feature-class-40-fields-16", "R-6.1, R-6.2", .success, many,
+            "An item of class 40 with 16 fields, the most there may be.")
         let grouped = try Bases.base("grouped class") { draft in
             let key = DraftKey.reserved(41, ["thing", "passkeys"])
             try draft.add(key, Array("s3cret".utf8), group: "passkeys")
             try draft.commit()
         }
         try vault(
-            "feature-class-41-group", "R-6.2, R-6.6", .success, grouped, "An item of class 41 whose last field is the name of its group.")
+            "feature-class-41-group", "R-6.2, R-6.6", .success, grouped,
+            "An item of class 41 whose last field is the name of its group.")
     }
 
     private mutating func addKeys() throws {
@@ -91,24 +103,32 @@ extension Collection {
             try draft.add(DraftKey.generic("example.org", "Ka\u{308}se"), "decomposed")
             try draft.compact()
         }
-        try vault("feature-text-not-normalised", "R-6.1", .success, normal, "Two items whose accounts only normalising would make equal.")
+        try vault(
+            "feature-text-not-normalised", "R-6.1", .success, normal,
+            "Two items whose accounts only normalising would make equal.")
         let synchronizable = try Bases.base("sync") { draft in
             try draft.add(DraftKey.generic("s", "", sync: 1), "one")
             try draft.add(DraftKey.generic("s", ""), "the other")
             try draft.compact()
         }
-        try vault("feature-synchronizable", "R-6.1", .success, synchronizable, "Two items that differ in being synchronizable only.")
+        try vault(
+            "feature-synchronizable", "R-6.1", .success, synchronizable,
+            "Two items that differ in being synchronizable only.")
         let mark = try Bases.base("byte order mark") { draft in
             try draft.add(DraftKey.generic("\u{FEFF}example.org", "ann"), "marked")
             try draft.add(Bases.ann, "not marked")
             try draft.compact()
         }
-        try vault("feature-leading-feff", "R-6.1", .success, mark, "A leading U+FEFF is a character like any other: these are two items.")
+        try vault(
+            "feature-leading-feff", "R-6.1", .success, mark,
+            "A leading U+FEFF is a character like any other: these are two items.")
         let widest = try Bases.base("code points") { draft in
             try draft.add(DraftKey.generic("\u{10FFFF}\u{E000}\u{D7FF}\u{800}\u{7FF}\u{80}", "\u{1}\u{7F}"), "s3cret")
             try draft.compact()
         }
-        try vault("feature-utf8-bounds", "R-1.4, R-6.1", .success, widest, "Text with the first and last code points of each length.")
+        try vault(
+            "feature-utf8-bounds", "R-1.4, R-6.1", .success, widest,
+            "Text with the first and last code points of each length.")
     }
 
     private mutating func addShapes(_ bases: Bases) throws {
@@ -120,7 +140,8 @@ extension Collection {
             try draft.compact()
         }
         try vault(
-            "feature-tree-of-long-keys", "R-5.9, R-5.12", .success, tall, "Nine items with keys of 2000 bytes: a page holds one each.")
+            "feature-tree-of-long-keys", "R-5.9, R-5.12", .success, tall,
+            "Nine items with keys of 2000 bytes: a page holds one each.")
         let renamed = try Bases.base("renamed") { draft in
             draft.ring.keeping = Keyring.Keeping(count: 5)
             try draft.add(Bases.ann, "first", ["label": "Example"])
@@ -133,16 +154,20 @@ extension Collection {
         try vault(
             "feature-renamed", "R-5.3, R-6.9", .success, renamed,
             "An item that got another key and kept its id; its earlier value's record has the old key.")
-        try vault("feature-scoped-generations", "R-5.18, R-5.19", .success, bases.scopedGrown, "Two commits, each of them signed.")
         try vault(
-            "feature-scoped-generations-scoped", "R-5.18", .success, bases.scopedGrown, "The same, opened by the scoped slot.",
+            "feature-scoped-generations", "R-5.18, R-5.19", .success, bases.scopedGrown,
+            "Two commits, each of them signed.")
+        try vault(
+            "feature-scoped-generations-scoped", "R-5.18", .success, bases.scopedGrown,
+            "The same, opened by the scoped slot.",
             request: .raw(Base.scopedKey))
         for accessibility in [2, 3] as [UInt8] {
             let base = try Bases.base("accessibility \(accessibility)") { draft in
                 try draft.add(Bases.ann, Array("s3cret".utf8), accessibility: accessibility)
                 try draft.commit()
             }
-            try vault("feature-accessibility-\(accessibility)", "R-5.14", .success, base, "Accessibility \(accessibility).")
+            try vault(
+                "feature-accessibility-\(accessibility)", "R-5.14", .success, base, "Accessibility \(accessibility).")
         }
         let same = try Bases.base("same compartments") { draft in
             try draft.add(Bases.ann, "first")

@@ -15,9 +15,12 @@ extension Collection {
     }
 
     private mutating func history(
-        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ edit: @escaping (inout [UInt8]) -> Void
+        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String,
+        _ edit: @escaping (inout [UInt8]) -> Void
     ) throws {
-        try forged("history-\(name)", spec, expect, bases.one, comment) { $0.onBody(try $0.last(.history)) { body, _ in edit(&body) } }
+        try forged("history-\(name)", spec, expect, bases.one, comment) {
+            $0.onBody(try $0.last(.history)) { body, _ in edit(&body) }
+        }
     }
 
     private mutating func addHistoryBodies(_ bases: Bases) throws {
@@ -26,9 +29,12 @@ extension Collection {
         try history("floor-greatest", "R-5.16, R-11.1", .success, bases, "A floor of 2^63 - 1, the greatest.") {
             $0.put(u64: 1 << 63 - 1, at: 0)
         }
-        try history("floor-2-63", "R-5.16, R-11.1", .structureInvalid, bases, "A floor of 2^63.") { $0.put(u64: 1 << 63, at: 0) }
+        try history("floor-2-63", "R-5.16, R-11.1", .structureInvalid, bases, "A floor of 2^63.") {
+            $0.put(u64: 1 << 63, at: 0)
+        }
         try history(
-            "count-more", "R-5.16", .structureInvalid, bases, "It counts one ancestor more than it has: that one's generation is 0."
+            "count-more", "R-5.16", .structureInvalid, bases,
+            "It counts one ancestor more than it has: that one's generation is 0."
         ) { $0[8] += 1 }
         try history(
             "count-fewer", "R-1.2", .structureInvalid, bases,
@@ -37,20 +43,33 @@ extension Collection {
             $0[8] -= 1
             $0[12] = 0
         }
-        try history("count-1365", "R-11.1", .structureInvalid, bases, "It counts 1365 ancestors.") { $0.put(u32: 1365, at: 8) }
-        try history("count-2-32", "R-2.2, R-11.1", .structureInvalid, bases, "It counts 2^32 - 1 ancestors.") { $0.put(u32: .max, at: 8) }
-        try history("newest-all", "R-5.16", .success, bases, "All its ancestors came with the first commit that named it.") {
+        try history("count-1365", "R-11.1", .structureInvalid, bases, "It counts 1365 ancestors.") {
+            $0.put(u32: 1365, at: 8)
+        }
+        try history("count-2-32", "R-2.2, R-11.1", .structureInvalid, bases, "It counts 2^32 - 1 ancestors.") {
+            $0.put(u32: .max, at: 8)
+        }
+        try history(
+            "newest-all", "R-5.16", .success, bases, "All its ancestors came with the first commit that named it."
+        ) {
             $0[12] = $0[8]
         }
-        try history("newest-more", "R-5.16", .structureInvalid, bases, "It says that more ancestors came with it than there are.") {
+        try history(
+            "newest-more", "R-5.16", .structureInvalid, bases,
+            "It says that more ancestors came with it than there are."
+        ) {
             $0[12] = $0[8] + 1
         }
-        try history("newest-2-32", "R-5.16", .structureInvalid, bases, "It says that 2^32 - 1 ancestors came with it.") {
+        try history("newest-2-32", "R-5.16", .structureInvalid, bases, "It says that 2^32 - 1 ancestors came with it.")
+        {
             $0.put(u32: .max, at: 12)
         }
-        try history("generation-0", "R-5.16", .structureInvalid, bases, "An ancestor of generation 0.") { $0.put(u64: 0, at: 16) }
+        try history("generation-0", "R-5.16", .structureInvalid, bases, "An ancestor of generation 0.") {
+            $0.put(u64: 0, at: 16)
+        }
         try history(
-            "generation-0-and-predecessor", "R-5.16", .structureInvalid, bases, "An ancestor of generation 0 before those that it needs."
+            "generation-0-and-predecessor", "R-5.16", .structureInvalid, bases,
+            "An ancestor of generation 0 before those that it needs."
         ) {
             var ancestor: [UInt8] = []
             ancestor.append(u64: 0)
@@ -59,15 +78,21 @@ extension Collection {
             $0[8] += 1
             $0.exchange(16, 0, ancestor)
         }
-        try history("clock-0", "R-5.16, R-11.1", .structureInvalid, bases, "An ancestor with a clock of 0.") { $0.put(u64: 0, at: 24) }
+        try history("clock-0", "R-5.16, R-11.1", .structureInvalid, bases, "An ancestor with a clock of 0.") {
+            $0.put(u64: 0, at: 24)
+        }
         try history("clock-2-63", "R-5.16, R-11.1", .structureInvalid, bases, "An ancestor with a clock of 2^63.") {
             $0.put(u64: 1 << 63, at: 24)
         }
         try history("clock-greatest", "R-5.16, R-11.1", .success, bases, "An ancestor with a clock of 2^63 - 1.") {
             $0.put(u64: 1 << 63 - 1, at: 24)
         }
-        try history("padding", "R-1.2", .structureInvalid, bases, "A byte of its padding is 1.") { $0[$0.count - 1] = 1 }
-        try history("longer", "R-5.11", .structureInvalid, bases, "256 bytes of padding too many.") { $0 += [0].times(256) }
+        try history("padding", "R-1.2", .structureInvalid, bases, "A byte of its padding is 1.") {
+            $0[$0.count - 1] = 1
+        }
+        try history("longer", "R-5.11", .structureInvalid, bases, "256 bytes of padding too many.") {
+            $0 += [0].times(256)
+        }
         try forged("history-tag", "R-1.6", .authenticationFailed, one, "Its tag is wrong.") {
             $0.onSealed(try $0.last(.history)) { $0.flip($0.count - 1) }
         }
@@ -83,17 +108,23 @@ extension Collection {
         try forged("history-other-vault", "R-4.1", .authenticationFailed, one, "It was sealed for another vault.") {
             $0.onRecipe(try $0.last(.history)) { recipe, _ in recipe.vault[5] ^= 1 }
         }
-        try forged("history-is-keyring", "R-2.3", .structureInvalid, one, "The commit names the keyring as its history.") { forge in
+        try forged(
+            "history-is-keyring", "R-2.3", .structureInvalid, one, "The commit names the keyring as its history."
+        ) { forge in
             let keyring = try forge.last(.keyring)
             forge.onCommit(try forge.last(.commit)) { commit, layout in commit.history = try layout.ref(keyring) }
         }
-        try forged("history-type", "R-2.3", .structureInvalid, one, "Its frame says that it is a page, and was sealed so.") {
+        try forged(
+            "history-type", "R-2.3", .structureInvalid, one, "Its frame says that it is a page, and was sealed so."
+        ) {
             $0.onRecipe(try $0.last(.history)) { recipe, _ in
                 recipe.head.put(Array("vPAG".utf8), at: 0)
                 recipe.clearHead = recipe.head
             }
         }
-        try forged("history-length-in-frame", "R-2.3", .structureInvalid, one, "Its frame says another length than the commit.") {
+        try forged(
+            "history-length-in-frame", "R-2.3", .structureInvalid, one, "Its frame says another length than the commit."
+        ) {
             $0.onRecipe(try $0.last(.history)) { recipe, _ in
                 recipe.head.put(u32: 512, at: 4)
                 recipe.clearHead = recipe.head
@@ -108,9 +139,12 @@ extension Collection {
     private mutating func addHistoryRules(_ bases: Bases) throws {
         let one = bases.one
         func edited(
-            _ name: String, _ expect: Verdict, _ comment: String, spec: String = "R-5.16", _ edit: @escaping (inout History) -> Void
+            _ name: String, _ expect: Verdict, _ comment: String, spec: String = "R-5.16",
+            _ edit: @escaping (inout History) -> Void
         ) throws {
-            try forged("history-\(name)", spec, expect, one, comment) { $0.onHistory(try $0.last(.history)) { edit(&$0) } }
+            try forged("history-\(name)", spec, expect, one, comment) {
+                $0.onHistory(try $0.last(.history)) { edit(&$0) }
+            }
         }
         // The commit that names it has generation 2.
         try edited("ancestor-same-generation", .structureInvalid, "An ancestor has the commit's generation.") {
@@ -119,29 +153,39 @@ extension Collection {
         try edited("ancestor-later", .structureInvalid, "An ancestor has a later generation than the commit.") {
             $0.ancestors.insert(Self.ancestor(3), at: 0)
         }
-        try edited("ancestor-2-63", .structureInvalid, "An ancestor of generation 2^63.") { $0.ancestors.append(Self.ancestor(1 << 63)) }
+        try edited("ancestor-2-63", .structureInvalid, "An ancestor of generation 2^63.") {
+            $0.ancestors.append(Self.ancestor(1 << 63))
+        }
         try edited("ancestors-of-one-generation", .success, "Two ancestors of one generation, of different branches.") {
             $0.ancestors.append(Self.ancestor(1))
         }
-        try edited("without-predecessor", .structureInvalid, "It does not contain the predecessor of the commit that names it.") {
+        try edited(
+            "without-predecessor", .structureInvalid, "It does not contain the predecessor of the commit that names it."
+        ) {
             $0.ancestors = [Self.ancestor(1)]
         }
         try edited("empty", .structureInvalid, "It has no ancestors, and the predecessor is not in the file.") {
             $0.ancestors = []
             $0.newest = 0
         }
-        try edited("predecessor-other-generation", .structureInvalid, "It has the predecessor's chain value with another generation.") {
+        try edited(
+            "predecessor-other-generation", .structureInvalid,
+            "It has the predecessor's chain value with another generation."
+        ) {
             history in
             history.ancestors = [Ancestor(generation: 7, clock: 1, chain: history.ancestors[0].chain)]
         }
-        try forged("history-absent", "R-5.16", .structureInvalid, one, "A predecessor that is not in the file, and no history.") {
+        try forged(
+            "history-absent", "R-5.16", .structureInvalid, one, "A predecessor that is not in the file, and no history."
+        ) {
             $0.onBody(try $0.last(.commit)) { body, _ in body.put([0].times(48), at: 184) }
         }
         try forged("history-of-first", "R-5.16", .success, bases.empty, "Generation 1 with an empty history.") {
             try $0.addHistory(History(floor: 1, ancestors: [], newest: 0))
         }
         try forged(
-            "history-of-first-with-ancestor", "R-5.16", .structureInvalid, bases.empty, "Generation 1 with an ancestor of generation 1."
+            "history-of-first-with-ancestor", "R-5.16", .structureInvalid, bases.empty,
+            "Generation 1 with an ancestor of generation 1."
         ) {
             try $0.addHistory(History(floor: 1, ancestors: [Self.ancestor(1)], newest: 0))
         }
@@ -152,7 +196,9 @@ extension Collection {
             try $0.addHistory(History(floor: 1, ancestors: [Self.ancestor(3), Self.ancestor(4)], newest: 2))
         }
         for (count, expect) in [(1364, Verdict.success), (1000, .success)] {
-            try forged("history-\(count)-ancestors", "R-5.17, R-11.1", expect, one, "A history with \(count) ancestors.") { forge in
+            try forged(
+                "history-\(count)-ancestors", "R-5.17, R-11.1", expect, one, "A history with \(count) ancestors."
+            ) { forge in
                 forge.onHistory(try forge.last(.history)) { history in
                     let predecessor = history.ancestors[0].chain
                     history.ancestors = (1..<UInt64(count)).map { Self.ancestor($0, UInt8($0 & 255)) }
@@ -175,7 +221,8 @@ extension Collection {
     // MARK: anchors
 
     private mutating func anchor(
-        _ name: String, _ spec: String, _ base: Base, _ comment: String, _ anchor: ReadRequest.Anchor, expect: Verdict = .success,
+        _ name: String, _ spec: String, _ base: Base, _ comment: String, _ anchor: ReadRequest.Anchor,
+        expect: Verdict = .success,
         request: ReadRequest? = nil, edit: ((inout Forge) throws -> Void)? = nil
     ) throws {
         var request = request ?? base.request
@@ -198,27 +245,34 @@ extension Collection {
         for (index, state) in states.dropLast().enumerated() {
             try anchor("descends-\(index + 1)", "R-7.6", grown, "Generation \(index + 1) is remembered.", state)
             try anchor(
-                "forked-\(index + 1)", "R-7.6", grown, "A generation \(index + 1) that never was in this file is remembered.",
+                "forked-\(index + 1)", "R-7.6", grown,
+                "A generation \(index + 1) that never was in this file is remembered.",
                 Self.changed(state))
         }
         for (name, at) in [("horizon", 79), ("flags", 81), ("history", 196)] {
             try anchor(
                 "behind-wrong-\(name)", "R-7.6", grown,
-                "A malformed \(name) in an earlier commit, behind which a state is remembered: the walk does not check it.", states[0]
+                "A malformed \(name) in an earlier commit, behind which a state is remembered: the walk does not check it.",
+                states[0]
             ) { forge in forge.onBody(forge.all(.commit)[2]) { body, _ in body[at] = 0xFF } }
         }
-        try anchor("forked-newest", "R-7.6", grown, "Another state of the newest generation is remembered.", Self.changed(newest))
+        try anchor(
+            "forked-newest", "R-7.6", grown, "Another state of the newest generation is remembered.",
+            Self.changed(newest))
         try anchor("older", "R-7.6", bases.grownBefore, "A later generation is remembered than the file has.", newest)
         try anchor(
             "older-by-far", "R-7.6", grown, "Generation 2^63 - 1 is remembered.",
             .init(generation: 1 << 63 - 1, chain: newest.chain, owner: newest.owner))
         try anchor(
-            "right-chain-other-generation", "R-7.6", grown, "The newest chain value is remembered with an earlier generation.",
+            "right-chain-other-generation", "R-7.6", grown,
+            "The newest chain value is remembered with an earlier generation.",
             .init(generation: 2, chain: newest.chain, owner: newest.owner))
-        try anchor("other-fork", "R-7.6", bases.other, "A state of another vault, with its owners' public key.", states[1])
+        try anchor(
+            "other-fork", "R-7.6", bases.other, "A state of another vault, with its owners' public key.", states[1])
         let stranger = Bytes32([0x99].times(32)) ?? .zero
         try anchor(
-            "foreign-same", "R-7.6", grown, "The state is the one that is remembered, and the owners' public key is another one.",
+            "foreign-same", "R-7.6", grown,
+            "The state is the one that is remembered, and the owners' public key is another one.",
             .init(generation: newest.generation, chain: newest.chain, owner: stranger))
         try anchor(
             "foreign-older", "R-7.6", bases.grownBefore, "A later generation under another public key is remembered.",
@@ -228,7 +282,9 @@ extension Collection {
             .init(generation: 2, chain: stranger, owner: stranger))
         let scoped = bases.scopedGrown
         let state = try scoped.forge().newestState()
-        try anchor("same-scoped", "R-7.6", scoped, "A scoped slot's reader remembers this state.", state, request: .raw(Base.scopedKey))
+        try anchor(
+            "same-scoped", "R-7.6", scoped, "A scoped slot's reader remembers this state.", state,
+            request: .raw(Base.scopedKey))
         try anchor(
             "forked-scoped", "R-7.6", scoped, "A scoped slot's reader remembers another state.", Self.changed(state),
             request: .raw(Base.scopedKey))
@@ -242,7 +298,8 @@ extension Collection {
             $0.onBody(try $0.last(.commit)) { body, _ in body.put(u64: 12, at: 0) }
         }
         try anchor(
-            "incomplete", "R-7.2, R-7.6", grown, "The newest generation is remembered and incomplete: the state that is served is older.",
+            "incomplete", "R-7.2, R-7.6", grown,
+            "The newest generation is remembered and incomplete: the state that is served is older.",
             newest, expect: .successTailIncomplete
         ) {
             $0.onBody(try $0.last(.commit)) { body, _ in body.flip(264) }
@@ -260,16 +317,23 @@ extension Collection {
         let base = Base(file: draft.file)
         try anchor("compacted-in-history", "R-7.6", base, "A state that the history lists is remembered.", states[2])
         try anchor("compacted-last", "R-7.6", base, "The last state before the compaction is remembered.", states[3])
-        try anchor("compacted-itself", "R-7.6", base, "The compaction itself is remembered, which is in the file.", compacted)
-        try anchor("compacted-at-floor", "R-7.6", base, "Another state of the floor's generation is remembered.", Self.changed(states[2]))
-        try anchor("compacted-below-floor", "R-7.6", base, "A state is remembered whose generation is less than the floor by 1.", states[1])
         try anchor(
-            "compacted-first", "R-7.6", base, "The first generation is remembered, and the history does not go back so far.", states[0])
+            "compacted-itself", "R-7.6", base, "The compaction itself is remembered, which is in the file.", compacted)
+        try anchor(
+            "compacted-at-floor", "R-7.6", base, "Another state of the floor's generation is remembered.",
+            Self.changed(states[2]))
+        try anchor(
+            "compacted-below-floor", "R-7.6", base,
+            "A state is remembered whose generation is less than the floor by 1.", states[1])
+        try anchor(
+            "compacted-first", "R-7.6", base,
+            "The first generation is remembered, and the history does not go back so far.", states[0])
         try anchor(
             "compacted-older", "R-7.6", base, "A later generation is remembered.",
             .init(generation: 100, chain: compacted.chain, owner: compacted.owner))
         try anchor(
-            "compacted-floor-2", "R-7.6", base, "A state below what the history lists, and the floor says that it would be there.",
+            "compacted-floor-2", "R-7.6", base,
+            "A state below what the history lists, and the floor says that it would be there.",
             states[1]
         ) { $0.onHistory(try $0.last(.history)) { $0.floor = 2 } }
         try anchor(
@@ -283,19 +347,23 @@ extension Collection {
             .init(generation: 4, chain: Bytes32([0xA7].times(32)) ?? .zero, owner: bases.grownStates[0].owner)
         ) { try $0.addHistory(History(floor: 1, ancestors: [Self.ancestor(3), Self.ancestor(4)], newest: 2)) }
         try anchor(
-            "merged-own-branch", "R-7.6", bases.grown, "A state of the file's own branch is remembered, and a history was merged in.",
+            "merged-own-branch", "R-7.6", bases.grown,
+            "A state of the file's own branch is remembered, and a history was merged in.",
             bases.grownStates[1]
         ) {
             try $0.addHistory(History(floor: 1, ancestors: [Self.ancestor(3), Self.ancestor(4)], newest: 2))
         }
         try anchor(
-            "merged-below-floor", "R-7.6", bases.grown, "A state that neither the file nor the history has, below the floor.",
+            "merged-below-floor", "R-7.6", bases.grown,
+            "A state that neither the file nor the history has, below the floor.",
             Self.changed(bases.grownStates[1])
         ) {
             try $0.addHistory(History(floor: 3, ancestors: [Self.ancestor(3), Self.ancestor(4)], newest: 2))
         }
-        try anchor("merged-in-file-below-floor", "R-7.6", bases.grown, "A state that the file has, below the floor.", bases.grownStates[1])
-        {
+        try anchor(
+            "merged-in-file-below-floor", "R-7.6", bases.grown, "A state that the file has, below the floor.",
+            bases.grownStates[1]
+        ) {
             try $0.addHistory(History(floor: 3, ancestors: [Self.ancestor(3), Self.ancestor(4)], newest: 2))
         }
     }
@@ -306,7 +374,8 @@ extension Collection {
         let grown = bases.grown
         // Five generations; the third one fails.
         try anchor(
-            "broken-before-newest-forked", "R-7.6", grown, "Generation 4 does not open, and another generation 5 is remembered.",
+            "broken-before-newest-forked", "R-7.6", grown,
+            "Generation 4 does not open, and another generation 5 is remembered.",
             Self.changed(states[4])
         ) { forge in forge.onWritten(forge.all(.commit)[3]) { $0.flip(300) } }
         try anchor(
@@ -320,11 +389,13 @@ extension Collection {
         for (name, what, edit) in faults {
             func damaged(_ forge: inout Forge) throws { edit(&forge, forge.all(.commit)[2]) }
             try anchor(
-                "broken-\(name)-after", "R-7.6", grown, "Generation 3 \(what), and 4 is remembered: the walk gets there first.", states[3]
+                "broken-\(name)-after", "R-7.6", grown,
+                "Generation 3 \(what), and 4 is remembered: the walk gets there first.", states[3]
             ) { try damaged(&$0) }
             try anchor(
                 "broken-\(name)-forked", "R-7.6", grown,
-                "Generation 3 \(what), and another generation 4 is remembered: the walk has passed it.", Self.changed(states[3])
+                "Generation 3 \(what), and another generation 4 is remembered: the walk has passed it.",
+                Self.changed(states[3])
             ) { try damaged(&$0) }
             try anchor(
                 "broken-\(name)-forked-below-floor", "R-7.6", grown,
@@ -335,7 +406,8 @@ extension Collection {
                 try damaged(&$0)
             }
             try anchor(
-                "broken-\(name)-before", "R-7.6", grown, "Generation 3 \(what), and 2 is remembered: that cannot be known.", states[1],
+                "broken-\(name)-before", "R-7.6", grown,
+                "Generation 3 \(what), and 2 is remembered: that cannot be known.", states[1],
                 expect: .authenticationFailed
             ) { try damaged(&$0) }
             try anchor(
@@ -343,7 +415,8 @@ extension Collection {
                 expect: .authenticationFailed
             ) { try damaged(&$0) }
             try anchor(
-                "broken-\(name)-in-history", "R-7.6", grown, "Generation 3 \(what), and a state is remembered that the history lists.",
+                "broken-\(name)-in-history", "R-7.6", grown,
+                "Generation 3 \(what), and a state is remembered that the history lists.",
                 .init(generation: 1, chain: Self.ancestor(1).chain, owner: states[0].owner)
             ) {
                 try $0.addHistory(History(floor: 1, ancestors: [Self.ancestor(1)], newest: 0))
@@ -351,25 +424,34 @@ extension Collection {
             }
         }
         try anchor(
-            "past-owner-mac", "R-7.6", grown, "Generation 3 has a wrong owner MAC, which the walk does not check, and 2 is remembered.",
+            "past-owner-mac", "R-7.6", grown,
+            "Generation 3 has a wrong owner MAC, which the walk does not check, and 2 is remembered.",
             states[1]
         ) {
             $0.onProof($0.all(.commit)[2]) { proof, _ in proof.flip(0) }
         }
         try anchor(
             "past-digest", "R-7.6", grown,
-            "A bit of what generation 3 appended is another one, which the walk does not check, and 2 is remembered.", states[1]
+            "A bit of what generation 3 appended is another one, which the walk does not check, and 2 is remembered.",
+            states[1]
         ) { forge in
             let place = forge.objects.firstIndex { $0.id == forge.all(.commit)[2] } ?? 0
             forge.onWritten(forge.objects[place - 1].id) { $0.flip(200) }
         }
-        try anchor("past-header", "R-5.24, R-7.6", grown, "Generation 2 states another header, and 1 is remembered.", states[0]) {
+        try anchor(
+            "past-header", "R-5.24, R-7.6", grown, "Generation 2 states another header, and 1 is remembered.", states[0]
+        ) {
             $0.onBody($0.all(.commit)[1]) { body, _ in body.flip(240) }
         }
-        try anchor("past-padding", "R-7.6", grown, "The padding before generation 3 is not zero, and 2 is remembered.", states[1]) {
+        try anchor(
+            "past-padding", "R-7.6", grown, "The padding before generation 3 is not zero, and 2 is remembered.",
+            states[1]
+        ) {
             $0.onPadding($0.all(.commit)[2]) { $0[$0.count - 1] = 1 }
         }
-        for (name, what, place) in [("reserved", "a reserved byte of its history", 196), ("clock", "the last byte of its clock", 71)] {
+        for (name, what, place) in [
+            ("reserved", "a reserved byte of its history", 196), ("clock", "the last byte of its clock", 71),
+        ] {
             try anchor(
                 "past-\(name)", "R-7.6", grown,
                 "In generation 3 \(what) is not 0, which the walk does not check, and 2 is remembered.", states[1]
@@ -378,13 +460,15 @@ extension Collection {
             }
         }
         try anchor(
-            "past-not-predecessor", "R-7.6", grown, "Generation 4 states another chain value than 3 has, and 2 is remembered.", states[1],
+            "past-not-predecessor", "R-7.6", grown,
+            "Generation 4 states another chain value than 3 has, and 2 is remembered.", states[1],
             expect: .authenticationFailed
         ) {
             $0.onBody($0.all(.commit)[3]) { body, _ in body.flip(20) }
         }
         try anchor(
-            "past-other-generation", "R-7.6", grown, "Generation 4 states another generation than 3 has, and 1 is remembered.", states[0],
+            "past-other-generation", "R-7.6", grown,
+            "Generation 4 states another generation than 3 has, and 1 is remembered.", states[0],
             expect: .authenticationFailed
         ) {
             $0.onBody($0.all(.commit)[3]) { body, _ in body.put(u64: 2, at: 8) }
@@ -435,8 +519,11 @@ extension Collection {
         try handOver(
             "older", once, "A state of the same generation as the present one under the old key is remembered.",
             .init(generation: third.generation, chain: third.chain, owner: first.owner))
-        try handOver("forked", once, "Another state of the generation that was handed over is remembered.", Self.changed(second))
-        try handOver("forked-before", once, "Another state of an earlier generation under the old key is remembered.", Self.changed(first))
+        try handOver(
+            "forked", once, "Another state of the generation that was handed over is remembered.", Self.changed(second))
+        try handOver(
+            "forked-before", once, "Another state of an earlier generation under the old key is remembered.",
+            Self.changed(first))
         try handOver("same", once, "The present state is remembered.", third)
         try handOver("twice-first", twice, "Two rotations: a state before both is remembered.", first)
         try handOver("twice-second", twice, "Two rotations: the last state under the first key is remembered.", second)
@@ -456,7 +543,8 @@ extension Collection {
             ring.handOvers[0] = ring.handOvers[0].with { $0 = [0].times(64) }
         }
         try handOver(
-            "signature-not-reduced", once, "The hand-over's signature has an S that is not reduced.", second, spec: "R-5.20, R-7.8"
+            "signature-not-reduced", once, "The hand-over's signature has an S that is not reduced.", second,
+            spec: "R-5.20, R-7.8"
         ) { ring, _ in
             ring.handOvers[0] = ring.handOvers[0].with { $0 = Ed25519.unreduced($0) }
         }
@@ -465,16 +553,21 @@ extension Collection {
                 "other-label", "has a commit's label",
                 {
                     Bindings.label("vaultfmt-1 commit", $0)
-                        + Bindings.handOver($0, generation: $1.generation, chain: $1.chain.bytes, next: $2).dropFirst(36)
+                        + Bindings.handOver($0, generation: $1.generation, chain: $1.chain.bytes, next: $2).dropFirst(
+                            36)
                 }
             ),
             (
                 "other-vault", "is for another vault",
-                { _, one, next in Bindings.handOver(.zero, generation: one.generation, chain: one.chain.bytes, next: next) }
+                { _, one, next in
+                    Bindings.handOver(.zero, generation: one.generation, chain: one.chain.bytes, next: next)
+                }
             ),
             (
                 "other-next", "hands over to another key",
-                { vault, one, _ in Bindings.handOver(vault, generation: one.generation, chain: one.chain.bytes, next: one.publicKey) }
+                { vault, one, _ in
+                    Bindings.handOver(vault, generation: one.generation, chain: one.chain.bytes, next: one.publicKey)
+                }
             ),
             (
                 "other-generation", "states another generation",
@@ -482,19 +575,24 @@ extension Collection {
             ),
         ]
         for (name, what, message) in messages {
-            try handOver("signed-\(name)", once, "What the hand-over's signature signs \(what).", second) { ring, keys in
+            try handOver("signed-\(name)", once, "What the hand-over's signature signs \(what).", second) {
+                ring, keys in
                 let one = ring.handOvers[0]
-                ring.handOvers[0] = one.with { $0 = Plain.sign(message(keys.vault, one, keys.publicKey), seed: firstSeed) }
+                ring.handOvers[0] = one.with {
+                    $0 = Plain.sign(message(keys.vault, one, keys.publicKey), seed: firstSeed)
+                }
             }
         }
         try handOver("by-stranger", once, "The hand-over was made by another key.", second) { ring, keys in
             let one = ring.handOvers[0]
-            let message = Bindings.handOver(keys.vault, generation: one.generation, chain: one.chain.bytes, next: keys.publicKey)
+            let message = Bindings.handOver(
+                keys.vault, generation: one.generation, chain: one.chain.bytes, next: keys.publicKey)
             ring.handOvers[0] = one.with { $0 = Plain.sign(message, seed: [0x66].times(32)) }
         }
         /// A hand-over that the first key made, of another state.
         func stated(_ ring: inout Keyring, _ keys: ForgeKeys, _ generation: UInt64, _ chain: Bytes32) {
-            let message = Bindings.handOver(keys.vault, generation: generation, chain: chain.bytes, next: keys.publicKey)
+            let message = Bindings.handOver(
+                keys.vault, generation: generation, chain: chain.bytes, next: keys.publicKey)
             ring.handOvers[0] = HandOver(
                 publicKey: ring.handOvers[0].publicKey, generation: generation, chain: chain,
                 signature: Plain.sign(message, seed: firstSeed))
@@ -502,35 +600,50 @@ extension Collection {
         try handOver("of-branch", once, "The hand-over is of a state that is no ancestor: a branch.", first) {
             stated(&$0, $1, leaked.generation, leaked.chain)
         }
-        try handOver("of-earlier", once, "The hand-over is of the first state, and the second one is remembered.", second) {
+        try handOver(
+            "of-earlier", once, "The hand-over is of the first state, and the second one is remembered.", second
+        ) {
             stated(&$0, $1, first.generation, first.chain)
         }
         try handOver("of-earlier-itself", once, "The hand-over is of the first state, which is remembered.", first) {
             stated(&$0, $1, first.generation, first.chain)
         }
-        try handOver("order", twice, "Two hand-overs are in each other's place.", second) { ring, _ in ring.handOvers.swapAt(0, 1) }
-        try handOver("first-gone", twice, "Of two hand-overs the first is gone, and a state under the first key is remembered.", second) {
+        try handOver("order", twice, "Two hand-overs are in each other's place.", second) { ring, _ in
+            ring.handOvers.swapAt(0, 1)
+        }
+        try handOver(
+            "first-gone", twice, "Of two hand-overs the first is gone, and a state under the first key is remembered.",
+            second
+        ) {
             ring, _ in ring.handOvers.removeFirst()
         }
         try handOver(
-            "first-gone-third", twice, "Of two hand-overs the first is gone, and a state under the second key is remembered.", third
+            "first-gone-third", twice,
+            "Of two hand-overs the first is gone, and a state under the second key is remembered.", third
         ) { ring, _ in ring.handOvers.removeFirst() }
-        try handOver("last-gone", twice, "Of two hand-overs the last is gone: the first one's next key is another one.", second) {
+        try handOver(
+            "last-gone", twice, "Of two hand-overs the last is gone: the first one's next key is another one.", second
+        ) {
             ring, _ in ring.handOvers.removeLast()
         }
         try handOver(
-            "last-signature", twice, "Of two hand-overs the second has a wrong signature, and a state under the first key is remembered.",
+            "last-signature", twice,
+            "Of two hand-overs the second has a wrong signature, and a state under the first key is remembered.",
             second
         ) { ring, _ in
             ring.handOvers[1] = ring.handOvers[1].with { $0.flip(40) }
         }
         try handOver(
-            "first-signature", twice, "Of two hand-overs the first has a wrong signature, and a state under the second key is remembered.",
+            "first-signature", twice,
+            "Of two hand-overs the first has a wrong signature, and a state under the second key is remembered.",
             third
         ) { ring, _ in
             ring.handOvers[0] = ring.handOvers[0].with { $0.flip(40) }
         }
-        func below(_ name: String, _ comment: String, _ state: ReadRequest.Anchor, floor: UInt64, keeping: @escaping (Ancestor) -> Bool)
+        func below(
+            _ name: String, _ comment: String, _ state: ReadRequest.Anchor, floor: UInt64,
+            keeping: @escaping (Ancestor) -> Bool
+        )
             throws
         {
             try anchor("hand-over-\(name)", "R-7.8", twice, comment, state) { forge in
@@ -541,19 +654,29 @@ extension Collection {
                 }
             }
         }
-        try below("below-floor", "The state that was handed over is below the floor, and is remembered.", second, floor: 3) {
-            $0.generation >= 3
-        }
-        try below("anchor-below-floor", "The remembered state is below the floor, the one that was handed over is not.", first, floor: 2) {
-            $0.generation >= 2
-        }
-        try below("forgotten", "The state that was handed over is not in the history, and not below its floor.", second, floor: 1) {
+        try below(
+            "below-floor", "The state that was handed over is below the floor, and is remembered.", second, floor: 3
+        ) {
             $0.generation >= 3
         }
         try below(
-            "below-floor-foreign-branch", "A branch under the old key of a generation not below the floor is remembered.", leaked, floor: 3
+            "anchor-below-floor", "The remembered state is below the floor, the one that was handed over is not.",
+            first, floor: 2
+        ) {
+            $0.generation >= 2
+        }
+        try below(
+            "forgotten", "The state that was handed over is not in the history, and not below its floor.", second,
+            floor: 1
+        ) {
+            $0.generation >= 3
+        }
+        try below(
+            "below-floor-foreign-branch",
+            "A branch under the old key of a generation not below the floor is remembered.", leaked, floor: 3
         ) { $0.generation >= 3 }
-        try forged("hand-overs-16", "R-11.1", .success, once, "16 hand-overs, the most; none of the first 15 is valid.") { forge in
+        try forged("hand-overs-16", "R-11.1", .success, once, "16 hand-overs, the most; none of the first 15 is valid.")
+        { forge in
             forge.onKeyring(try forge.last(.keyring)) { ring in
                 ring.handOvers = [HandOver](repeating: ring.handOvers[0], count: 15) + ring.handOvers
             }
@@ -588,13 +711,16 @@ extension Collection {
         var request = ReadRequest.raw(Base.key)
         request.owner = owner
         try vault(
-            "owner-right", "R-7.6", .success, bases.grown, "The caller insists on the owners' public key, and it is this one.",
+            "owner-right", "R-7.6", .success, bases.grown,
+            "The caller insists on the owners' public key, and it is this one.",
             request: request)
         try vault(
-            "owner-other-vault", "R-7.6", .foreign, bases.other, "The caller insists on another owners' public key.", request: request)
+            "owner-other-vault", "R-7.6", .foreign, bases.other, "The caller insists on another owners' public key.",
+            request: request)
         request.owner = owner.enumerated().map { $0.offset == 31 ? $0.element ^ 1 : $0.element }
         try vault(
-            "owner-other", "R-7.6", .foreign, bases.grown, "The caller insists on a public key that differs in one bit.", request: request)
+            "owner-other", "R-7.6", .foreign, bases.grown,
+            "The caller insists on a public key that differs in one bit.", request: request)
         request.owner = bases.beforeRotation.owner.bytes
         try vault(
             "owner-before-rotation", "R-7.6, R-7.8", .foreign, bases.rotated,
@@ -614,21 +740,26 @@ extension Collection {
         var scoped = ReadRequest.raw(Base.scopedKey)
         scoped.owner = try bases.scoped.forge().keys.publicKey.bytes
         try vault(
-            "owner-scoped", "R-7.6", .success, bases.scoped, "The same with a scoped slot, and the right public key.", request: scoped)
+            "owner-scoped", "R-7.6", .success, bases.scoped, "The same with a scoped slot, and the right public key.",
+            request: scoped)
         scoped.owner = owner
         try vault(
-            "owner-scoped-other", "R-7.6", .foreign, bases.scoped, "The same with a scoped slot, and another public key.", request: scoped)
+            "owner-scoped-other", "R-7.6", .foreign, bases.scoped,
+            "The same with a scoped slot, and another public key.", request: scoped)
         let key = Ed25519.base(Ed25519.small(9))
         scoped.owner = try bases.scoped.forge().keys.publicKey.bytes
         try forged(
             "owner-stranger-signs", "R-5.18, R-7.6", .foreign, bases.scoped,
-            "A stranger put their public key into the scoped slot and signed: only the caller's knowledge shows it.", request: scoped
+            "A stranger put their public key into the scoped slot and signed: only the caller's knowledge shows it.",
+            request: scoped
         ) { forge in
             try forge.remakeScoped { $0.payload.put(key, at: 32) }
             forge.onProof(try forge.last(.commit)) { proof, chain in
                 let r = Ed25519.small(4)
                 let message = Bindings.commit(chain)
-                proof.put(Ed25519.signature(message, point: Ed25519.base(r), r: r, a: Ed25519.small(9), publicKey: key), at: 32)
+                proof.put(
+                    Ed25519.signature(message, point: Ed25519.base(r), r: r, a: Ed25519.small(9), publicKey: key),
+                    at: 32)
             }
         }
     }
@@ -638,7 +769,9 @@ extension Forge {
     /// The state of the newest commit as it was.
     func newestState() throws -> ReadRequest.Anchor {
         let last = try last(.commit)
-        return .init(generation: try commit(last).generation, chain: Bindings.chain(keys.vault, self[last].body), owner: keys.publicKey)
+        return .init(
+            generation: try commit(last).generation, chain: Bindings.chain(keys.vault, self[last].body),
+            owner: keys.publicKey)
     }
 
     /// Gives the newest commit a history of its own.

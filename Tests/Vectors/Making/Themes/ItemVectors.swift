@@ -18,7 +18,9 @@ extension Collection {
     // MARK: keys
 
     /// One item under this key, in the page and in its record.
-    private mutating func key(_ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ key: [UInt8]) throws {
+    private mutating func key(
+        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ key: [UInt8]
+    ) throws {
         try forged("key-\(name)", spec, expect, bases.one, comment) { forge in
             try forge.onRecord(try forge.last(.record)) { $0.key = key }
             forge.onEntries(try forge.root()) { entries, _ in entries[0].key = key }
@@ -43,13 +45,23 @@ extension Collection {
             ("class-only", "R-6.1", "A class and nothing else.", [1]),
             ("unterminated", "R-6.1", "A field without an end.", [1] + Array("service".utf8)),
             ("unterminated-zero", "R-6.1", "A field that ends with one zero byte.", [1] + Array("service".utf8) + [0]),
-            ("escape-01", "R-6.1", "A zero byte before a byte 01.", [1] + [0x61, 0, 1, 0x62] + [0, 0] + DraftKey.text("a") + end),
             (
-                "escape-in-bytes", "R-6.1", "A zero byte before a byte 01 in a certificate's issuer, which is not text.",
+                "escape-01", "R-6.1", "A zero byte before a byte 01.",
+                [1] + [0x61, 0, 1, 0x62] + [0, 0] + DraftKey.text("a") + end
+            ),
+            (
+                "escape-in-bytes", "R-6.1",
+                "A zero byte before a byte 01 in a certificate's issuer, which is not text.",
                 [3] + DraftKey.number(3) + [0x30, 0, 1, 0x31, 0, 0] + DraftKey.field([1]) + end
             ),
-            ("escape-fe", "R-6.1", "A zero byte before a byte FE.", [1] + [0x61, 0, 0xFE, 0x62] + [0, 0] + DraftKey.text("a") + end),
-            ("invalid-utf8", "R-1.4", "A service that is not UTF-8.", [1] + DraftKey.field([0x61, 0xFF]) + DraftKey.text("a") + end),
+            (
+                "escape-fe", "R-6.1", "A zero byte before a byte FE.",
+                [1] + [0x61, 0, 0xFE, 0x62] + [0, 0] + DraftKey.text("a") + end
+            ),
+            (
+                "invalid-utf8", "R-1.4", "A service that is not UTF-8.",
+                [1] + DraftKey.field([0x61, 0xFF]) + DraftKey.text("a") + end
+            ),
             (
                 "overlong-utf8", "R-1.4", "A service with an overlong encoding.",
                 [1] + DraftKey.field([0xC1, 0xA1]) + DraftKey.text("a") + end
@@ -74,7 +86,10 @@ extension Collection {
                 "beyond-10ffff", "R-1.4", "A service with a code point above U+10FFFF.",
                 [1] + DraftKey.field([0xF4, 0x90, 0x80, 0x80]) + DraftKey.text("a") + end
             ),
-            ("lead-f5", "R-1.4", "A service with a byte F5.", [1] + DraftKey.field([0xF5, 0x80, 0x80, 0x80]) + DraftKey.text("a") + end),
+            (
+                "lead-f5", "R-1.4", "A service with a byte F5.",
+                [1] + DraftKey.field([0xF5, 0x80, 0x80, 0x80]) + DraftKey.text("a") + end
+            ),
             (
                 "cut-utf8", "R-1.4", "A service that ends within a character.",
                 [1] + DraftKey.field([0x61, 0xE2, 0x82]) + DraftKey.text("a") + end
@@ -83,7 +98,10 @@ extension Collection {
                 "continuation", "R-1.4", "A service that starts with a continuation byte.",
                 [1] + DraftKey.field([0x80]) + DraftKey.text("a") + end
             ),
-            ("account-invalid-utf8", "R-1.4", "An account that is not UTF-8.", [1] + DraftKey.text("s") + DraftKey.field([0xC3]) + end),
+            (
+                "account-invalid-utf8", "R-1.4", "An account that is not UTF-8.",
+                [1] + DraftKey.text("s") + DraftKey.field([0xC3]) + end
+            ),
             (
                 "group-invalid-utf8", "R-1.4", "A group that is not UTF-8.",
                 [1] + DraftKey.text("s") + DraftKey.text("a") + DraftKey.field([0xFF]) + [0]
@@ -98,12 +116,14 @@ extension Collection {
             ),
             (
                 "internet-invalid-utf8", "R-1.4", "An internet password whose path is not UTF-8.",
-                [2] + DraftKey.text("s") + DraftKey.text("") + [0, 0, 0, 0] + DraftKey.field([0xFF]) + DraftKey.text("") + DraftKey.text("")
+                [2] + DraftKey.text("s") + DraftKey.text("") + [0, 0, 0, 0] + DraftKey.field([0xFF]) + DraftKey.text("")
+                    + DraftKey.text("")
                     + DraftKey.text("") + end
             ),
             (
                 "internet-field-less", "R-6.1", "An internet password with one field less.",
-                [2] + DraftKey.text("s") + DraftKey.text("") + [0, 0, 0, 0] + DraftKey.text("") + DraftKey.text("") + DraftKey.text("")
+                [2] + DraftKey.text("s") + DraftKey.text("") + [0, 0, 0, 0] + DraftKey.text("") + DraftKey.text("")
+                    + DraftKey.text("")
                     + end
             ),
             ("certificate-short", "R-6.1", "A certificate that ends within its type.", [3, 0, 0, 1]),
@@ -113,9 +133,10 @@ extension Collection {
             ),
             (
                 "key-short", "R-6.1", "A key that ends within its last number.",
-                [4] + DraftKey.number(1) + DraftKey.number(73) + DraftKey.field([1]) + DraftKey.field([]) + DraftKey.number(256) + [
-                    0, 0, 1,
-                ]
+                [4] + DraftKey.number(1) + DraftKey.number(73) + DraftKey.field([1]) + DraftKey.field([])
+                    + DraftKey.number(256) + [
+                        0, 0, 1,
+                    ]
             ),
             (
                 "identity-field-more", "R-6.1", "An identity with one field more.",
@@ -128,16 +149,22 @@ extension Collection {
         ]
         for (name, spec, comment, bytes) in cases { try key(name, spec, .structureInvalid, bases, comment, bytes) }
         try key("shortest", "R-6.1", .success, bases, "A generic password with nothing.", DraftKey.generic("", ""))
-        try key("zero-bytes", "R-6.1", .success, bases, "Zero bytes in a service and an account.", DraftKey.generic("\u{0}\u{0}", "a\u{0}"))
         try key(
-            "escaped-utf8", "R-1.4, R-6.1", .success, bases, "Characters around a zero byte.", DraftKey.generic("\u{E4}\u{0}\u{E4}", "a"))
+            "zero-bytes", "R-6.1", .success, bases, "Zero bytes in a service and an account.",
+            DraftKey.generic("\u{0}\u{0}", "a\u{0}"))
+        try key(
+            "escaped-utf8", "R-1.4, R-6.1", .success, bases, "Characters around a zero byte.",
+            DraftKey.generic("\u{E4}\u{0}\u{E4}", "a"))
         try key(
             "bytes-not-utf8", "R-6.1", .success, bases, "An issuer that is not UTF-8: it is bytes.",
             DraftKey.certificate(issuer: [0xFF, 0, 0x80], serial: [0xC3]))
         try key(
             "internet-port-most", "R-6.1", .success, bases, "A port of 2^32 - 1: numbers are not limited.",
             DraftKey.internet("s", "a", port: .max))
-        try forged("key-in-page-only", "R-5.3", .structureInvalid, bases.one, "The key in the page is another one than in the record.") {
+        try forged(
+            "key-in-page-only", "R-5.3", .structureInvalid, bases.one,
+            "The key in the page is another one than in the record."
+        ) {
             $0.onEntries(try $0.root()) { entries, _ in entries[0].key = DraftKey.generic("example.org", "bob") }
         }
     }
@@ -149,17 +176,34 @@ extension Collection {
             "class-6-shortest", "R-6.2, R-11.1", .success, bases, "Class 6 with one empty field, the shortest key.",
             DraftKey.reserved(6, [""]))
         try key("class-6-fields-16", "R-6.2", .success, bases, "Class 6 with 16 fields.", DraftKey.reserved(6, most))
-        try key("class-63-fields-2", "R-6.2", .success, bases, "Class 63 with two fields.", DraftKey.reserved(63, ["a", ""]))
+        try key(
+            "class-63-fields-2", "R-6.2", .success, bases, "Class 63 with two fields.",
+            DraftKey.reserved(63, ["a", ""]))
         let cases: [(String, String, String, [UInt8])] = [
             ("class-6-fields-17", "R-6.2", "Class 6 with 17 fields.", DraftKey.reserved(6, ["f"] + most)),
             ("class-6-fields-0", "R-6.1, R-6.2", "Class 6 without a field.", [6, 0]),
             ("class-6-class-only", "R-6.1", "Class 6 and nothing else.", [6]),
-            ("class-6-no-sync", "R-6.2", "Class 6 without its last byte.", [6] + DraftKey.text("a") + DraftKey.text("")),
-            ("class-6-sync-2", "R-6.2", "Class 6 with a synchronizable of 2.", DraftKey.reserved(6, ["a", ""], sync: 2)),
-            ("class-6-unterminated", "R-6.1", "Class 6 with a field that does not end.", [6] + DraftKey.text("a") + [0x61, 0x62, 1]),
-            ("class-6-invalid-utf8", "R-1.4, R-6.2", "Class 6 with a field that is not UTF-8.", [6] + DraftKey.field([0xFF]) + end),
+            (
+                "class-6-no-sync", "R-6.2", "Class 6 without its last byte.",
+                [6] + DraftKey.text("a") + DraftKey.text("")
+            ),
+            (
+                "class-6-sync-2", "R-6.2", "Class 6 with a synchronizable of 2.",
+                DraftKey.reserved(6, ["a", ""], sync: 2)
+            ),
+            (
+                "class-6-unterminated", "R-6.1", "Class 6 with a field that does not end.",
+                [6] + DraftKey.text("a") + [0x61, 0x62, 1]
+            ),
+            (
+                "class-6-invalid-utf8", "R-1.4, R-6.2", "Class 6 with a field that is not UTF-8.",
+                [6] + DraftKey.field([0xFF]) + end
+            ),
             ("class-6-escape", "R-6.1", "Class 6 with a zero byte before a byte 01.", [6] + [0x61, 0, 1, 0, 0] + end),
-            ("class-40-group", "R-6.2, R-6.6", "Class 40 whose last field is no group.", DraftKey.reserved(40, ["a", "b"])),
+            (
+                "class-40-group", "R-6.2, R-6.6", "Class 40 whose last field is no group.",
+                DraftKey.reserved(40, ["a", "b"])
+            ),
         ]
         for (name, spec, comment, bytes) in cases { try key(name, spec, .structureInvalid, bases, comment, bytes) }
         try key(
@@ -173,9 +217,12 @@ extension Collection {
     private mutating func addKeyLengths(_ bases: Bases) throws {
         let long = String(repeating: "a", count: 4096)
         try key("field-4096", "R-6.1, R-11.1", .success, bases, "A service of 4096 bytes.", DraftKey.generic(long, ""))
-        try key("field-4097", "R-6.1, R-11.1", .structureInvalid, bases, "A service of 4097 bytes.", DraftKey.generic(long + "a", ""))
         try key(
-            "escaped-4096", "R-6.1, R-11.1", .success, bases, "A service of 4090 bytes of which many are zeros: escaping does not count.",
+            "field-4097", "R-6.1, R-11.1", .structureInvalid, bases, "A service of 4097 bytes.",
+            DraftKey.generic(long + "a", ""))
+        try key(
+            "escaped-4096", "R-6.1, R-11.1", .success, bases,
+            "A service of 4090 bytes of which many are zeros: escaping does not count.",
             DraftKey.generic(String(repeating: "\u{0}", count: 4090), ""))
         try key(
             "escaped-4097", "R-6.1, R-11.1", .structureInvalid, bases, "A service of 4097 zero bytes.",
@@ -187,7 +234,9 @@ extension Collection {
             "bytes-4097", "R-6.1, R-11.1", .structureInvalid, bases, "An issuer of 4097 bytes.",
             DraftKey.certificate(issuer: [7].times(4097), serial: []))
         let rest = String(repeating: "b", count: 8192 - 8 - 4096)
-        try key("8192-bytes", "R-6.1, R-11.1", .success, bases, "A key of 8192 bytes, the longest.", DraftKey.generic(long, rest))
+        try key(
+            "8192-bytes", "R-6.1, R-11.1", .success, bases, "A key of 8192 bytes, the longest.",
+            DraftKey.generic(long, rest))
         try forged("key-8193-bytes", "R-6.1, R-11.1", .structureInvalid, bases.one, "A key of 8193 bytes.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[0].key = DraftKey.generic(long, rest + "b") }
         }
@@ -207,7 +256,8 @@ extension Collection {
 
     /// Changes the first item's value as bytes.
     private mutating func value(
-        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ edit: @escaping (inout [UInt8]) -> Void
+        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String,
+        _ edit: @escaping (inout [UInt8]) -> Void
     ) throws {
         try forged("entry-\(name)", spec, expect, bases.one, comment) {
             $0.onEntries(try $0.root()) { entries, _ in edit(&entries[0].value) }
@@ -223,14 +273,20 @@ extension Collection {
 
     private mutating func addEntryFields(_ bases: Bases) throws {
         let one = bases.one
-        // The only item's entry in `one`: 36 bytes of reference, id, revision at 52, device at 60, record revision at 61, compartment at 69.
-        try value("varint-long", "R-1.1", .structureInvalid, bases, "Its record's offset is written with a byte too many.") {
+        // The only item's entry in `one`: 36 bytes of reference, id, revision at 52, device at 60, record revision at
+        // 61, compartment at 69.
+        try value(
+            "varint-long", "R-1.1", .structureInvalid, bases, "Its record's offset is written with a byte too many."
+        ) {
             $0.replaceSubrange(1..<2, with: [$0[1] | 0x80, 0])
         }
-        try value("device-varint-long", "R-1.1", .structureInvalid, bases, "Its device is written with a byte too many.") {
+        try value(
+            "device-varint-long", "R-1.1", .structureInvalid, bases, "Its device is written with a byte too many."
+        ) {
             $0.replaceSubrange(60..<61, with: [0x80, 0])
         }
-        try value("created-varint-long", "R-1.1", .structureInvalid, bases, "A time is written with a byte too many.") { value in
+        try value("created-varint-long", "R-1.1", .structureInvalid, bases, "A time is written with a byte too many.") {
+            value in
             let end = 77 + (value[77...].firstIndex { $0 < 0x80 } ?? 77) - 77
             value.replaceSubrange(end..<end + 1, with: [value[end] | 0x80, 0])
         }
@@ -239,37 +295,60 @@ extension Collection {
             value.replaceSubrange(77...end, with: [0xFF].times(9) + [1])
         }
         try value("short", "R-2.2", .structureInvalid, bases, "It lacks its last byte.") { $0.removeLast() }
-        try value("cut-in-record", "R-2.2", .structureInvalid, bases, "It ends within its record's hash.") { $0 = Array($0[..<20]) }
+        try value("cut-in-record", "R-2.2", .structureInvalid, bases, "It ends within its record's hash.") {
+            $0 = Array($0[..<20])
+        }
         try value("empty", "R-2.2", .structureInvalid, bases, "It has no bytes.") { $0 = [] }
         try value("longer", "R-1.3", .structureInvalid, bases, "A byte is left over.") { $0.append(0) }
         for (name, offset, what) in [("revision", 52, "revision"), ("record-revision", 61, "record revision")] {
             try value("\(name)-0", "R-6.8", .structureInvalid, bases, "A \(what) of 0.") { $0.put(u64: 0, at: offset) }
-            try value("\(name)-future", "R-6.8", .structureInvalid, bases, "A \(what) that is greater than the commit's clock.") {
+            try value(
+                "\(name)-future", "R-6.8", .structureInvalid, bases,
+                "A \(what) that is greater than the commit's clock."
+            ) {
                 $0.put(u64: Draft.clock + 3, at: offset)
             }
-            try value("\(name)-2-63", "R-6.8", .structureInvalid, bases, "A \(what) of 2^63.") { $0.put(u64: 1 << 63, at: offset) }
+            try value("\(name)-2-63", "R-6.8", .structureInvalid, bases, "A \(what) of 2^63.") {
+                $0.put(u64: 1 << 63, at: offset)
+            }
         }
         try value("revision-1", "R-6.8", .success, bases, "A revision of 1.") { $0.put(u64: 1, at: 52) }
-        try forged("entry-clock-lower", "R-6.8", .structureInvalid, one, "The commit's clock is less by 1 than the item's revision.") {
+        try forged(
+            "entry-clock-lower", "R-6.8", .structureInvalid, one,
+            "The commit's clock is less by 1 than the item's revision."
+        ) {
             $0.onCommit(try $0.last(.commit)) { commit, _ in commit.clock -= 1 }
         }
         try value(
-            "record-revision-other", "R-4.1", .authenticationFailed, bases, "Another record revision than the record was sealed under."
+            "record-revision-other", "R-4.1", .authenticationFailed, bases,
+            "Another record revision than the record was sealed under."
         ) { $0.put(u64: 1, at: 61) }
-        try value("item-id", "R-4.1", .authenticationFailed, bases, "Another item id than the record was sealed under.") { $0.flip(40) }
-        try value("item-id-zero", "R-4.1", .authenticationFailed, bases, "An item id of zeros.") { $0.put([0].times(16), at: 36) }
+        try value("item-id", "R-4.1", .authenticationFailed, bases, "Another item id than the record was sealed under.")
+        { $0.flip(40) }
+        try value("item-id-zero", "R-4.1", .authenticationFailed, bases, "An item id of zeros.") {
+            $0.put([0].times(16), at: 36)
+        }
         try value("device-1", "R-6.7", .structureInvalid, bases, "A device, and the list is empty.") { $0[60] = 1 }
-        try value("device-1025", "R-6.7", .structureInvalid, bases, "Device 1025.") { $0.replaceSubrange(60..<61, with: [0x81, 8]) }
+        try value("device-1025", "R-6.7", .structureInvalid, bases, "Device 1025.") {
+            $0.replaceSubrange(60..<61, with: [0x81, 8])
+        }
         try value("device-2-62", "R-6.7", .structureInvalid, bases, "Device 2^62.") {
             $0.replaceSubrange(60..<61, with: [0x80].times(8) + [0x40])
         }
         try entry("device-unnamed", "R-6.7", .success, bases.device, "Device 0.") { item, _ in item.entry.device = 0 }
-        try entry("device-2", "R-6.7", .structureInvalid, bases.device, "The second device of a list of one.") { item, _ in
+        try entry("device-2", "R-6.7", .structureInvalid, bases.device, "The second device of a list of one.") {
+            item, _ in
             item.entry.device = 2
         }
-        for (name, time) in [("least", -(1 << 62)), ("greatest", 1 << 62 - 1), ("0", 0), ("-1", -1)] as [(String, Int64)] {
-            try entry("created-\(name)", "R-11.1", .success, one, "Created at \(time).") { item, _ in item.entry.created = time }
-            try entry("modified-\(name)", "R-11.1", .success, one, "Modified at \(time).") { item, _ in item.entry.modified = time }
+        for (name, time) in [("least", -(1 << 62)), ("greatest", 1 << 62 - 1), ("0", 0), ("-1", -1)]
+            as [(String, Int64)]
+        {
+            try entry("created-\(name)", "R-11.1", .success, one, "Created at \(time).") { item, _ in
+                item.entry.created = time
+            }
+            try entry("modified-\(name)", "R-11.1", .success, one, "Modified at \(time).") { item, _ in
+                item.entry.modified = time
+            }
         }
     }
 
@@ -318,7 +397,8 @@ extension Collection {
             ),
         ]
         for (name, spec, expect, what, change) in refs {
-            try entry("record-\(name)", spec, expect, one, "Its record \(what): that secret fails, and nothing else.") { item, layout in
+            try entry("record-\(name)", spec, expect, one, "Its record \(what): that secret fails, and nothing else.") {
+                item, layout in
                 item.entry.record = change(item.entry.record, layout.offset)
             }
         }
@@ -331,7 +411,8 @@ extension Collection {
             "record-first-of-two", "R-2.3", .authenticationFailed, two,
             "The first of two items' records has another hash: the second one's secret is released."
         ) { item, _ in
-            item.entry.record = ObjectRef(offset: item.entry.record.offset, length: item.entry.record.length, hash: .zero)
+            item.entry.record = ObjectRef(
+                offset: item.entry.record.offset, length: item.entry.record.length, hash: .zero)
         }
         try entry(
             "record-length-1-more", "R-2.2, R-2.3", .authenticationFailed, two,
@@ -340,22 +421,30 @@ extension Collection {
             item.entry.record = ObjectRef(
                 offset: item.entry.record.offset, length: item.entry.record.length + 1, hash: item.entry.record.hash)
         }
-        try forged("entry-records-swapped", "R-4.1", .authenticationFailed, two, "Two items' records are in each other's place.") { forge in
+        try forged(
+            "entry-records-swapped", "R-4.1", .authenticationFailed, two,
+            "Two items' records are in each other's place."
+        ) { forge in
             forge.onEntries(try forge.root()) { entries, _ in
-                guard var first = ForgedItem(entries[0].value), var second = ForgedItem(entries[1].value) else { return }
+                guard var first = ForgedItem(entries[0].value), var second = ForgedItem(entries[1].value) else {
+                    return
+                }
                 (first.entry.record, second.entry.record) = (second.entry.record, first.entry.record)
                 (entries[0].value, entries[1].value) = (first.encoded(), second.encoded())
             }
         }
         try forged("entry-record-shared", "R-4.1", .authenticationFailed, two, "Two items have one record.") { forge in
             forge.onEntries(try forge.root()) { entries, _ in
-                guard let first = ForgedItem(entries[0].value), var second = ForgedItem(entries[1].value) else { return }
+                guard let first = ForgedItem(entries[0].value), var second = ForgedItem(entries[1].value) else {
+                    return
+                }
                 second.entry.record = first.entry.record
                 entries[1].value = second.encoded()
             }
         }
         try forged(
-            "entry-is-another", "R-5.3", .structureInvalid, two, "The second item's entry is the first one's: its record has another key."
+            "entry-is-another", "R-5.3", .structureInvalid, two,
+            "The second item's entry is the first one's: its record has another key."
         ) { forge in
             forge.onEntries(try forge.root()) { entries, _ in entries[1].value = entries[0].value }
         }
@@ -363,11 +452,16 @@ extension Collection {
 
     private mutating func addCompartments(_ bases: Bases) throws {
         let (one, scoped) = (bases.one, bases.scoped)
-        try entry("compartment-0", "R-6.6", .structureInvalid, one, "Compartment 0.") { item, _ in item.entry.compartment = 0 }
-        try entry("compartment-unknown", "R-6.6", .structureInvalid, one, "A compartment that does not exist.") { item, _ in
+        try entry("compartment-0", "R-6.6", .structureInvalid, one, "Compartment 0.") { item, _ in
+            item.entry.compartment = 0
+        }
+        try entry("compartment-unknown", "R-6.6", .structureInvalid, one, "A compartment that does not exist.") {
+            item, _ in
             item.entry.compartment ^= 2
         }
-        try entry("compartment-2-63", "R-6.6", .structureInvalid, one, "Compartment 2^63.") { item, _ in item.entry.compartment = 1 << 63 }
+        try entry("compartment-2-63", "R-6.6", .structureInvalid, one, "Compartment 2^63.") { item, _ in
+            item.entry.compartment = 1 << 63
+        }
         let keys = try scoped.forge().keys
         try forged(
             "entry-compartment-of-other-group", "R-6.6", .structureInvalid, scoped,
@@ -378,7 +472,8 @@ extension Collection {
             }
         }
         try forged(
-            "entry-compartment-of-other-group-scoped", "R-6.6", .structureInvalid, scoped, "The same, seen by a scoped slot.",
+            "entry-compartment-of-other-group-scoped", "R-6.6", .structureInvalid, scoped,
+            "The same, seen by a scoped slot.",
             request: .raw(Base.scopedKey)
         ) { forge in
             forge.onItem(try forge.root(), 1) { item, _ in
@@ -386,27 +481,36 @@ extension Collection {
             }
         }
         try forged(
-            "entry-compartment-of-owners", "R-6.6", .structureInvalid, bases.versions, "The compartment of a live item is of group 0."
+            "entry-compartment-of-owners", "R-6.6", .structureInvalid, bases.versions,
+            "The compartment of a live item is of group 0."
         ) { forge in
             let owners = try Self.owners(forge)
             forge.onItem(try forge.root()) { item, _ in item.entry.compartment = owners }
         }
         try forged(
-            "entry-key-of-other-group", "R-6.6", .structureInvalid, scoped, "An item's key names another group than its compartment has."
+            "entry-key-of-other-group", "R-6.6", .structureInvalid, scoped,
+            "An item's key names another group than its compartment has."
         ) { forge in
             let key = DraftKey.generic("deploy", "bot", group: "web")
             forge.onEntries(try forge.root()) { entries, _ in entries[0].key = key }
         }
-        try forged("entry-key-of-unknown-group", "R-6.6", .structureInvalid, scoped, "An item's key names a group that does not exist.") {
+        try forged(
+            "entry-key-of-unknown-group", "R-6.6", .structureInvalid, scoped,
+            "An item's key names a group that does not exist."
+        ) {
             forge in
-            forge.onEntries(try forge.root()) { entries, _ in entries[0].key = DraftKey.generic("deploy", "bot", group: "none") }
+            forge.onEntries(try forge.root()) { entries, _ in
+                entries[0].key = DraftKey.generic("deploy", "bot", group: "none")
+            }
         }
     }
 
     /// The number of a compartment of group 0.
     static func owners(_ forge: Forge) throws -> UInt64 {
         let ring = try Keyring(forge[try forge.last(.keyring)].body.span, at: 0)
-        guard let info = ring.compartments.first(where: { $0.group == 0 }) else { throw ForgeError("no compartment of group 0") }
+        guard let info = ring.compartments.first(where: { $0.group == 0 }) else {
+            throw ForgeError("no compartment of group 0")
+        }
         return info.number
     }
 
@@ -419,13 +523,17 @@ extension Collection {
             try draft.commit()
         }
         try forged(
-            "id-twice", "R-6.9", .success, two, "Two items have one id, and their records were sealed so: only verification looks for that."
+            "id-twice", "R-6.9", .success, two,
+            "Two items have one id, and their records were sealed so: only verification looks for that."
         ) { forge in
-            let ids = try PageEntry.all(forge[try forge.root()].body, at: 0).compactMap { ForgedItem($0.value)?.entry.id }
+            let ids = try PageEntry.all(forge[try forge.root()].body, at: 0).compactMap {
+                ForgedItem($0.value)?.entry.id
+            }
             for record in forge.all(.record) { forge[record].identity?.item = ids[0] }
             forge.onItem(try forge.root(), 1) { item, _ in item.entry.id = ids[0] }
         }
-        try forged("id-in-tombstone", "R-6.14", .structureInvalid, bases.grown, "An id is an item's and a tombstone's.") { forge in
+        try forged("id-in-tombstone", "R-6.14", .structureInvalid, bases.grown, "An id is an item's and a tombstone's.")
+        { forge in
             forge.onEntries(try forge.root()) { entries, _ in
                 guard let item = ForgedItem(entries[0].value) else { return }
                 entries[entries.count - 1].key = TombstoneEntry.key(item.entry.id)
@@ -443,7 +551,10 @@ extension Collection {
             ("empty", "R-2.2, R-6.14", "It has no bytes.", { $0.value = [] }),
             ("device-1", "R-6.7", "A device that is not in the list.", { $0.value[8] = 1 }),
             ("last-device-1", "R-6.7", "The item's device is not in the list.", { $0.value[17] = 1 }),
-            ("device-long", "R-1.1", "Its device is written with a byte too many.", { $0.value.replaceSubrange(8..<9, with: [0x80, 0]) }),
+            (
+                "device-long", "R-1.1", "Its device is written with a byte too many.",
+                { $0.value.replaceSubrange(8..<9, with: [0x80, 0]) }
+            ),
             (
                 "last-device-long", "R-1.1", "The item's device is written with a byte too many.",
                 { $0.value.replaceSubrange(17..<18, with: [0x80, 0]) }
@@ -474,10 +585,15 @@ extension Collection {
         }
         try forged("tombstone-least", "R-6.8", .success, bases.grown, "A tombstone: revisions 2 and 1.") {
             $0.onEntries(try $0.root()) { entries, _ in
-                entries[entries.count - 1].value = TombstoneEntry(revision: 2, device: 0, lastRevision: 1, lastDevice: 0).encode()
+                entries[entries.count - 1].value = TombstoneEntry(
+                    revision: 2, device: 0, lastRevision: 1, lastDevice: 0
+                ).encode()
             }
         }
-        try forged("tombstone-of-reserve", "R-6.14", .structureInvalid, bases.grown, "A tombstone of the form that an item's entry has.") {
+        try forged(
+            "tombstone-of-reserve", "R-6.14", .structureInvalid, bases.grown,
+            "A tombstone of the form that an item's entry has."
+        ) {
             $0.onEntries(try $0.root()) { entries, _ in entries[entries.count - 1].value = entries[0].value }
         }
         let devices = try Bases.base("tombstone devices", device: true) { draft in
@@ -486,9 +602,12 @@ extension Collection {
             try draft.remove(Bases.ann)
             try draft.commit()
         }
-        try vault("tombstone-with-device", "R-6.7, R-6.14", .success, devices, "A tombstone: both of its devices are in the list.")
         try vault(
-            "tombstone-only", "R-6.14", .success, devices, "A vault with a tombstone and no items, on a machine without the device.",
+            "tombstone-with-device", "R-6.7, R-6.14", .success, devices,
+            "A tombstone: both of its devices are in the list.")
+        try vault(
+            "tombstone-only", "R-6.14", .success, devices,
+            "A vault with a tombstone and no items, on a machine without the device.",
             request: .raw(Base.key))
     }
 }

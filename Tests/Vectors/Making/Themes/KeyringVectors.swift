@@ -35,7 +35,8 @@ extension Collection {
         }
         for type in ["vPAG", "vHIS", "vKEX"] {
             try forged(
-                "keyring-type-\(type)", "R-2.3", .structureInvalid, one, "Its frame says that it is of the type \(type), and was sealed so."
+                "keyring-type-\(type)", "R-2.3", .structureInvalid, one,
+                "Its frame says that it is of the type \(type), and was sealed so."
             ) {
                 $0.onRecipe(try $0.last(.keyring)) { recipe, _ in
                     recipe.head.put(Array(type.utf8), at: 0)
@@ -43,18 +44,22 @@ extension Collection {
                 }
             }
         }
-        try forged("keyring-length-in-frame", "R-2.3", .structureInvalid, one, "Its frame says another length than the commit.") {
+        try forged(
+            "keyring-length-in-frame", "R-2.3", .structureInvalid, one, "Its frame says another length than the commit."
+        ) {
             $0.onRecipe(try $0.last(.keyring)) { recipe, _ in
                 recipe.head.put(u32: 1024, at: 4)
                 recipe.clearHead = recipe.head
             }
         }
-        try forged("keyring-is-page", "R-2.3", .structureInvalid, one, "The commit names the page as its keyring.") { forge in
+        try forged("keyring-is-page", "R-2.3", .structureInvalid, one, "The commit names the page as its keyring.") {
+            forge in
             let page = try forge.root()
             forge.onCommit(try forge.last(.commit)) { commit, layout in commit.keyring = try layout.ref(page) }
         }
         try forged(
-            "keyring-replayed", "R-2.3", .authenticationFailed, one, "In place of the keyring is one of another vault, which is as long."
+            "keyring-replayed", "R-2.3", .authenticationFailed, one,
+            "In place of the keyring is one of another vault, which is as long."
         ) { forge in
             let other = try bases.grown.forge()
             let id = try other.last(.keyring)
@@ -101,13 +106,17 @@ extension Collection {
         try ring("group-2-63", "R-5.14, R-11.1", .structureInvalid, one, "A group with the number 2^63.") {
             $0.groups.append($0.groups[0].with(number: 1 << 63, name: "x"))
         }
-        try ring("group-greatest", "R-5.14, R-11.1", .success, one, "A group with the number 2^63 - 1; nothing is in it.") {
+        try ring(
+            "group-greatest", "R-5.14, R-11.1", .success, one, "A group with the number 2^63 - 1; nothing is in it."
+        ) {
             $0.groups.append($0.groups[0].with(number: 1 << 63 - 1, name: "x"))
         }
         try ring("group-1", "R-5.14, R-11.1", .success, one, "A group with the number 1; nothing is in it.") {
             $0.groups.insert($0.groups[0].with(number: 1, name: "x"), at: 0)
         }
-        try ring("groups-order", "R-5.14", .structureInvalid, scoped, "Groups in descending order.") { $0.groups.reverse() }
+        try ring("groups-order", "R-5.14", .structureInvalid, scoped, "Groups in descending order.") {
+            $0.groups.reverse()
+        }
         try ring("groups-twice", "R-5.14", .structureInvalid, scoped, "Two groups with one number.") {
             $0.groups[1] = $0.groups[1].with(number: $0.groups[0].number)
         }
@@ -121,18 +130,26 @@ extension Collection {
                 try draft.commit()
             }, "The first and the last of three groups have one name."
         ) { $0.groups[2] = $0.groups[2].with(name: $0.groups[0].name) }
-        try ring("group-names-normal-forms", "R-5.14", .success, one, "Two groups whose names only normalising would make equal.") {
+        try ring(
+            "group-names-normal-forms", "R-5.14", .success, one,
+            "Two groups whose names only normalising would make equal."
+        ) {
             $0.groups.append($0.groups[0].with(number: 1 << 62, name: "K\u{E4}se"))
             $0.groups.append($0.groups[0].with(number: 1 << 62 + 1, name: "Ka\u{308}se"))
         }
-        try ring("group-gone", "R-5.14", .structureInvalid, one, "The group of a compartment is gone.") { $0.groups = [] }
+        try ring("group-gone", "R-5.14", .structureInvalid, one, "The group of a compartment is gone.") {
+            $0.groups = []
+        }
         try ring("compartment-0", "R-5.14", .structureInvalid, one, "A compartment with the number 0.") {
             $0.compartments = [$0.compartments[0].with(number: 0)]
         }
         try ring("compartment-2-63", "R-5.14, R-11.1", .structureInvalid, one, "A compartment with the number 2^63.") {
             $0.compartments.append($0.compartments[0].with(number: 1 << 63))
         }
-        try ring("compartment-greatest", "R-5.14, R-11.1", .success, one, "A compartment with the number 2^63 - 1; nothing is in it.") {
+        try ring(
+            "compartment-greatest", "R-5.14, R-11.1", .success, one,
+            "A compartment with the number 2^63 - 1; nothing is in it."
+        ) {
             $0.compartments.append($0.compartments[0].with(number: 1 << 63 - 1))
         }
         try ring("compartments-order", "R-5.14", .structureInvalid, scoped, "Compartments in descending order.") {
@@ -141,7 +158,8 @@ extension Collection {
         try ring("compartments-twice", "R-5.14", .structureInvalid, scoped, "Two compartments with one number.") {
             $0.compartments[1] = $0.compartments[1].with(number: $0.compartments[0].number)
         }
-        try ring("compartment-group", "R-5.14", .structureInvalid, one, "A compartment of a group that does not exist.") {
+        try ring("compartment-group", "R-5.14", .structureInvalid, one, "A compartment of a group that does not exist.")
+        {
             $0.compartments = [$0.compartments[0].with(group: $0.groups[0].number + 1)]
         }
         for value in [0, 8, 255] as [UInt8] {
@@ -150,19 +168,23 @@ extension Collection {
             }
         }
         try ring(
-            "accessibility-8-with-device", "R-5.14", .structureInvalid, device, "Accessibility 8, with the device that those above 3 have."
+            "accessibility-8-with-device", "R-5.14", .structureInvalid, device,
+            "Accessibility 8, with the device that those above 3 have."
         ) { ring in
             ring.compartments = ring.compartments.map { $0.isDeviceBound ? $0.with(accessibility: 8) : $0 }
         }
         for value in [4, 5, 6, 7] as [UInt8] {
             try ring(
-                "device-missing-\(value)", "R-5.14", .structureInvalid, one, "Accessibility \(value), this device only, without a device."
+                "device-missing-\(value)", "R-5.14", .structureInvalid, one,
+                "Accessibility \(value), this device only, without a device."
             ) {
                 $0.compartments = [$0.compartments[0].with(accessibility: value)]
             }
         }
         for value in [1, 2, 3] as [UInt8] {
-            try ring("device-too-many-\(value)", "R-5.14", .structureInvalid, device, "Accessibility \(value) with a device.") { ring in
+            try ring(
+                "device-too-many-\(value)", "R-5.14", .structureInvalid, device, "Accessibility \(value) with a device."
+            ) { ring in
                 ring.compartments = ring.compartments.map { $0.isDeviceBound ? $0.with(accessibility: value) : $0 }
             }
         }
@@ -179,7 +201,9 @@ extension Collection {
                 "owners-accessibility-\(value)", "R-5.14", .structureInvalid, bases.device,
                 "A compartment of group 0 with accessibility \(value) and a device."
             ) { ring in
-                ring.compartments = ring.compartments.map { $0.isDeviceBound ? $0.with(group: 0, accessibility: value) : $0 }
+                ring.compartments = ring.compartments.map {
+                    $0.isDeviceBound ? $0.with(group: 0, accessibility: value) : $0
+                }
             }
         }
         try ring(
@@ -192,15 +216,27 @@ extension Collection {
         try ring("devices-twice", "R-5.14", .structureInvalid, device, "A device that is listed twice.") {
             $0.devices.append($0.devices[0])
         }
-        try ring("devices-twice-apart", "R-5.14", .structureInvalid, device, "The first and the last of three devices are one.") {
+        try ring(
+            "devices-twice-apart", "R-5.14", .structureInvalid, device,
+            "The first and the last of three devices are one."
+        ) {
             $0.devices += [Base.otherDevice, $0.devices[0]]
         }
-        try ring("device-zero", "R-5.14", .structureInvalid, device, "A device whose id is zeros.") { $0.devices.append(.zero) }
-        try ring("device-more", "R-5.15", .success, device, "A device that nothing refers to.") { $0.devices.append(Base.otherDevice) }
-        try ring("device-gone", "R-6.7", .structureInvalid, device, "The device that an entry refers to is gone from the list.") {
+        try ring("device-zero", "R-5.14", .structureInvalid, device, "A device whose id is zeros.") {
+            $0.devices.append(.zero)
+        }
+        try ring("device-more", "R-5.15", .success, device, "A device that nothing refers to.") {
+            $0.devices.append(Base.otherDevice)
+        }
+        try ring(
+            "device-gone", "R-6.7", .structureInvalid, device,
+            "The device that an entry refers to is gone from the list."
+        ) {
             $0.devices = []
         }
-        try ring("keep-50", "R-11.1", .success, one, "A setting of 50 earlier values.") { $0.keeping = .init(count: 50, revision: 1) }
+        try ring("keep-50", "R-11.1", .success, one, "A setting of 50 earlier values.") {
+            $0.keeping = .init(count: 50, revision: 1)
+        }
         try ring("keep-51", "R-11.1", .structureInvalid, one, "A setting of 51 earlier values.") {
             $0.keeping = .init(count: 51, revision: 1)
         }
@@ -214,7 +250,9 @@ extension Collection {
         try ring("keep-clock", "R-6.8", .success, one, "The setting's revision is the commit's clock.") {
             $0.keeping = .init(count: 1, revision: Draft.clock + 2)
         }
-        try ring("keep-future", "R-6.8", .structureInvalid, one, "The setting's revision is greater than the commit's clock.") {
+        try ring(
+            "keep-future", "R-6.8", .structureInvalid, one, "The setting's revision is greater than the commit's clock."
+        ) {
             $0.keeping = .init(count: 1, revision: Draft.clock + 3)
         }
         try ring("keep-2-63", "R-6.8", .structureInvalid, one, "The setting's revision is 2^63.") {
@@ -248,14 +286,20 @@ extension Collection {
         try ring("removed-slot-revision-0", "R-6.8", .structureInvalid, one, "The removal of a slot has revision 0.") {
             $0.removedSlots = [.init(id: id(1), revision: 0)]
         }
-        try ring("removed-slot-clock", "R-6.8", .success, one, "The removal of a slot has the commit's clock as its revision.") {
+        try ring(
+            "removed-slot-clock", "R-6.8", .success, one,
+            "The removal of a slot has the commit's clock as its revision."
+        ) {
             $0.removedSlots = [.init(id: id(1), revision: Draft.clock + 2)]
         }
         try ring(
-            "removed-slot-future", "R-6.8", .structureInvalid, one, "The removal of a slot has a revision greater than the commit's clock."
+            "removed-slot-future", "R-6.8", .structureInvalid, one,
+            "The removal of a slot has a revision greater than the commit's clock."
         ) { $0.removedSlots = [.init(id: id(1), revision: Draft.clock + 3)] }
         let many = (0..<257 as Range<UInt64>).map { Keyring.RemovedSlot(id: id($0), revision: 1) }
-        try ring("removed-slots-256", "R-11.1", .success, one, "256 removed slots, the most.") { $0.removedSlots = Array(many.dropLast()) }
+        try ring("removed-slots-256", "R-11.1", .success, one, "256 removed slots, the most.") {
+            $0.removedSlots = Array(many.dropLast())
+        }
         try ring("removed-slots-257", "R-11.1", .structureInvalid, one, "257 removed slots.") { $0.removedSlots = many }
     }
 
@@ -272,22 +316,43 @@ extension Collection {
                 { $0.exchange(25, 1, [0x80, 0]) }
             ),
             ("devices-past-end", "R-2.2", .structureInvalid, "More devices than it has room for.", { $0[25] = 100 }),
-            ("devices-1025-counted", "R-2.2, R-11.1", .structureInvalid, "It counts 1025 devices.", { $0.exchange(25, 1, [0x81, 8]) }),
+            (
+                "devices-1025-counted", "R-2.2, R-11.1", .structureInvalid, "It counts 1025 devices.",
+                { $0.exchange(25, 1, [0x81, 8]) }
+            ),
             (
                 "devices-2-62", "R-2.2, R-11.1", .structureInvalid, "It counts 2^62 devices.",
                 { $0.exchange(25, 1, [0x80].times(8) + [0x40]) }
             ),
-            ("groups-1025-counted", "R-2.2, R-11.1", .structureInvalid, "It counts 1025 groups.", { $0.exchange(26, 1, [0x81, 8]) }),
-            ("groups-past-end", "R-2.2", .structureInvalid, "It counts a group that it has no room for.", { $0[26] = 2 }),
+            (
+                "groups-1025-counted", "R-2.2, R-11.1", .structureInvalid, "It counts 1025 groups.",
+                { $0.exchange(26, 1, [0x81, 8]) }
+            ),
+            (
+                "groups-past-end", "R-2.2", .structureInvalid, "It counts a group that it has no room for.",
+                { $0[26] = 2 }
+            ),
             (
                 "compartments-8193-counted", "R-2.2, R-11.1", .structureInvalid, "It counts 8193 compartments.",
                 { $0.exchange(27, 1, [0x81, 0x40]) }
             ),
-            ("compartments-past-end", "R-2.2", .structureInvalid, "It counts three compartments, and has zeros.", { $0[27] = 3 }),
-            ("removed-slots-past-end", "R-2.2", .structureInvalid, "It counts ten removed slots, and has room for seven.", { $0[28] = 10 }),
-            ("hand-overs-past-end", "R-2.2", .structureInvalid, "It counts two hand-overs, and has room for one.", { $0[29] = 2 }),
+            (
+                "compartments-past-end", "R-2.2", .structureInvalid, "It counts three compartments, and has zeros.",
+                { $0[27] = 3 }
+            ),
+            (
+                "removed-slots-past-end", "R-2.2", .structureInvalid,
+                "It counts ten removed slots, and has room for seven.", { $0[28] = 10 }
+            ),
+            (
+                "hand-overs-past-end", "R-2.2", .structureInvalid, "It counts two hand-overs, and has room for one.",
+                { $0[29] = 2 }
+            ),
             ("hand-overs-17-counted", "R-2.2, R-11.1", .structureInvalid, "It counts 17 hand-overs.", { $0[29] = 17 }),
-            ("hand-over-zero", "R-11.1", .structureInvalid, "A hand-over of zeros: its generation is 0.", { $0[29] = 1 }),
+            (
+                "hand-over-zero", "R-11.1", .structureInvalid, "A hand-over of zeros: its generation is 0.",
+                { $0[29] = 1 }
+            ),
             (
                 "hand-over-2-63", "R-11.1", .structureInvalid, "A hand-over of generation 2^63.",
                 {
@@ -295,22 +360,30 @@ extension Collection {
                 }
             ),
             (
-                "hand-over-not-valid", "R-7.8", .success, "A hand-over of generation 1 and zeros: it is not valid, and hurts nobody.",
+                "hand-over-not-valid", "R-7.8", .success,
+                "A hand-over of generation 1 and zeros: it is not valid, and hurts nobody.",
                 {
                     $0[29] = 1; $0[62] = 1
                 }
             ),
-            ("extensions-past-end", "R-2.2", .structureInvalid, "It counts an extension, and has zeros.", { $0[30] = 1 }),
+            (
+                "extensions-past-end", "R-2.2", .structureInvalid, "It counts an extension, and has zeros.",
+                { $0[30] = 1 }
+            ),
         ]
         for (name, spec, expect, comment, edit) in bodies {
             try forged("keyring-\(name)", spec, expect, bases.empty, comment) {
                 $0.onBody(try $0.last(.keyring)) { body, _ in edit(&body) }
             }
         }
-        try forged("keyring-group-name-utf8", "R-1.4", .structureInvalid, bases.scoped, "A group's name is not UTF-8.") {
+        try forged("keyring-group-name-utf8", "R-1.4", .structureInvalid, bases.scoped, "A group's name is not UTF-8.")
+        {
             $0.onBody(try $0.last(.keyring)) { body, _ in body[25 + 2 + 8 + 1] = 0xFF }
         }
-        try forged("keyring-group-name-surrogate", "R-1.4", .structureInvalid, bases.one, "A group's name is an encoded surrogate.") {
+        try forged(
+            "keyring-group-name-surrogate", "R-1.4", .structureInvalid, bases.one,
+            "A group's name is an encoded surrogate."
+        ) {
             $0.onBody(try $0.last(.keyring)) { body, _ in
                 body[35] = 3
                 body.exchange(36, 0, [0xED, 0xA0, 0x80])
@@ -329,9 +402,12 @@ extension Collection {
         func extended(_ name: String, _ spec: String, _ expect: Verdict, _ comment: String, _ all: [Extension]) throws {
             try ring(name, spec, expect, bases.one, comment) { $0.extensions = all }
         }
-        try extended("extension", "R-3.23, R-3.25", .success, "An unknown extension in the keyring that is not critical.", [plain])
         try extended(
-            "extension-read-only", "R-3.24, R-5.4", .success, "An unknown extension with flag 2: it keeps writers away, not readers.",
+            "extension", "R-3.23, R-3.25", .success, "An unknown extension in the keyring that is not critical.",
+            [plain])
+        try extended(
+            "extension-read-only", "R-3.24, R-5.4", .success,
+            "An unknown extension with flag 2: it keeps writers away, not readers.",
             [Extension(name: "a", isCritical: false, isReadOnly: true, value: [])])
         try extended(
             "extension-critical", "R-3.23", .unsupportedCritical, "An unknown critical extension in the keyring.",
@@ -345,7 +421,10 @@ extension Collection {
         try extended("extension-twice", "R-3.22", .structureInvalid, "One extension twice.", [plain, plain])
         try extended(
             "extension-most", "R-11.1", .success, "16 extensions, one with a value of 4096 bytes.",
-            (0..<16).map { Extension(name: "a\(UnicodeScalar(UInt8(97 + $0)))", isCritical: false, value: $0 == 3 ? [7].times(4096) : []) })
+            (0..<16).map {
+                Extension(
+                    name: "a\(UnicodeScalar(UInt8(97 + $0)))", isCritical: false, value: $0 == 3 ? [7].times(4096) : [])
+            })
         try extended(
             "extensions-17", "R-11.1", .structureInvalid, "17 extensions.",
             (0..<17).map { Extension(name: "a\(UnicodeScalar(UInt8(97 + $0)))", isCritical: false, value: []) })
@@ -383,15 +462,20 @@ extension Collection {
     private mutating func addWrappedKeys(_ bases: Bases) throws {
         let (one, scoped) = (bases.one, bases.scoped)
         try ring(
-            "group-key-tag", "R-3.14", .authenticationFailed, one, "A group's key does not open: its secrets do not, and nothing else."
+            "group-key-tag", "R-3.14", .authenticationFailed, one,
+            "A group's key does not open: its secrets do not, and nothing else."
         ) { $0.groups[0].wrapped.flip(71) }
         try ring(
-            "group-key-tag-seen-by-scoped", "R-3.14", .success, scoped, "The groups' keys do not open: a scoped slot has its own.",
+            "group-key-tag-seen-by-scoped", "R-3.14", .success, scoped,
+            "The groups' keys do not open: a scoped slot has its own.",
             request: .raw(Base.scopedKey)
         ) {
             for index in $0.groups.indices { $0.groups[index].wrapped.flip(71) }
         }
-        try ring("group-keys-swapped", "R-3.14, R-4.1", .authenticationFailed, scoped, "Two groups' keys are in each other's place.") {
+        try ring(
+            "group-keys-swapped", "R-3.14, R-4.1", .authenticationFailed, scoped,
+            "Two groups' keys are in each other's place."
+        ) {
             ($0.groups[0].wrapped, $0.groups[1].wrapped) = ($0.groups[1].wrapped, $0.groups[0].wrapped)
         }
         try wrapped("group-key-number", one, "A group's key is bound to another number.") { forge, ring in
@@ -417,17 +501,24 @@ extension Collection {
             "compartment-key-tag-one-of-two", "R-3.14", .authenticationFailed, scoped,
             "One of two compartments' keys does not open: the other one's secret is released."
         ) { $0.compartments[1].wrapped.flip(71) }
-        try ring("compartment-keys-swapped", "R-4.1", .authenticationFailed, scoped, "Two compartments' keys are in each other's place.") {
-            ($0.compartments[0].wrapped, $0.compartments[1].wrapped) = ($0.compartments[1].wrapped, $0.compartments[0].wrapped)
+        try ring(
+            "compartment-keys-swapped", "R-4.1", .authenticationFailed, scoped,
+            "Two compartments' keys are in each other's place."
+        ) {
+            ($0.compartments[0].wrapped, $0.compartments[1].wrapped) = (
+                $0.compartments[1].wrapped, $0.compartments[0].wrapped
+            )
         }
         let others: [(String, String, (Keyring.Compartment) -> Keyring.Compartment)] = [
-            ("number", "another number", { $0.with(number: $0.number ^ 2) }), ("group", "another group", { $0.with(group: $0.group ^ 2) }),
+            ("number", "another number", { $0.with(number: $0.number ^ 2) }),
+            ("group", "another group", { $0.with(group: $0.group ^ 2) }),
             ("accessibility", "another accessibility", { $0.with(accessibility: 2) }),
             (
                 "device", "a device",
                 {
                     Keyring.Compartment(
-                        number: $0.number, group: $0.group, accessibility: $0.accessibility, device: Base.device, wrapped: [])
+                        number: $0.number, group: $0.group, accessibility: $0.accessibility, device: Base.device,
+                        wrapped: [])
                 }
             ),
         ]
@@ -439,22 +530,28 @@ extension Collection {
                     bound: Bindings.compartment(keys.vault, change(info)))
             }
         }
-        try wrapped("compartment-key-fields", one, "A compartment's group comes before its number in its associated data.") { keys, ring in
+        try wrapped(
+            "compartment-key-fields", one, "A compartment's group comes before its number in its associated data."
+        ) { keys, ring in
             let info = ring.compartments[0]
             var bound = Bindings.label("vaultfmt-1 compartment", keys.vault)
             bound.append(u64: info.group)
             bound.append(u64: info.number)
             bound += [info.accessibility] + [0].times(16)
             ring.compartments[0].wrapped = Plain.seal(
-                keys.compartments[info.number] ?? [], key: keys.group(info.group) ?? [], nonce: [2].times(24), bound: bound)
+                keys.compartments[info.number] ?? [], key: keys.group(info.group) ?? [], nonce: [2].times(24),
+                bound: bound)
         }
-        try wrapped("compartment-key-other", one, "A compartment has another key than its record was sealed under.") { keys, ring in
+        try wrapped("compartment-key-other", one, "A compartment has another key than its record was sealed under.") {
+            keys, ring in
             let info = ring.compartments[0]
             ring.compartments[0].wrapped = Plain.seal(
-                [9].times(32), key: keys.group(info.group) ?? [], nonce: [2].times(24), bound: Bindings.compartment(keys.vault, info))
+                [9].times(32), key: keys.group(info.group) ?? [], nonce: [2].times(24),
+                bound: Bindings.compartment(keys.vault, info))
         }
         try wrapped(
-            "owners-key-other", bases.versions, "A compartment of group 0 is wrapped under the keyring key: earlier values do not open."
+            "owners-key-other", bases.versions,
+            "A compartment of group 0 is wrapped under the keyring key: earlier values do not open."
         ) { keys, ring in
             for index in ring.compartments.indices where ring.compartments[index].group == 0 {
                 let info = ring.compartments[index]
@@ -466,7 +563,9 @@ extension Collection {
     }
 
     /// A key that is wrapped wrongly: the secrets under it do not open.
-    private mutating func wrapped(_ name: String, _ base: Base, _ comment: String, _ edit: @escaping (ForgeKeys, inout Keyring) -> Void)
+    private mutating func wrapped(
+        _ name: String, _ base: Base, _ comment: String, _ edit: @escaping (ForgeKeys, inout Keyring) -> Void
+    )
         throws
     {
         try forged("keyring-\(name)", "R-3.14, R-4.1", .authenticationFailed, base, comment) { forge in
@@ -483,12 +582,16 @@ extension Collection {
             "device-wrong-secret", "R-5.14", .deviceBound, device,
             "The device's secret is another one: its items are refused, and nothing is damaged.", request: request)
         request.device = (Base.otherDevice.bytes, Base.deviceSecret)
-        try vault("device-wrong-id", "R-5.14", .deviceBound, device, "The right secret, for another device.", request: request)
+        try vault(
+            "device-wrong-id", "R-5.14", .deviceBound, device, "The right secret, for another device.", request: request
+        )
         func bound(
             _ name: String, _ expect: Verdict, _ comment: String, absent: Bool = false,
             _ edit: @escaping (ForgeKeys, inout Keyring.Compartment) throws -> Void
         ) throws {
-            try forged("device-\(name)", "R-3.14, R-5.14", expect, device, comment, request: absent ? .raw(Base.key) : nil) { forge in
+            try forged(
+                "device-\(name)", "R-3.14, R-5.14", expect, device, comment, request: absent ? .raw(Base.key) : nil
+            ) { forge in
                 let keys = forge.keys
                 forge.onKeyring(try forge.last(.keyring)) { ring in
                     for index in ring.compartments.indices where ring.compartments[index].isDeviceBound {
@@ -497,12 +600,18 @@ extension Collection {
                 }
             }
         }
-        try bound("outer-tag", .authenticationFailed, "The outer layer of a device's compartment does not open.") { $1.wrapped.flip(100) }
-        try bound("outer-tag-absent", .authenticationFailed, "The same without the device: the outer layer shows it.", absent: true) {
+        try bound("outer-tag", .authenticationFailed, "The outer layer of a device's compartment does not open.") {
             $1.wrapped.flip(100)
         }
-        func inner(_ change: @escaping (ForgeKeys, Keyring.Compartment) -> [UInt8]) -> (ForgeKeys, inout Keyring.Compartment) throws -> Void
-        {
+        try bound(
+            "outer-tag-absent", .authenticationFailed, "The same without the device: the outer layer shows it.",
+            absent: true
+        ) {
+            $1.wrapped.flip(100)
+        }
+        func inner(_ change: @escaping (ForgeKeys, Keyring.Compartment) -> [UInt8]) -> (
+            ForgeKeys, inout Keyring.Compartment
+        ) throws -> Void {
             { keys, info in
                 info.wrapped = Plain.seal(
                     change(keys, info), key: keys.group(info.group) ?? [], nonce: [2].times(24),
@@ -510,10 +619,13 @@ extension Collection {
             }
         }
         func sealed(_ keys: ForgeKeys, _ info: Keyring.Compartment, bound: [UInt8]) -> [UInt8] {
-            Plain.seal(keys.compartments[info.number] ?? [], key: keys.deviceKey(info.device) ?? [], nonce: [3].times(24), bound: bound)
+            Plain.seal(
+                keys.compartments[info.number] ?? [], key: keys.deviceKey(info.device) ?? [], nonce: [3].times(24),
+                bound: bound)
         }
         try bound(
-            "inner-tag", .deviceBound, "The inner layer does not open with the device's secret: that is said as if it were absent.",
+            "inner-tag", .deviceBound,
+            "The inner layer does not open with the device's secret: that is said as if it were absent.",
             inner { keys, info in
                 var out = sealed(keys, info, bound: Bindings.deviceCompartment(keys.vault, info))
                 out.flip(70)
@@ -542,7 +654,9 @@ extension Collection {
                 try draft.add(Bases.ann, Array("bound".utf8), accessibility: accessibility, device: Base.device)
                 try draft.commit()
             }
-            try vault("device-accessibility-\(accessibility)", "R-5.14", .success, base, "Accessibility \(accessibility), on its device.")
+            try vault(
+                "device-accessibility-\(accessibility)", "R-5.14", .success, base,
+                "Accessibility \(accessibility), on its device.")
             try vault(
                 "device-accessibility-\(accessibility)-absent", "R-5.14", .deviceBound, base,
                 "Accessibility \(accessibility), without its device.", request: .raw(Base.key))
@@ -554,8 +668,12 @@ extension Collection {
             try draft.set(Bases.ann, Array("second".utf8))
             try draft.commit()
         }
-        try vault("device-versions", "R-6.10", .success, earlier, "An item of a device and an earlier value under group 0 and that device.")
-        try vault("device-versions-absent", "R-6.10", .deviceBound, earlier, "The same without the device.", request: .raw(Base.key))
+        try vault(
+            "device-versions", "R-6.10", .success, earlier,
+            "An item of a device and an earlier value under group 0 and that device.")
+        try vault(
+            "device-versions-absent", "R-6.10", .deviceBound, earlier, "The same without the device.",
+            request: .raw(Base.key))
     }
 
     // MARK: limits
@@ -572,7 +690,9 @@ extension Collection {
         func compartments(_ ring: Keyring, _ count: Int) -> [Keyring.Compartment] {
             ring.compartments + (1..<UInt64(count)).map { ring.compartments[0].with(number: 1 << 63 - 9000 + $0) }
         }
-        try ring("8192-compartments", "R-11.1", .success, bases.one, "8192 compartments.") { $0.compartments = compartments($0, 8192) }
+        try ring("8192-compartments", "R-11.1", .success, bases.one, "8192 compartments.") {
+            $0.compartments = compartments($0, 8192)
+        }
         try ring("8193-compartments", "R-11.1", .structureInvalid, bases.one, "8193 compartments.") {
             $0.compartments = compartments($0, 8193)
         }
@@ -629,7 +749,8 @@ extension Keyring.Group {
 extension Keyring.Compartment {
     func with(number: UInt64? = nil, group: UInt64? = nil, accessibility: UInt8? = nil) -> Keyring.Compartment {
         Keyring.Compartment(
-            number: number ?? self.number, group: group ?? self.group, accessibility: accessibility ?? self.accessibility, device: device,
+            number: number ?? self.number, group: group ?? self.group,
+            accessibility: accessibility ?? self.accessibility, device: device,
             wrapped: wrapped)
     }
 }

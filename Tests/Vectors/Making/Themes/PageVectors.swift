@@ -20,10 +20,15 @@ extension Collection {
         try forged("page-tag", "R-1.6, R-2.3", .authenticationFailed, one, "The root's tag is wrong.") {
             $0.onSealed(try $0.root()) { $0.flip($0.count - 1) }
         }
-        try forged("page-bytes", "R-2.3", .authenticationFailed, one, "A bit of the root is another one: its hash shows it.") {
+        try forged(
+            "page-bytes", "R-2.3", .authenticationFailed, one, "A bit of the root is another one: its hash shows it."
+        ) {
             $0.onReferenced(try $0.root()) { $0.flip(100) }
         }
-        try forged("page-nonce", "R-2.3", .authenticationFailed, one, "A bit of the root's nonce is another one: its hash shows it.") {
+        try forged(
+            "page-nonce", "R-2.3", .authenticationFailed, one,
+            "A bit of the root's nonce is another one: its hash shows it."
+        ) {
             $0.onReferenced(try $0.root()) { $0.flip(20) }
         }
         try forged(
@@ -68,39 +73,55 @@ extension Collection {
                 }
             }
         }
-        try forged("page-length-in-frame", "R-2.3", .structureInvalid, one, "The root's frame says another length than the commit.") {
+        try forged(
+            "page-length-in-frame", "R-2.3", .structureInvalid, one,
+            "The root's frame says another length than the commit."
+        ) {
             $0.onRecipe(try $0.root()) { recipe, _ in
                 recipe.head.put(u32: 512, at: 4)
                 recipe.clearHead = recipe.head
             }
         }
-        try forged("page-is-keyring", "R-2.3", .structureInvalid, one, "The commit names the keyring as its root.") { forge in
+        try forged("page-is-keyring", "R-2.3", .structureInvalid, one, "The commit names the keyring as its root.") {
+            forge in
             let keyring = try forge.last(.keyring)
-            forge.onCommit(try forge.last(.commit)) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(keyring), level: 0) }
+            forge.onCommit(try forge.last(.commit)) { commit, layout in
+                commit.root = Commit.Root(ref: try layout.ref(keyring), level: 0)
+            }
         }
         try forged(
-            "page-is-versions", "R-2.3", .structureInvalid, bases.versions, "The commit names a frame of earlier values as its root."
+            "page-is-versions", "R-2.3", .structureInvalid, bases.versions,
+            "The commit names a frame of earlier values as its root."
         ) { forge in
             let versions = try forge.last(.versions)
-            forge.onCommit(try forge.last(.commit)) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(versions), level: 0) }
+            forge.onCommit(try forge.last(.commit)) { commit, layout in
+                commit.root = Commit.Root(ref: try layout.ref(versions), level: 0)
+            }
         }
     }
 
     private mutating func addPageBodies(_ bases: Bases) throws {
         let bodies: [(String, String, String, (inout [UInt8]) -> Void)] = [
-            ("level-1", "R-5.7", "A leaf that says level 1.", { $0[0] = 1 }), ("level-16", "R-11.1", "A page of level 16.", { $0[0] = 16 }),
+            ("level-1", "R-5.7", "A leaf that says level 1.", { $0[0] = 1 }),
+            ("level-16", "R-11.1", "A page of level 16.", { $0[0] = 16 }),
             ("level-255", "R-11.1", "A page of level 255.", { $0[0] = 255 }),
             ("no-entries", "R-11.1", "A leaf without entries.", { $0 = [0].times(208) }),
             ("count-more", "R-1.3, R-2.2", "A leaf that counts one entry more than it has.", { $0[1] = 2 }),
             ("count-fewer", "R-1.2, R-11.1", "A leaf that counts no entry and has one.", { $0[1] = 0 }),
             ("count-4097", "R-11.1", "A leaf that counts 4097 entries.", { $0.exchange(1, 1, [0x81, 0x20]) }),
-            ("count-2-62", "R-2.2, R-11.1", "A leaf that counts 2^62 entries.", { $0.exchange(1, 1, [0x80].times(8) + [0x40]) }),
+            (
+                "count-2-62", "R-2.2, R-11.1", "A leaf that counts 2^62 entries.",
+                { $0.exchange(1, 1, [0x80].times(8) + [0x40]) }
+            ),
             ("varint-long", "R-1.1", "Its count is written with a byte too many.", { $0.exchange(1, 1, [0x81, 0]) }),
             (
                 "varint-9-bytes", "R-1.1", "Its count is written with nine bytes, and zeros in eight.",
                 { $0.exchange(1, 1, [0x81] + [0x80].times(7) + [0]) }
             ),
-            ("varint-10-bytes", "R-1.1", "Its count is a varint of ten bytes.", { $0.exchange(1, 1, [0x81] + [0x80].times(8) + [1]) }),
+            (
+                "varint-10-bytes", "R-1.1", "Its count is a varint of ten bytes.",
+                { $0.exchange(1, 1, [0x81] + [0x80].times(8) + [1]) }
+            ),
             (
                 "varint-long-value", "R-1.1", "The length of a value is written with a byte too many.",
                 { body in
@@ -114,14 +135,25 @@ extension Collection {
             ),
             ("prefix-8193", "R-11.1", "A prefix of 8193 bytes.", { $0.exchange(2, 1, [0x81, 0x40]) }),
             ("prefix-past-end", "R-2.2", "A prefix that reaches past the end.", { $0.exchange(2, 1, [0x80, 0x10]) }),
-            ("rest-past-end", "R-2.2", "A rest that reaches past the end.", { $0.exchange(3 + Int($0[2]), 1, [0x80, 0x10]) }),
-            ("value-past-end", "R-2.2", "A value that reaches past the end.", { $0.exchange(3 + Int($0[2]) + 1, 1, [0x80, 4]) }),
+            (
+                "rest-past-end", "R-2.2", "A rest that reaches past the end.",
+                { $0.exchange(3 + Int($0[2]), 1, [0x80, 0x10]) }
+            ),
+            (
+                "value-past-end", "R-2.2", "A value that reaches past the end.",
+                { $0.exchange(3 + Int($0[2]) + 1, 1, [0x80, 4]) }
+            ),
             ("padding", "R-1.2", "A byte of its padding is 1.", { $0[$0.count - 1] = 1 }),
-            ("padding-first", "R-1.2", "The first byte of its padding is 1.", { $0[($0.lastIndex { $0 != 0 } ?? 0) + 2] = 1 }),
+            (
+                "padding-first", "R-1.2", "The first byte of its padding is 1.",
+                { $0[($0.lastIndex { $0 != 0 } ?? 0) + 2] = 1 }
+            ),
             ("longer", "R-5.11", "256 bytes of padding too many.", { $0 += [0].times(256) }),
         ]
         for (name, spec, comment, edit) in bodies {
-            try forged("page-\(name)", spec, .structureInvalid, bases.one, comment) { $0.onBody(try $0.root()) { body, _ in edit(&body) } }
+            try forged("page-\(name)", spec, .structureInvalid, bases.one, comment) {
+                $0.onBody(try $0.root()) { body, _ in edit(&body) }
+            }
         }
     }
 
@@ -134,7 +166,8 @@ extension Collection {
     }
 
     private mutating func entries(
-        _ name: String, _ spec: String, _ expect: Verdict, _ base: Base, _ comment: String, _ edit: @escaping (inout [PageEntry]) -> Void
+        _ name: String, _ spec: String, _ expect: Verdict, _ base: Base, _ comment: String,
+        _ edit: @escaping (inout [PageEntry]) -> Void
     ) throws {
         try forged(name, spec, expect, base, comment) { $0.onEntries(try $0.root()) { entries, _ in edit(&entries) } }
     }
@@ -142,8 +175,12 @@ extension Collection {
     private mutating func addPageKeys(_ bases: Bases) throws {
         let two = try Self.two()
         try entries("page-keys-twice", "R-5.5", .structureInvalid, two, "One key twice.") { $0[1].key = $0[0].key }
-        try entries("page-keys-descending", "R-5.5", .structureInvalid, two, "Two keys in descending order.") { $0.swapAt(0, 1) }
-        try entries("page-key-beginning-later", "R-5.5", .structureInvalid, bases.one, "A key that begins the one before it.") {
+        try entries("page-keys-descending", "R-5.5", .structureInvalid, two, "Two keys in descending order.") {
+            $0.swapAt(0, 1)
+        }
+        try entries(
+            "page-key-beginning-later", "R-5.5", .structureInvalid, bases.one, "A key that begins the one before it."
+        ) {
             $0.append(PageEntry(key: Array($0[0].key.dropLast()), value: $0[0].value))
         }
         try entries("page-key-empty", "R-5.10", .structureInvalid, bases.one, "An entry with an empty key.") {
@@ -153,17 +190,22 @@ extension Collection {
             $0 = [PageEntry(key: [], value: [])]
         }
         for kind in [0, 64, 0x7D, 0x7F, 0x80, 0xFF] as [UInt8] {
-            try entries("page-entry-kind-\(kind)", "R-5.10", .structureInvalid, bases.one, "An entry whose key begins with \(kind).") {
+            try entries(
+                "page-entry-kind-\(kind)", "R-5.10", .structureInvalid, bases.one,
+                "An entry whose key begins with \(kind)."
+            ) {
                 $0.insert(PageEntry(key: [kind] + $0[0].key.dropFirst(), value: $0[0].value), at: kind == 0 ? 0 : 1)
             }
         }
         try entries(
-            "page-entry-kind-only", "R-5.10", .structureInvalid, bases.one, "Only an entry whose key begins with 64: it is in the prefix."
+            "page-entry-kind-only", "R-5.10", .structureInvalid, bases.one,
+            "Only an entry whose key begins with 64: it is in the prefix."
         ) {
             $0[0].key[0] = 64
         }
         try entries(
-            "page-entry-kind-after-tombstone", "R-5.10", .structureInvalid, bases.grown, "An entry of an unknown kind after a tombstone."
+            "page-entry-kind-after-tombstone", "R-5.10", .structureInvalid, bases.grown,
+            "An entry of an unknown kind after a tombstone."
         ) {
             $0.append(PageEntry(key: [0x7F], value: []))
         }
@@ -177,15 +219,22 @@ extension Collection {
 
     private mutating func addPrefixes(_ bases: Bases) throws {
         try forged(
-            "page-prefix-short", "R-5.6", .structureInvalid, bases.one, "The only key's last byte is in the rest, not in the prefix."
+            "page-prefix-short", "R-5.6", .structureInvalid, bases.one,
+            "The only key's last byte is in the rest, not in the prefix."
         ) {
             $0.onBody(try $0.root()) { body, _ in
                 let length = Int(body[2])
-                body = [body[0], body[1], body[2] - 1] + body[3..<3 + length - 1] + [1, body[2 + length]] + body[(3 + length + 1)...]
+                body =
+                    [body[0], body[1], body[2] - 1] + body[3..<3 + length - 1] + [1, body[2 + length]]
+                    + body[(3 + length + 1)...]
             }
         }
-        try forged("page-prefix-none", "R-5.6", .structureInvalid, try Self.two(), "Two keys that share bytes, and no prefix.") {
-            $0.onBody(try $0.root()) { body, layout in body = Self.page(try PageEntry.all(body, at: layout.offset), prefix: 0) }
+        try forged(
+            "page-prefix-none", "R-5.6", .structureInvalid, try Self.two(), "Two keys that share bytes, and no prefix."
+        ) {
+            $0.onBody(try $0.root()) { body, layout in
+                body = Self.page(try PageEntry.all(body, at: layout.offset), prefix: 0)
+            }
         }
         try forged(
             "page-prefix-one-shorter", "R-5.6", .structureInvalid, try Self.two(),
@@ -195,15 +244,18 @@ extension Collection {
                 body = Self.page(try PageEntry.all(body, at: layout.offset), prefix: Int(body[2]) - 1)
             }
         }
-        try forged("page-prefix-empty", "R-5.6", .success, bases.one, "An item and a tombstone, which share no byte: the prefix is empty.")
-        { forge in
+        try forged(
+            "page-prefix-empty", "R-5.6", .success, bases.one,
+            "An item and a tombstone, which share no byte: the prefix is empty."
+        ) { forge in
             let root = try forge.root()
             let commit = try forge.last(.commit)
             let id = Bytes16([0x77].times(16)) ?? .zero
             forge.onEntries(root) { entries, _ in
                 entries.append(
                     PageEntry(
-                        key: TombstoneEntry.key(id), value: TombstoneEntry(revision: 2, device: 0, lastRevision: 1, lastDevice: 0).encode())
+                        key: TombstoneEntry.key(id),
+                        value: TombstoneEntry(revision: 2, device: 0, lastRevision: 1, lastDevice: 0).encode())
                 )
             }
             forge.onCommit(commit) { commit, _ in commit.tombstones = 1 }
@@ -230,12 +282,16 @@ extension Collection {
         return (0..<UInt32(count)).map { PageEntry(key: key($0), value: value) }
     }
 
-    private mutating func leaf(_ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ entries: [PageEntry])
+    private mutating func leaf(
+        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ entries: [PageEntry]
+    )
         throws
     {
         try forged(name, spec, expect, bases.empty, comment) { forge in
             let commit = try forge.last(.commit)
-            let root = forge.insert(.page, before: commit, nonce: [3].times(24)) { _ in PageEntry.encode(entries, level: 0) }
+            let root = forge.insert(.page, before: commit, nonce: [3].times(24)) { _ in
+                PageEntry.encode(entries, level: 0)
+            }
             forge.onBody(commit) { body, layout in
                 // Flag 1, without which the commit would be too large to be read.
                 body[80] = 1
@@ -252,7 +308,9 @@ extension Collection {
     private mutating func addPageLimits(_ bases: Bases) throws {
         // Short values, so that the frame's limit is not met before: the entries are malformed as tombstones.
         for (count, expect) in [(4097, Verdict.structureInvalid)] {
-            let entries = (0..<count).map { PageEntry(key: [0x7E] + [5].times(2) + [UInt8($0 >> 8), UInt8($0 & 255)], value: []) }
+            let entries = (0..<count).map {
+                PageEntry(key: [0x7E] + [5].times(2) + [UInt8($0 >> 8), UInt8($0 & 255)], value: [])
+            }
             try leaf("page-\(count)-entries", "R-11.1", expect, bases, "A leaf of \(count) entries.", entries)
         }
         // 2 + 16 + 19 bytes each: as many as a page holds.
@@ -267,7 +325,8 @@ extension Collection {
             key.append(n32: index &* 2_490_000)
             return key + [0].times(12)
         }
-        try leaf("page-65536-bytes", "R-11.1", .success, bases, "A page of almost 65,536 bytes, full of tombstones.", spread)
+        try leaf(
+            "page-65536-bytes", "R-11.1", .success, bases, "A page of almost 65,536 bytes, full of tombstones.", spread)
         let tooMany = Self.tombstones(1824) { index in
             var key: [UInt8] = [0x7E]
             key.append(n32: index &* 2_300_000)
@@ -277,7 +336,8 @@ extension Collection {
             "page-longer-than-65536-bytes", "R-2.2, R-11.1", .structureInvalid, bases,
             "A page of more than 65,536 bytes, full of tombstones and right but for that.", tooMany)
         try leaf(
-            "page-no-entries-counted", "R-11.1", .structureInvalid, bases, "A leaf without entries, under a commit that counts none.", [])
+            "page-no-entries-counted", "R-11.1", .structureInvalid, bases,
+            "A leaf without entries, under a commit that counts none.", [])
     }
 
     // MARK: trees
@@ -288,22 +348,43 @@ extension Collection {
             PageBuilder.child(ObjectRef(offset: offset, length: length, hash: hash))
         }
         let children: [(String, String, Verdict, String, (ObjectRef, UInt64) -> [UInt8])] = [
-            ("self", "R-2.3", .structureInvalid, "is the page itself", { child, own in ref(own, child.length, child.hash) }),
+            (
+                "self", "R-2.3", .structureInvalid, "is the page itself",
+                { child, own in ref(own, child.length, child.hash) }
+            ),
             (
                 "after", "R-2.3", .structureInvalid, "ends a byte after its parent begins",
                 { child, own in ref(own + 1 - UInt64(child.length), child.length, child.hash) }
             ),
-            ("beyond-file", "R-2.2, R-2.3", .structureInvalid, "is at 2^47", { child, _ in ref(1 << 47, child.length, child.hash) }),
-            ("offset-2-62", "R-2.2", .structureInvalid, "is at 2^62", { child, _ in ref(1 << 62, child.length, child.hash) }),
-            ("in-header", "R-2.3", .structureInvalid, "is in the header", { child, _ in ref(256, child.length, child.hash) }),
+            (
+                "beyond-file", "R-2.2, R-2.3", .structureInvalid, "is at 2^47",
+                { child, _ in ref(1 << 47, child.length, child.hash) }
+            ),
+            (
+                "offset-2-62", "R-2.2", .structureInvalid, "is at 2^62",
+                { child, _ in ref(1 << 62, child.length, child.hash) }
+            ),
+            (
+                "in-header", "R-2.3", .structureInvalid, "is in the header",
+                { child, _ in ref(256, child.length, child.hash) }
+            ),
             (
                 "in-copy", "R-2.3", .structureInvalid, "begins a byte before the end of the header's copy",
                 { child, _ in ref(8191, child.length, child.hash) }
             ),
             ("length-0", "R-2.2", .structureInvalid, "has no bytes", { child, _ in ref(child.offset, 0, child.hash) }),
-            ("length-300", "R-2.2", .structureInvalid, "has 300 bytes", { child, _ in ref(child.offset, 300, child.hash) }),
-            ("length-65792", "R-2.2, R-11.1", .structureInvalid, "has 65,792 bytes", { child, _ in ref(child.offset, 65_792, child.hash) }),
-            ("length-2-62", "R-2.2", .structureInvalid, "has 2^62 bytes", { child, _ in ref(child.offset, 1 << 62, child.hash) }),
+            (
+                "length-300", "R-2.2", .structureInvalid, "has 300 bytes",
+                { child, _ in ref(child.offset, 300, child.hash) }
+            ),
+            (
+                "length-65792", "R-2.2, R-11.1", .structureInvalid, "has 65,792 bytes",
+                { child, _ in ref(child.offset, 65_792, child.hash) }
+            ),
+            (
+                "length-2-62", "R-2.2", .structureInvalid, "has 2^62 bytes",
+                { child, _ in ref(child.offset, 1 << 62, child.hash) }
+            ),
             (
                 "length-shorter", "R-2.3", .authenticationFailed, "is said to be 256 bytes shorter",
                 { child, _ in ref(child.offset, child.length - 256, child.hash) }
@@ -314,24 +395,35 @@ extension Collection {
             ),
         ]
         for (index, place) in [(0, "first"), (2, "last")] {
-            for (name, spec, expect, comment, make) in children where index == 0 || ["length-300", "self", "hash"].contains(name) {
-                try forged("tree-\(place)-child-\(name)", spec, expect, tree, "The \(place) child \(comment).") { forge in
+            for (name, spec, expect, comment, make) in children
+            where index == 0 || ["length-300", "self", "hash"].contains(name) {
+                try forged("tree-\(place)-child-\(name)", spec, expect, tree, "The \(place) child \(comment).") {
+                    forge in
                     let leaf = forge.all(.page)[index]
-                    forge.onEntries(try forge.root()) { entries, layout in entries[index].value = make(try layout.ref(leaf), layout.offset)
+                    forge.onEntries(try forge.root()) { entries, layout in
+                        entries[index].value = make(try layout.ref(leaf), layout.offset)
                     }
                 }
             }
         }
-        try forged("tree-child-varint-long", "R-1.1", .structureInvalid, tree, "A child's offset is written with a byte too many.") {
+        try forged(
+            "tree-child-varint-long", "R-1.1", .structureInvalid, tree,
+            "A child's offset is written with a byte too many."
+        ) {
             $0.onEntries(try $0.root()) { entries, _ in
                 let value = entries[2].value
                 let end = value.firstIndex { $0 < 0x80 } ?? 0
                 entries[2].value = value[..<end] + [value[end] | 0x80, 0] + value[(end + 1)...]
             }
         }
-        try forged("tree-child-record", "R-2.3", .structureInvalid, bases.tree, "A child is a record: no page can be that long.") { forge in
+        try forged(
+            "tree-child-record", "R-2.3", .structureInvalid, bases.tree,
+            "A child is a record: no page can be that long."
+        ) { forge in
             let record = try forge.first(.record)
-            forge.onEntries(try forge.root()) { entries, layout in entries[0].value = PageBuilder.child(try layout.ref(record)) }
+            forge.onEntries(try forge.root()) { entries, layout in
+                entries[0].value = PageBuilder.child(try layout.ref(record))
+            }
         }
         try forged("tree-child-keyring", "R-2.3", .structureInvalid, bases.tree, "A child is the keyring.") { forge in
             let keyring = try forge.last(.keyring)
@@ -342,18 +434,24 @@ extension Collection {
             forge.objects.insert(object, at: 0)
             forge.onEntries(root) { entries, layout in entries[0].value = PageBuilder.child(try layout.ref(keyring)) }
         }
-        try forged("tree-children-swapped", "R-5.8", .structureInvalid, tree, "Two children are in each other's place.") {
-            $0.onEntries(try $0.root()) { entries, _ in (entries[0].value, entries[1].value) = (entries[1].value, entries[0].value) }
+        try forged("tree-children-swapped", "R-5.8", .structureInvalid, tree, "Two children are in each other's place.")
+        {
+            $0.onEntries(try $0.root()) { entries, _ in
+                (entries[0].value, entries[1].value) = (entries[1].value, entries[0].value)
+            }
         }
         try forged("tree-child-twice", "R-5.8", .structureInvalid, tree, "One child twice.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].value = entries[0].value }
         }
-        try forged("tree-child-left-out", "R-5.25", .structureInvalid, tree, "The last child is left out, and the commit counts its items.")
-        {
+        try forged(
+            "tree-child-left-out", "R-5.25", .structureInvalid, tree,
+            "The last child is left out, and the commit counts its items."
+        ) {
             $0.onEntries(try $0.root()) { entries, _ in entries.removeLast() }
         }
         try forged(
-            "tree-leaf-damaged", "R-1.6, R-2.3", .authenticationFailed, tree, "The second leaf is damaged: what was before it is released."
+            "tree-leaf-damaged", "R-1.6, R-2.3", .authenticationFailed, tree,
+            "The second leaf is damaged: what was before it is released."
         ) {
             $0.onReferenced($0.all(.page)[1]) { $0.flip(70) }
         }
@@ -385,47 +483,66 @@ extension Collection {
 
     private mutating func addSeparators(_ bases: Bases) throws {
         let tree = bases.tree
-        try forged("tree-separator-low", "R-5.8", .structureInvalid, tree, "A separator is less than the last key before it.") {
+        try forged(
+            "tree-separator-low", "R-5.8", .structureInvalid, tree, "A separator is less than the last key before it."
+        ) {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].key = [1, 0x61, 0, 0, 0x62] }
         }
-        try forged("tree-separator-high", "R-5.8", .structureInvalid, tree, "A separator is greater than the first key after it.") {
+        try forged(
+            "tree-separator-high", "R-5.8", .structureInvalid, tree,
+            "A separator is greater than the first key after it."
+        ) {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].key.append(0) }
         }
         try forged(
-            "tree-separator-last-key", "R-5.8", .structureInvalid, tree, "A separator equals the last key before it: that key must be less."
+            "tree-separator-last-key", "R-5.8", .structureInvalid, tree,
+            "A separator equals the last key before it: that key must be less."
         ) { forge in
             let leaf = forge.all(.page)[0]
             let key = try PageEntry.all(forge[leaf].body, at: 0).last?.key ?? []
             forge.onEntries(try forge.root()) { entries, _ in entries[1].key = key }
         }
-        try forged("tree-separator-first-key", "R-5.8", .success, tree, "A separator equals the first key after it, as a writer makes it.")
-        { forge in
+        try forged(
+            "tree-separator-first-key", "R-5.8", .success, tree,
+            "A separator equals the first key after it, as a writer makes it."
+        ) { forge in
             forge.header.length = 8192
         }
         try forged(
-            "tree-separator-between", "R-5.8", .success, tree, "A separator is shorter than the first key after it, and no key of the tree."
+            "tree-separator-between", "R-5.8", .success, tree,
+            "A separator is shorter than the first key after it, and no key of the tree."
         ) {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].key = Array(entries[1].key[..<2]) }
         }
         try forged("tree-separators-equal", "R-5.5", .structureInvalid, tree, "Two separators are equal.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[2].key = entries[1].key }
         }
-        try forged("tree-separators-descending", "R-5.5", .structureInvalid, tree, "Two separators in descending order.") {
-            $0.onEntries(try $0.root()) { entries, _ in (entries[1].key, entries[2].key) = (entries[2].key, entries[1].key) }
+        try forged(
+            "tree-separators-descending", "R-5.5", .structureInvalid, tree, "Two separators in descending order."
+        ) {
+            $0.onEntries(try $0.root()) { entries, _ in
+                (entries[1].key, entries[2].key) = (entries[2].key, entries[1].key)
+            }
         }
         try forged("tree-separator-empty", "R-5.8", .structureInvalid, tree, "An empty separator: no key is less.") {
             $0.onEntries(try $0.root()) { entries, _ in entries[1].key = [] }
         }
-        try forged("tree-leaf-key-moved", "R-5.8", .structureInvalid, tree, "A leaf's last key is one that belongs into the next leaf.") {
+        try forged(
+            "tree-leaf-key-moved", "R-5.8", .structureInvalid, tree,
+            "A leaf's last key is one that belongs into the next leaf."
+        ) {
             forge in
             forge.onEntries(forge.all(.page)[0]) { entries, _ in entries[entries.count - 1].key[1] = 0x7A }
         }
-        try forged("tree-leaf-key-before", "R-5.8", .structureInvalid, tree, "A leaf's first key is one that belongs into the leaf before.")
-        { forge in
+        try forged(
+            "tree-leaf-key-before", "R-5.8", .structureInvalid, tree,
+            "A leaf's first key is one that belongs into the leaf before."
+        ) { forge in
             forge.onEntries(forge.all(.page)[1]) { entries, _ in entries[0].key[1] = 0x60 }
         }
         try forged(
-            "tree-separators-prefix-short", "R-5.6", .structureInvalid, tree, "An inner page whose separators share bytes, and no prefix."
+            "tree-separators-prefix-short", "R-5.6", .structureInvalid, tree,
+            "An inner page whose separators share bytes, and no prefix."
         ) {
             $0.onBody(try $0.root()) { body, layout in
                 let entries = try PageEntry.all(body, at: layout.offset)
@@ -469,45 +586,62 @@ extension Collection {
                             PageEntry(key: separator(base), value: PageBuilder.child(try layout.ref(second))),
                         ], level: 2)
                 }
-                forge.onCommit(commit) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(top), level: 2) }
+                forge.onCommit(commit) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(top), level: 2)
+                }
             }
         }
         try nested(
-            "right", .success, "A tree of three levels, made by hand.", separator: { $0[2].key }, left: { Array($0[..<2]) },
+            "right", .success, "A tree of three levels, made by hand.", separator: { $0[2].key },
+            left: { Array($0[..<2]) },
             right: { [PageEntry(key: [], value: $0[2].value)] })
         try nested(
-            "separator-outside", .structureInvalid, "An inner page's separator is not less than the one that its parent has after it.",
+            "separator-outside", .structureInvalid,
+            "An inner page's separator is not less than the one that its parent has after it.",
             separator: { $0[2].key },
-            left: { [$0[0], PageEntry(key: $0[2].key + [0], value: $0[1].value)] }, right: { [PageEntry(key: [], value: $0[2].value)] })
+            left: { [$0[0], PageEntry(key: $0[2].key + [0], value: $0[1].value)] },
+            right: { [PageEntry(key: [], value: $0[2].value)] })
         try nested(
-            "separator-equal", .structureInvalid, "An inner page's separator equals the one that its parent has after it.",
+            "separator-equal", .structureInvalid,
+            "An inner page's separator equals the one that its parent has after it.",
             separator: { $0[2].key },
-            left: { [$0[0], PageEntry(key: $0[2].key, value: $0[1].value)] }, right: { [PageEntry(key: [], value: $0[2].value)] })
+            left: { [$0[0], PageEntry(key: $0[2].key, value: $0[1].value)] },
+            right: { [PageEntry(key: [], value: $0[2].value)] })
         try nested(
-            "separator-before", .structureInvalid, "An inner page's separator is less than the one that its parent has before it.",
+            "separator-before", .structureInvalid,
+            "An inner page's separator is less than the one that its parent has before it.",
             separator: { $0[2].key },
-            left: { Array($0[..<2]) }, right: { [PageEntry(key: [], value: $0[1].value), PageEntry(key: $0[1].key, value: $0[2].value)] })
+            left: { Array($0[..<2]) },
+            right: { [PageEntry(key: [], value: $0[1].value), PageEntry(key: $0[1].key, value: $0[2].value)] })
         try nested(
             "separator-low-bound", .success, "An inner page's separator equals the one that its parent has before it.",
             separator: { $0[1].key },
-            left: { [PageEntry(key: [], value: $0[0].value)] }, right: { [PageEntry(key: [], value: $0[1].value), $0[2]] })
+            left: { [PageEntry(key: [], value: $0[0].value)] },
+            right: { [PageEntry(key: [], value: $0[1].value), $0[2]] })
         try nested(
             "key-after", .structureInvalid,
-            "A leaf's keys are not less than the separator of its grandparent, and its parent has none after it.", separator: { $0[1].key },
+            "A leaf's keys are not less than the separator of its grandparent, and its parent has none after it.",
+            separator: { $0[1].key },
             left: { [PageEntry(key: [], value: $0[1].value)] }, right: { [PageEntry(key: [], value: $0[2].value)] })
         try nested(
             "key-before", .structureInvalid,
-            "A leaf's keys are less than the separator of its grandparent, and its parent has none before it.", separator: { $0[2].key },
+            "A leaf's keys are less than the separator of its grandparent, and its parent has none before it.",
+            separator: { $0[2].key },
             left: { [PageEntry(key: [], value: $0[0].value)] }, right: { [PageEntry(key: [], value: $0[1].value)] })
     }
 
     private mutating func addLevels(_ bases: Bases) throws {
         let tree = bases.tree
-        try forged("tree-child-is-leaf", "R-5.7", .structureInvalid, tree, "A root of level 2, whose children are leaves.") {
+        try forged(
+            "tree-child-is-leaf", "R-5.7", .structureInvalid, tree, "A root of level 2, whose children are leaves."
+        ) {
             $0.onBody(try $0.root()) { body, _ in body[0] = 2 }
-            $0.onCommit(try $0.last(.commit)) { commit, _ in commit.root = commit.root.map { Commit.Root(ref: $0.ref, level: 2) } }
+            $0.onCommit(try $0.last(.commit)) { commit, _ in
+                commit.root = commit.root.map { Commit.Root(ref: $0.ref, level: 2) }
+            }
         }
-        try forged("tree-level-skipped", "R-5.7", .structureInvalid, tree, "A root of level 3, whose child is of level 1.") { forge in
+        try forged(
+            "tree-level-skipped", "R-5.7", .structureInvalid, tree, "A root of level 3, whose child is of level 1."
+        ) { forge in
             let commit = try forge.last(.commit)
             let below = try forge.root()
             let top = forge.insert(.page, before: commit, nonce: [0x44].times(24)) { layout in
@@ -516,7 +650,8 @@ extension Collection {
             forge.onCommit(commit) { commit, layout in commit.root = Commit.Root(ref: try layout.ref(top), level: 3) }
         }
         try level(
-            "tree-16-levels", "R-5.9, R-11.1", .success, bases, "A tree of 16 levels: 15 inner pages without separators above a leaf.", 15)
+            "tree-16-levels", "R-5.9, R-11.1", .success, bases,
+            "A tree of 16 levels: 15 inner pages without separators above a leaf.", 15)
         try level("tree-17-levels", "R-11.1", .structureInvalid, bases, "The same with one more.", 16)
         try level("tree-no-separator", "R-5.9", .success, bases, "An inner page without separators, with one child.", 1)
         for (name, prefix) in [("one", [1] as [UInt8]), ("long", [1].times(100))] {
@@ -534,13 +669,19 @@ extension Collection {
         try forged("tree-inner-padding", "R-1.2", .structureInvalid, tree, "A byte of an inner page's padding is 1.") {
             $0.onBody(try $0.root()) { body, _ in body[body.count - 1] = 1 }
         }
-        try forged("tree-inner-longer", "R-5.11", .structureInvalid, tree, "256 bytes of padding too many in an inner page.") {
+        try forged(
+            "tree-inner-longer", "R-5.11", .structureInvalid, tree, "256 bytes of padding too many in an inner page."
+        ) {
             $0.onBody(try $0.root()) { body, _ in body += [0].times(256) }
         }
-        try forged("tree-inner-count-more", "R-1.3", .structureInvalid, tree, "An inner page counts one separator more than it has.") {
+        try forged(
+            "tree-inner-count-more", "R-1.3", .structureInvalid, tree,
+            "An inner page counts one separator more than it has."
+        ) {
             $0.onBody(try $0.root()) { body, _ in body[1] += 1 }
         }
-        try forged("tree-inner-count-4097", "R-11.1", .structureInvalid, tree, "An inner page counts 4097 separators.") {
+        try forged("tree-inner-count-4097", "R-11.1", .structureInvalid, tree, "An inner page counts 4097 separators.")
+        {
             $0.onBody(try $0.root()) { body, _ in body.exchange(1, 1, [0x81, 0x20]) }
         }
         try forged("tree-separator-8193", "R-11.1", .structureInvalid, tree, "A separator of 8193 bytes.") {
@@ -555,7 +696,9 @@ extension Collection {
         }
     }
 
-    private mutating func level(_ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ levels: UInt8)
+    private mutating func level(
+        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ levels: UInt8
+    )
         throws
     {
         try forged(name, spec, expect, bases.one, comment) { forge in
@@ -564,7 +707,8 @@ extension Collection {
             for level in 1...levels {
                 let below = child
                 child = forge.insert(.page, before: commit, nonce: [level, 8].times(12)) { layout in
-                    PageEntry.encode([PageEntry(key: [], value: PageBuilder.child(try layout.ref(below)))], level: level)
+                    PageEntry.encode(
+                        [PageEntry(key: [], value: PageBuilder.child(try layout.ref(below)))], level: level)
                 }
             }
             let top = child

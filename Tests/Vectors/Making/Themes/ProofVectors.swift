@@ -22,8 +22,10 @@ extension Collection {
 
     private mutating func addOwnerMACs(_ bases: Bases) throws {
         for (name, at) in [("first", 0), ("last", 31)] {
-            try proof("owner-mac-\(name)", "R-1.7, R-5.18", .authenticationFailed, bases.one, "The \(name) byte of the owner MAC is wrong.")
-            {
+            try proof(
+                "owner-mac-\(name)", "R-1.7, R-5.18", .authenticationFailed, bases.one,
+                "The \(name) byte of the owner MAC is wrong."
+            ) {
                 proof, _ in proof.flip(at)
             }
         }
@@ -37,35 +39,48 @@ extension Collection {
             proof, _ in proof.flip(9)
         }
         try proof(
-            "owner-mac-seen-by-scoped", "R-5.18", .success, bases.scoped, "A wrong owner MAC and a valid signature, seen by a scoped slot.",
+            "owner-mac-seen-by-scoped", "R-5.18", .success, bases.scoped,
+            "A wrong owner MAC and a valid signature, seen by a scoped slot.",
             request: Self.scopedView
         ) {
             proof, _ in proof.flip(9)
         }
-        try forged("owner-mac-earlier", "R-5.18", .success, bases.grown, "An earlier commit's owner MAC is wrong: nothing asks for it.") {
+        try forged(
+            "owner-mac-earlier", "R-5.18", .success, bases.grown,
+            "An earlier commit's owner MAC is wrong: nothing asks for it."
+        ) {
             $0.onProof(try $0.first(.commit)) { proof, _ in proof.flip(9) }
         }
         let labels = [
-            ("unlabelled", "vaultfmt-1 commit", "under another label"), ("header-label", "vaultfmt-1 header", "under the header's label"),
+            ("unlabelled", "vaultfmt-1 commit", "under another label"),
+            ("header-label", "vaultfmt-1 header", "under the header's label"),
         ]
         for (name, label, what) in labels {
-            try forged("owner-mac-\(name)", "R-5.18", .authenticationFailed, bases.one, "The owner MAC was made \(what).") { forge in
+            try forged(
+                "owner-mac-\(name)", "R-5.18", .authenticationFailed, bases.one, "The owner MAC was made \(what)."
+            ) { forge in
                 let key = forge.keys.owner
-                forge.onProof(try forge.last(.commit)) { proof, chain in proof.put(Plain.mac(key, label, chain), at: 0) }
+                forge.onProof(try forge.last(.commit)) { proof, chain in proof.put(Plain.mac(key, label, chain), at: 0)
+                }
             }
         }
         try forged(
-            "owner-mac-by-scoped-holder", "R-5.18", .authenticationFailed, bases.scoped, "The owner MAC was made under the index key."
+            "owner-mac-by-scoped-holder", "R-5.18", .authenticationFailed, bases.scoped,
+            "The owner MAC was made under the index key."
         ) { forge in
             let key = forge.keys.index
-            forge.onProof(try forge.last(.commit)) { proof, chain in proof.put(Plain.mac(key, "vaultfmt-1 commit owner", chain), at: 0) }
+            forge.onProof(try forge.last(.commit)) { proof, chain in
+                proof.put(Plain.mac(key, "vaultfmt-1 commit owner", chain), at: 0)
+            }
         }
         try forged(
             "owner-mac-over-core", "R-5.18", .authenticationFailed, bases.one,
             "The owner MAC covers the core's first bytes, and not the chain value."
         ) { forge in
             let (key, core) = (forge.keys.owner, forge[try forge.last(.commit)].body)
-            forge.onProof(try forge.last(.commit)) { proof, _ in proof.put(Plain.mac(key, "vaultfmt-1 commit owner", core), at: 0) }
+            forge.onProof(try forge.last(.commit)) { proof, _ in
+                proof.put(Plain.mac(key, "vaultfmt-1 commit owner", core), at: 0)
+            }
         }
         try proof(
             "owner-mac-in-place-of-signature", "R-5.18", .authenticationFailed, bases.scoped,
@@ -84,7 +99,8 @@ extension Collection {
             ) { proof, _ in proof.flip(at) }
         }
         try proof(
-            "signature-absent", "R-5.18, R-5.19", .authenticationFailed, scoped, "There is no signature, seen by a scoped slot.",
+            "signature-absent", "R-5.18, R-5.19", .authenticationFailed, scoped,
+            "There is no signature, seen by a scoped slot.",
             request: Self.scopedView
         ) {
             proof, _ in proof.put([0].times(64), at: 32)
@@ -95,10 +111,14 @@ extension Collection {
         ) {
             proof, _ in proof.put([0].times(64), at: 32)
         }
-        try proof("signature-wrong-seen-by-owner", "R-5.18", .success, scoped, "A wrong signature, seen by an owner.") { proof, _ in
+        try proof("signature-wrong-seen-by-owner", "R-5.18", .success, scoped, "A wrong signature, seen by an owner.") {
+            proof, _ in
             proof.flip(40)
         }
-        try proof("signature-without-need", "R-5.19", .success, bases.one, "A signature that nobody needs: only verification minds.") {
+        try proof(
+            "signature-without-need", "R-5.19", .success, bases.one,
+            "A signature that nobody needs: only verification minds."
+        ) {
             proof, _ in
             proof.put([0x5A].times(64), at: 32)
         }
@@ -110,15 +130,19 @@ extension Collection {
         ]
         for (name, what, message) in messages {
             try forged(
-                "signature-\(name)", "R-5.18", .authenticationFailed, scoped, "The signature \(what), seen by a scoped slot.",
+                "signature-\(name)", "R-5.18", .authenticationFailed, scoped,
+                "The signature \(what), seen by a scoped slot.",
                 request: Self.scopedView
             ) { forge in
                 let (seed, vault) = (forge.keys.signingSeed, forge.keys.vault)
-                forge.onProof(try forge.last(.commit)) { proof, chain in proof.put(Plain.sign(message(vault, chain), seed: seed), at: 32) }
+                forge.onProof(try forge.last(.commit)) { proof, chain in
+                    proof.put(Plain.sign(message(vault, chain), seed: seed), at: 32)
+                }
             }
         }
         try forged(
-            "signature-by-stranger", "R-5.18", .authenticationFailed, scoped, "The signature is of another key, seen by a scoped slot.",
+            "signature-by-stranger", "R-5.18", .authenticationFailed, scoped,
+            "The signature is of another key, seen by a scoped slot.",
             request: Self.scopedView
         ) { forge in
             forge.onProof(try forge.last(.commit)) { proof, chain in
@@ -137,7 +161,8 @@ extension Collection {
             }
         }
         try forged(
-            "signature-earlier-absent", "R-5.18", .success, bases.scopedGrown, "An earlier commit is not signed: nothing asks for it.",
+            "signature-earlier-absent", "R-5.18", .success, bases.scopedGrown,
+            "An earlier commit is not signed: nothing asks for it.",
             request: Self.scopedView
         ) {
             $0[try $0.first(.commit)].isSigned = false
@@ -153,11 +178,14 @@ extension Collection {
     ) throws {
         for isOwner in [false, true] {
             try forged(
-                "signature-\(name)\(isOwner ? "-seen-by-owner" : "")", "R-5.20", isOwner ? .success : .authenticationFailed, bases.scoped,
+                "signature-\(name)\(isOwner ? "-seen-by-owner" : "")", "R-5.20",
+                isOwner ? .success : .authenticationFailed, bases.scoped,
                 comment + (isOwner ? " An owner does not check it." : ""), request: isOwner ? nil : Self.scopedView
             ) { forge in
                 let (a, owners) = (Ed25519.scalar(forge.keys.signingSeed), forge.keys.publicKey.bytes)
-                forge.onProof(try forge.last(.commit)) { proof, chain in proof.put(try make(Bindings.commit(chain), a, owners), at: 32) }
+                forge.onProof(try forge.last(.commit)) { proof, chain in
+                    proof.put(try make(Bindings.commit(chain), a, owners), at: 32)
+                }
             }
         }
     }
@@ -175,21 +203,31 @@ extension Collection {
         }
         for (name, point, what) in [
             ("r-identity", Ed25519.identity, "the identity, with which the equation holds"),
-            ("r-identity-not-canonical", Ed25519.identityNonCanonical, "the identity in an encoding that is not canonical"),
+            (
+                "r-identity-not-canonical", Ed25519.identityNonCanonical,
+                "the identity in an encoding that is not canonical"
+            ),
             ("r-identity-negative", Ed25519.identityNegative, "the identity with the sign of a negative x"),
         ] {
             try odd(name, bases, "A signature whose R is \(what).") { message, a, owners in
                 Ed25519.signature(message, point: point, r: Ed25519.zero, a: a, publicKey: owners)
             }
         }
-        for (name, point) in [("r-order-2", Ed25519.order2), ("r-order-4", Ed25519.order4), ("r-order-8", Ed25519.order8)] {
-            try odd(name, bases, "A signature whose R has small order, with which only the equation with the cofactor holds.") {
+        for (name, point) in [
+            ("r-order-2", Ed25519.order2), ("r-order-4", Ed25519.order4), ("r-order-8", Ed25519.order8),
+        ] {
+            try odd(
+                name, bases,
+                "A signature whose R has small order, with which only the equation with the cofactor holds."
+            ) {
                 message, a, owners in
                 Ed25519.signature(message, point: point, r: Ed25519.zero, a: a, publicKey: owners)
             }
         }
         for (name, point) in [("r-mixed-2", Ed25519.order2), ("r-mixed-8", Ed25519.order8)] {
-            try odd(name, bases, "A signature whose R has a part of small order: only the equation with the cofactor holds.") {
+            try odd(
+                name, bases, "A signature whose R has a part of small order: only the equation with the cofactor holds."
+            ) {
                 message, a, owners in
                 let r = Ed25519.small(2)
                 let sum = try Ed25519.sum(Ed25519.base(r), point)
@@ -203,7 +241,9 @@ extension Collection {
             let (a, owners) = (Ed25519.scalar(forge.keys.signingSeed), forge.keys.publicKey.bytes)
             forge.onProof(try forge.last(.commit)) { proof, chain in
                 let r = Ed25519.small(3)
-                proof.put(Ed25519.signature(Bindings.commit(chain), point: Ed25519.base(r), r: r, a: a, publicKey: owners), at: 32)
+                proof.put(
+                    Ed25519.signature(Bindings.commit(chain), point: Ed25519.base(r), r: r, a: a, publicKey: owners),
+                    at: 32)
             }
         }
     }
@@ -213,7 +253,8 @@ extension Collection {
         func stranger(
             _ name: String, _ expect: Verdict, _ comment: String, key: [UInt8], a: [UInt8], multipleOf8: Bool? = nil
         ) throws {
-            try forged("public-key-\(name)", "R-5.20", expect, bases.scoped, comment, request: Self.scopedView) { forge in
+            try forged("public-key-\(name)", "R-5.20", expect, bases.scoped, comment, request: Self.scopedView) {
+                forge in
                 try forge.remakeScoped { $0.payload.put(key, at: 32) }
                 forge.onProof(try forge.last(.commit)) { proof, chain in
                     let message = Bindings.commit(chain)
@@ -234,13 +275,21 @@ extension Collection {
             "other", .success, "The scoped slot states another public key, and the commit is signed under that.",
             key: Ed25519.base(Ed25519.small(9)), a: Ed25519.small(9))
         try stranger(
-            "identity", .authenticationFailed, "The public key is the identity: every message has a signature.", key: Ed25519.identity,
+            "identity", .authenticationFailed, "The public key is the identity: every message has a signature.",
+            key: Ed25519.identity,
             a: zero)
-        try stranger("order-2", .authenticationFailed, "The public key has order 2.", key: Ed25519.order2, a: zero, multipleOf8: true)
-        try stranger("order-4", .authenticationFailed, "The public key has order 4.", key: Ed25519.order4, a: zero, multipleOf8: true)
-        try stranger("order-8", .authenticationFailed, "The public key has order 8.", key: Ed25519.order8, a: zero, multipleOf8: true)
         try stranger(
-            "identity-not-canonical", .authenticationFailed, "The public key is the identity in an encoding that is not canonical.",
+            "order-2", .authenticationFailed, "The public key has order 2.", key: Ed25519.order2, a: zero,
+            multipleOf8: true)
+        try stranger(
+            "order-4", .authenticationFailed, "The public key has order 4.", key: Ed25519.order4, a: zero,
+            multipleOf8: true)
+        try stranger(
+            "order-8", .authenticationFailed, "The public key has order 8.", key: Ed25519.order8, a: zero,
+            multipleOf8: true)
+        try stranger(
+            "identity-not-canonical", .authenticationFailed,
+            "The public key is the identity in an encoding that is not canonical.",
             key: Ed25519.identityNonCanonical, a: zero)
         try stranger(
             "identity-negative", .authenticationFailed, "The public key is the identity with the sign of a negative x.",
@@ -255,7 +304,8 @@ extension Collection {
             "The same public key with a signature for which only the equation with the cofactor holds.",
             key: mixed, a: Ed25519.small(9), multipleOf8: false)
         try forged(
-            "public-key-no-point", "R-5.20", .authenticationFailed, bases.scoped, "The public key is not a point of the curve.",
+            "public-key-no-point", "R-5.20", .authenticationFailed, bases.scoped,
+            "The public key is not a point of the curve.",
             request: Self.scopedView
         ) {
             try $0.remakeScoped { $0.payload.put([2] + [0].times(31), at: 32) }

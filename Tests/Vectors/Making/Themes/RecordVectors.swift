@@ -20,18 +20,24 @@ extension Collection {
         try forged("record-nonce", "R-1.6", .authenticationFailed, one, "A record's nonce is another one.") {
             $0.onSealed(try $0.last(.record)) { $0.flip(10) }
         }
-        try forged("record-bytes", "R-2.3", .authenticationFailed, one, "A bit of a record is another one: its hash shows it.") {
+        try forged(
+            "record-bytes", "R-2.3", .authenticationFailed, one, "A bit of a record is another one: its hash shows it."
+        ) {
             $0.onReferenced(try $0.last(.record)) { $0.flip(120) }
         }
         try forged(
-            "record-locator-bytes", "R-2.3", .authenticationFailed, one, "A bit of a record's locator is another one: its hash shows it."
+            "record-locator-bytes", "R-2.3", .authenticationFailed, one,
+            "A bit of a record's locator is another one: its hash shows it."
         ) {
             $0.onReferenced(try $0.last(.record)) { $0.flip(40) }
         }
         try forged(
-            "record-locator", "R-5.2", .success, one, "A locator that says another item: a reader that comes from a page does not use it."
+            "record-locator", "R-5.2", .success, one,
+            "A locator that says another item: a reader that comes from a page does not use it."
         ) {
-            $0.onRecipe(try $0.last(.record)) { recipe, _ in recipe.locator = .init(item: .zero, compartment: 7, revision: 9) }
+            $0.onRecipe(try $0.last(.record)) { recipe, _ in
+                recipe.locator = .init(item: .zero, compartment: 7, revision: 9)
+            }
         }
         try forged("record-locator-garbage", "R-5.2", .success, one, "A locator of arbitrary bytes.") {
             $0.onSealed(try $0.last(.record)) { $0.put([0x77].times(32), at: 32) }
@@ -58,12 +64,14 @@ extension Collection {
         }
         try forged(
             "record-damaged-not-granted", "R-5.2", .authenticationFailed, bases.scoped,
-            "A record of a group that is not granted is damaged: its hash is checked first.", request: .raw(Base.scopedKey)
+            "A record of a group that is not granted is damaged: its hash is checked first.",
+            request: .raw(Base.scopedKey)
         ) {
             for record in $0.all(.record) { $0.onReferenced(record) { $0.flip(100) } }
         }
         try forged(
-            "record-damaged-device-absent", "R-2.3", .authenticationFailed, bases.device, "A record of a device that is absent is damaged.",
+            "record-damaged-device-absent", "R-2.3", .authenticationFailed, bases.device,
+            "A record of a device that is absent is damaged.",
             request: .raw(Base.key)
         ) {
             for record in $0.all(.record) { $0.onReferenced(record) { $0.flip(100) } }
@@ -99,24 +107,32 @@ extension Collection {
 
     private mutating func addRecordSeals(_ bases: Bases) throws {
         let recipes: [(String, String, (inout SealRecipe) -> Void)] = [
-            ("other-item", "for another item", { $0.x.flip(0) }), ("other-compartment", "for another compartment", { $0.x.flip(16) }),
+            ("other-item", "for another item", { $0.x.flip(0) }),
+            ("other-compartment", "for another compartment", { $0.x.flip(16) }),
             ("other-revision", "for another record revision", { $0.x.flip(24) }),
             (
                 "revision-before-compartment", "with the record revision before the compartment",
                 { $0.x = Array($0.x[..<16] + $0.x[24...] + $0.x[16..<24]) }
             ),
             ("compartment-u32", "with a compartment of four bytes", { $0.x = Array($0.x[..<20] + $0.x[24...]) }),
-            ("other-vault", "for another vault", { $0.vault.flip(2) }), ("without-vault", "without the vault's id", { $0.vault = [] }),
-            ("other-label", "as a page", { $0.label = "vaultfmt-1 page" }), ("other-key", "under another key", { $0.key.flip(5) }),
+            ("other-vault", "for another vault", { $0.vault.flip(2) }),
+            ("without-vault", "without the vault's id", { $0.vault = [] }),
+            ("other-label", "as a page", { $0.label = "vaultfmt-1 page" }),
+            ("other-key", "under another key", { $0.key.flip(5) }),
             ("other-length", "as a frame of another length", { $0.head.flip(5) }),
             ("without-head", "without the frame's first bytes", { $0.head = [] }),
         ]
         for (name, what, edit) in recipes {
-            try forged("record-sealed-\(name)", "R-4.1", .authenticationFailed, bases.one, "A record was sealed \(what).") {
+            try forged(
+                "record-sealed-\(name)", "R-4.1", .authenticationFailed, bases.one, "A record was sealed \(what)."
+            ) {
                 $0.onRecipe(try $0.last(.record)) { recipe, _ in edit(&recipe) }
             }
         }
-        try forged("record-of-other-vault", "R-4.1", .authenticationFailed, bases.one, "A record of another vault, which is as long.") {
+        try forged(
+            "record-of-other-vault", "R-4.1", .authenticationFailed, bases.one,
+            "A record of another vault, which is as long."
+        ) {
             forge in
             let other = try bases.other.forge()
             let id = try other.first(.record)
@@ -130,8 +146,14 @@ extension Collection {
         // The record of `one`: form 0, key of 20 bytes, secret of 6, no attributes.
         let bodies: [(String, String, String, (inout [UInt8]) -> Void)] = [
             ("padding", "R-1.2", "A byte of its padding is 1.", { $0[$0.count - 1] = 1 }),
-            ("padding-first", "R-1.2", "The first byte of its padding is 1.", { $0[($0.lastIndex { $0 != 0 } ?? 0) + 2] = 1 }),
-            ("key-varint-long", "R-1.1", "The key's length is written with a byte too many.", { $0.exchange(1, 1, [$0[1] | 0x80, 0]) }),
+            (
+                "padding-first", "R-1.2", "The first byte of its padding is 1.",
+                { $0[($0.lastIndex { $0 != 0 } ?? 0) + 2] = 1 }
+            ),
+            (
+                "key-varint-long", "R-1.1", "The key's length is written with a byte too many.",
+                { $0.exchange(1, 1, [$0[1] | 0x80, 0]) }
+            ),
             ("key-past-end", "R-2.2", "The key reaches past the end.", { $0.exchange(1, 1, [0x80, 2]) }),
             ("key-8193", "R-11.1", "A key of 8193 bytes.", { $0.exchange(1, 1, [0x81, 0x40]) }),
             ("key-empty", "R-5.3", "An empty key.", { $0 = [0, 0] + $0[(2 + Int($0[1]))...] + [0].times(Int($0[1])) }),
@@ -139,11 +161,23 @@ extension Collection {
                 "secret-varint-long", "R-1.1", "The secret's length is written with a byte too many.",
                 { $0.exchange(2 + Int($0[1]), 1, [$0[2 + Int($0[1])] | 0x80, 0]) }
             ),
-            ("secret-past-end", "R-2.2", "The secret reaches past the end.", { $0.exchange(2 + Int($0[1]), 1, [0x80, 1]) }),
-            ("secret-17-mib", "R-2.2, R-11.1", "A secret of 17 MiB.", { $0.exchange(2 + Int($0[1]), 1, [0x80, 0x80, 0xC0, 0x08]) }),
-            ("secret-2-62", "R-2.2, R-11.1", "A secret of 2^62 bytes.", { $0.exchange(2 + Int($0[1]), 1, [0x80].times(8) + [0x40]) }),
+            (
+                "secret-past-end", "R-2.2", "The secret reaches past the end.",
+                { $0.exchange(2 + Int($0[1]), 1, [0x80, 1]) }
+            ),
+            (
+                "secret-17-mib", "R-2.2, R-11.1", "A secret of 17 MiB.",
+                { $0.exchange(2 + Int($0[1]), 1, [0x80, 0x80, 0xC0, 0x08]) }
+            ),
+            (
+                "secret-2-62", "R-2.2, R-11.1", "A secret of 2^62 bytes.",
+                { $0.exchange(2 + Int($0[1]), 1, [0x80].times(8) + [0x40]) }
+            ),
             ("attributes-65", "R-11.1", "It counts 65 attributes.", { $0[2 + Int($0[1]) + 1 + 6] = 65 }),
-            ("attributes-past-end", "R-1.3", "It counts an attribute, and has zeros.", { $0[2 + Int($0[1]) + 1 + 6] = 1 }),
+            (
+                "attributes-past-end", "R-1.3", "It counts an attribute, and has zeros.",
+                { $0[2 + Int($0[1]) + 1 + 6] = 1 }
+            ),
             ("zeros", "R-5.1", "Nothing but zeros: an empty key.", { $0 = [0].times($0.count) }),
         ]
         for (name, spec, comment, edit) in bodies {
@@ -151,9 +185,13 @@ extension Collection {
                 $0.onBody(try $0.last(.record)) { body, _ in edit(&body) }
             }
         }
-        func part(_ name: String, _ spec: String, _ expect: Verdict, _ comment: String, _ edit: @escaping (inout RawRecord) -> Void) throws
-        {
-            try forged("record-\(name)", spec, expect, bases.one, comment) { try $0.onRecord(try $0.last(.record), edit) }
+        func part(
+            _ name: String, _ spec: String, _ expect: Verdict, _ comment: String,
+            _ edit: @escaping (inout RawRecord) -> Void
+        ) throws {
+            try forged("record-\(name)", spec, expect, bases.one, comment) {
+                try $0.onRecord(try $0.last(.record), edit)
+            }
         }
         try part("other-key", "R-5.3", .structureInvalid, "Its key is another item's.") { $0.key = Bases.bob }
         try part("key-longer", "R-5.3", .structureInvalid, "Its key has a byte more.") { $0.key.append(0) }
@@ -165,16 +203,22 @@ extension Collection {
             $0.key.removeLast()
             $0.secret = []
         }
-        try part("key-sync", "R-5.3", .structureInvalid, "Its key differs in being synchronizable.") { $0.key[$0.key.count - 1] = 1 }
+        try part("key-sync", "R-5.3", .structureInvalid, "Its key differs in being synchronizable.") {
+            $0.key[$0.key.count - 1] = 1
+        }
         try part("secret-empty", "R-5.1, R-11.1", .success, "An empty secret.") { $0.secret = [] }
-        try part("secret-zeros", "R-5.1", .success, "A secret of zeros: its length tells it from padding.") { $0.secret = [0].times(40) }
+        try part("secret-zeros", "R-5.1", .success, "A secret of zeros: its length tells it from padding.") {
+            $0.secret = [0].times(40)
+        }
         try part("attribute-not-in-page", "R-6.5", .structureInvalid, "An attribute that the page does not have.") {
             $0.attributes = [1, 0x11, 1, 0x7A, 1, 0x76]
         }
     }
 
     private mutating func addSteps(_ bases: Bases) throws {
-        func record(_ name: String, _ spec: String, _ expect: Verdict, _ comment: String, secret: Int? = nil, step: Int? = nil) throws {
+        func record(
+            _ name: String, _ spec: String, _ expect: Verdict, _ comment: String, secret: Int? = nil, step: Int? = nil
+        ) throws {
             try forged("record-\(name)", spec, expect, bases.one, comment) {
                 try $0.onRecord(try $0.last(.record)) { record in
                     if let secret {
@@ -190,21 +234,34 @@ extension Collection {
             }
         }
         for length in [128, 256, 512, 1024, 1088, 5120] {
-            try record("content-\(length)", "R-5.1", .success, "A content of \(length) bytes, which is a step: no padding.", secret: length)
+            try record(
+                "content-\(length)", "R-5.1", .success, "A content of \(length) bytes, which is a step: no padding.",
+                secret: length)
         }
         for (length, step) in [(129, 256), (257, 512), (513, 1024), (1025, 1088), (1089, 1152), (5000, 5120)] {
-            try record("content-\(length)", "R-5.1", .success, "A content of \(length) bytes, in the least step, \(step).", secret: length)
+            try record(
+                "content-\(length)", "R-5.1", .success, "A content of \(length) bytes, in the least step, \(step).",
+                secret: length)
         }
         for step in [256, 512, 1024, 1088, 1152, 4096, 65_536] {
-            try record("step-\(step)", "R-5.1", .success, "A small content in a later step, \(step): a writer may hide more.", step: step)
+            try record(
+                "step-\(step)", "R-5.1", .success, "A small content in a later step, \(step): a writer may hide more.",
+                step: step)
         }
         for length in [129, 192, 255, 384, 1025, 1087, 1089, 1100, 2049, 5000, 65_537] {
-            try record("length-\(length)", "R-5.1", .structureInvalid, "A body of \(length) bytes, which is no step.", step: length)
+            try record(
+                "length-\(length)", "R-5.1", .structureInvalid, "A body of \(length) bytes, which is no step.",
+                step: length)
         }
-        try forged("record-length-127", "R-2.2, R-5.1", .structureInvalid, bases.one, "A body of 127 bytes: no record is so short.") {
+        try forged(
+            "record-length-127", "R-2.2, R-5.1", .structureInvalid, bases.one,
+            "A body of 127 bytes: no record is so short."
+        ) {
             try $0.onRecord(try $0.last(.record)) { $0.step = 127 }
         }
-        try forged("record-content-cut", "R-5.1", .structureInvalid, bases.one, "A content that is longer than its step.") { forge in
+        try forged(
+            "record-content-cut", "R-5.1", .structureInvalid, bases.one, "A content that is longer than its step."
+        ) { forge in
             forge.onBody(try forge.last(.record)) { body, _ in
                 var record = try RawRecord(body)
                 record.secret = [0x73].times(200)
@@ -272,7 +329,8 @@ extension Forge {
         let key = try ForgeFactors.rawKey(Base.scopedKey).slotKey(header.slots[1], keys.vault)
         guard
             let payload = Plain.open(
-                header.slots[1].payload, key: ForgeFactors.wrappingKey(key), bound: Bindings.slot(keys.vault, header.slots[1]))
+                header.slots[1].payload, key: ForgeFactors.wrappingKey(key),
+                bound: Bindings.slot(keys.vault, header.slots[1]))
         else { throw ForgeError("the scoped slot does not open") }
         return Set(try ScopedPayloadLayout(payload.span).groups)
     }

@@ -10,13 +10,15 @@ enum Slots {
     }
 
     static func parameters(
-        _ factors: SlotFactors, _ cost: SlotParameters.Cost = cheap, number: UInt64 = 1, provider: SlotParameters.Provider? = nil
+        _ factors: SlotFactors, _ cost: SlotParameters.Cost = cheap, number: UInt64 = 1,
+        provider: SlotParameters.Provider? = nil
     ) -> SlotParameters {
         SlotParameters(stretch: factors.isStretched ? stretch(cost, number) : nil, provider: provider)
     }
 
     static func clear(
-        _ number: UInt64, _ factors: ForgeFactors, kind: Slot.Kind = .full, _ known: SlotParameters? = nil, data: Int = 0
+        _ number: UInt64, _ factors: ForgeFactors, kind: Slot.Kind = .full, _ known: SlotParameters? = nil,
+        data: Int = 0
     ) -> Slot {
         Slot(
             id: Bytes16(high: 0x510_7000, low: number), kind: kind, factors: factors.kinds,
@@ -33,7 +35,8 @@ enum Slots {
 extension Forge {
     /// Adds a full slot.
     mutating func addSlot(
-        _ number: UInt64, _ factors: ForgeFactors, _ known: SlotParameters? = nil, name: String = "", data: [UInt8] = [],
+        _ number: UInt64, _ factors: ForgeFactors, _ known: SlotParameters? = nil, name: String = "",
+        data: [UInt8] = [],
         edit: (inout SlotRecipe) throws -> Void = { _ in }
     ) throws {
         header.slots.append(
@@ -49,7 +52,8 @@ extension Forge {
     ) throws {
         let kind = Slot.Kind(rawValue: kind)
         var slot = Slot(
-            id: Bytes16(high: 0x0AC, low: number), kind: kind, factors: SlotFactors(rawValue: factors), SlotParameters(stretch: nil),
+            id: Bytes16(high: 0x0AC, low: number), kind: kind, factors: SlotFactors(rawValue: factors),
+            SlotParameters(stretch: nil),
             ownerPart: OwnerPart.size(providerData: 0))
         let size = kind == .full ? 48 : kind == .scoped ? 1368 : 16
         slot.parameters = parameters
@@ -63,7 +67,8 @@ extension Forge {
         }
         var owner = Slots.part(name).encode()
         if kind.dependsOnEpoch { owner.replaceSubrange(OwnerPart.wrappingKey, with: [0xE0].times(32)) }
-        slot.owner = Plain.seal(owner, key: keys.slotOwner, nonce: Slots.nonce(number + 100), bound: Bindings.slotOwner(keys.vault, slot))
+        slot.owner = Plain.seal(
+            owner, key: keys.slotOwner, nonce: Slots.nonce(number + 100), bound: Bindings.slotOwner(keys.vault, slot))
         // Read back, so that nobody takes it for a known one.
         header.slots.append(try slot.reread())
     }
@@ -89,14 +94,18 @@ extension Collection {
     }
 
     private mutating func slotField(
-        _ name: String, _ spec: String, _ bases: Bases, _ comment: String, _ edit: @escaping (inout [UInt8]) throws -> Void
+        _ name: String, _ spec: String, _ bases: Bases, _ comment: String,
+        _ edit: @escaping (inout [UInt8]) throws -> Void
     ) throws {
         try forged(name, spec, .headerInvalid, bases.one, comment) { $0.editHeader.append(edit) }
     }
 
     private mutating func addSlotFields(_ bases: Bases) throws {
         for length in [0, 1, 4, 271, 303, 305, 65_537, 0xFFFF_FFFF] as [UInt32] {
-            try slotField("slot-length-\(length)", "R-1.3, R-2.2, R-3.2", bases, "A slot says that it has \(length) bytes, and has 304.") {
+            try slotField(
+                "slot-length-\(length)", "R-1.3, R-2.2, R-3.2", bases,
+                "A slot says that it has \(length) bytes, and has 304."
+            ) {
                 $0.put(u32: length, at: 68)
             }
         }
@@ -104,19 +113,24 @@ extension Collection {
         try slotField("slot-reserved-23", "R-1.2", bases, "The other reserved byte of a slot is 1.") { $0[68 + 23] = 1 }
         for count in [1, 241, 17_409, 0xFFFF_FFFF] as [UInt32] {
             try slotField(
-                "slot-parameters-\(count)", "R-1.3, R-3.2", bases, "A slot says that it has parameters of \(count) bytes, and has none."
+                "slot-parameters-\(count)", "R-1.3, R-3.2", bases,
+                "A slot says that it has parameters of \(count) bytes, and has none."
             ) {
                 $0.put(u32: count, at: 68 + 24)
             }
         }
         for count in [0, 40, 167, 169, 17_409, 0xFFFF_FFFF] as [UInt32] {
             try slotField(
-                "slot-owner-part-\(count)", "R-1.3, R-11.1", bases, "A slot says that its owner part has \(count) bytes; it has 168."
+                "slot-owner-part-\(count)", "R-1.3, R-11.1", bases,
+                "A slot says that its owner part has \(count) bytes; it has 168."
             ) {
                 $0.put(u32: count, at: 68 + 28)
             }
         }
-        try slotField("slot-payload-47", "R-3.7", bases, "A full slot with a payload of 47 bytes, in a slot that is as much shorter.") {
+        try slotField(
+            "slot-payload-47", "R-3.7", bases,
+            "A full slot with a payload of 47 bytes, in a slot that is as much shorter."
+        ) {
             $0.put(u32: 303, at: 68)
             $0.remove(at: 68 + 100)
             $0.insert(0, at: 4031)
@@ -131,10 +145,15 @@ extension Collection {
             $0.insert(contentsOf: [7].times(1320), at: 68 + 100)
             $0.removeLast(1320)
         }
-        try slotField("slot-scoped-with-48", "R-3.7", bases, "A full slot that calls itself scoped: its payload is too short for that.") {
+        try slotField(
+            "slot-scoped-with-48", "R-3.7", bases,
+            "A full slot that calls itself scoped: its payload is too short for that."
+        ) {
             $0[68 + 20] = 0x82
         }
-        try forged("slot-last-past-header", "R-2.2, R-3.2", .headerInvalid, bases.one, "A slot that reaches into hash and MAC.") { forge in
+        try forged(
+            "slot-last-past-header", "R-2.2, R-3.2", .headerInvalid, bases.one, "A slot that reaches into hash and MAC."
+        ) { forge in
             forge.editHeader.append { bytes in
                 bytes[64] = 2
                 var slot = Array(bytes[68..<372])
@@ -144,10 +163,13 @@ extension Collection {
                 bytes.put(slot, at: 372)
             }
         }
-        try forged("slot-id-zero", "R-3.8", .success, bases.one, "A slot whose id is zeros: it is an id like any other.") { forge in
+        try forged(
+            "slot-id-zero", "R-3.8", .success, bases.one, "A slot whose id is zeros: it is an id like any other."
+        ) { forge in
             var slot = Slots.clear(1, .rawKey(Base.key))
             slot.id = .zero
-            forge.header.slots[0] = try forge.keys.slot(slot, .rawKey(Base.key), part: Slots.part("main"), nonce: Slots.nonce(1))
+            forge.header.slots[0] = try forge.keys.slot(
+                slot, .rawKey(Base.key), part: Slots.part("main"), nonce: Slots.nonce(1))
         }
     }
 
@@ -164,14 +186,19 @@ extension Collection {
                 try $0.addOpaque(1, factors: factors)
             }
         }
-        try opaque("slot-opaque-scoped", bases, "A scoped slot with unknown factors: an owner sees what it grants.", bases.scoped) {
+        try opaque(
+            "slot-opaque-scoped", bases, "A scoped slot with unknown factors: an owner sees what it grants.",
+            bases.scoped
+        ) {
             try $0.addOpaque(1, kind: 0x82, factors: 0x40)
         }
         try forged(
-            "slot-opaque-scoped-seen-by-scoped", "R-3.7", .success, bases.scoped, "The same, seen by another scoped slot.",
+            "slot-opaque-scoped-seen-by-scoped", "R-3.7", .success, bases.scoped,
+            "The same, seen by another scoped slot.",
             request: .raw(Base.scopedKey)
         ) { try $0.addOpaque(1, kind: 0x82, factors: 0x40) }
-        try opaque("slot-opaque-long", bases, "An opaque slot with parameters of 17,408 bytes and a payload of 3000.") { forge in
+        try opaque("slot-opaque-long", bases, "An opaque slot with parameters of 17,408 bytes and a payload of 3000.") {
+            forge in
             forge.header.length = 24_576
             try forge.addOpaque(1, kind: 5, parameters: [9].times(17_408), payload: 3000)
         }
@@ -207,7 +234,8 @@ extension Collection {
             }
         }
         try forged(
-            "slot-opaque-scoped-payload", "R-3.7", .headerInvalid, bases.one, "An opaque slot of kind 82 with a payload of 1367 bytes."
+            "slot-opaque-scoped-payload", "R-3.7", .headerInvalid, bases.one,
+            "An opaque slot of kind 82 with a payload of 1367 bytes."
         ) {
             $0.editHeader.append { bytes in
                 bytes[64] = 2
@@ -221,14 +249,19 @@ extension Collection {
                 bytes.put(Self.opaqueBytes(5, 0x20, payload: 65_537 - 64 - 24 - 168), at: 372)
             }
         }
-        try forged("slot-opaque-parameters-17409", "R-11.1", .headerInvalid, bases.one, "An opaque slot with parameters of 17,409 bytes.") {
+        try forged(
+            "slot-opaque-parameters-17409", "R-11.1", .headerInvalid, bases.one,
+            "An opaque slot with parameters of 17,409 bytes."
+        ) {
             $0.header.length = 24_576
             $0.editHeader.append { bytes in
                 bytes[64] = 2
                 bytes.put(Self.opaqueBytes(5, 0x20, payload: 16, parameters: 17_409), at: 372)
             }
         }
-        try forged("slot-opaque-reserved", "R-1.2, R-3.7", .headerInvalid, bases.one, "A reserved byte of an opaque slot is 1.") {
+        try forged(
+            "slot-opaque-reserved", "R-1.2, R-3.7", .headerInvalid, bases.one, "A reserved byte of an opaque slot is 1."
+        ) {
             $0.editHeader.append { bytes in
                 bytes[64] = 2
                 var slot = Self.opaqueBytes(5, 0x20, payload: 16)
@@ -236,7 +269,9 @@ extension Collection {
                 bytes.put(slot, at: 372)
             }
         }
-        try forged("slot-opaque-same-id", "R-3.8", .headerInvalid, bases.one, "An opaque slot has the id of a known one.") {
+        try forged(
+            "slot-opaque-same-id", "R-3.8", .headerInvalid, bases.one, "An opaque slot has the id of a known one."
+        ) {
             $0.editHeader.append { bytes in
                 bytes[64] = 2
                 var slot = Self.opaqueBytes(5, 0x20, payload: 16)
@@ -244,8 +279,10 @@ extension Collection {
                 bytes.put(slot, at: 372)
             }
         }
-        try forged("slot-opaque-owner-part", "R-3.15", .authenticationFailed, bases.one, "The owner part of an opaque slot does not open.")
-        { forge in
+        try forged(
+            "slot-opaque-owner-part", "R-3.15", .authenticationFailed, bases.one,
+            "The owner part of an opaque slot does not open."
+        ) { forge in
             try forge.addOpaque(1)
             forge.header.slots[1].owner.flip(60)
         }
@@ -258,7 +295,8 @@ extension Collection {
             let factors = ForgeFactors.rawKey(key)
             forge.header.slots.append(
                 try forge.keys.slot(
-                    Slots.clear(1, factors, kind: Slot.Kind(rawValue: 3)), factors, payload: forge.keys.vaultKey, part: Slots.part(),
+                    Slots.clear(1, factors, kind: Slot.Kind(rawValue: 3)), factors, payload: forge.keys.vaultKey,
+                    part: Slots.part(),
                     nonce: Slots.nonce(1)))
         }
     }
@@ -270,7 +308,9 @@ extension Collection {
     }
 
     /// An opaque slot's bytes, not sealed by anybody.
-    static func opaqueBytes(_ kind: UInt8, _ factors: UInt8, payload: Int, parameters: Int = 0, owner: Int = 168) -> [UInt8] {
+    static func opaqueBytes(_ kind: UInt8, _ factors: UInt8, payload: Int, parameters: Int = 0, owner: Int = 168)
+        -> [UInt8]
+    {
         var out: [UInt8] = []
         out.append(u32: UInt32(64 + parameters + 24 + payload + owner))
         out += [0xB0].times(16) + [kind, factors, 0, 0]
@@ -287,8 +327,14 @@ extension Collection {
         let named: (SlotParameters.Provider) -> SlotParameters = { SlotParameters(stretch: nil, provider: $0) }
         for (name, comment, chosen) in [
             ("provider-name-1", "A provider's name of one byte.", SlotParameters.Provider(name: "p", parameters: [])),
-            ("provider-name-64", "A provider's name of 64 bytes.", .init(name: String(repeating: "p", count: 64), parameters: [1])),
-            ("provider-name-ascii", "A provider's name of the least and the greatest bytes.", .init(name: "!~", parameters: [1])),
+            (
+                "provider-name-64", "A provider's name of 64 bytes.",
+                .init(name: String(repeating: "p", count: 64), parameters: [1])
+            ),
+            (
+                "provider-name-ascii", "A provider's name of the least and the greatest bytes.",
+                .init(name: "!~", parameters: [1])
+            ),
         ] {
             var request = ReadRequest()
             request.external = .init(chosen.name, [(nil, [0x33].times(32))])
@@ -299,14 +345,16 @@ extension Collection {
         var request = ReadRequest()
         request.external = .init("tests.example.org", [(nil, [0x33].times(32))])
         try forged(
-            "slot-provider-parameters-16384", "R-11.1", .success, bases.one, "A provider's parameters of 16,384 bytes.", request: request
+            "slot-provider-parameters-16384", "R-11.1", .success, bases.one, "A provider's parameters of 16,384 bytes.",
+            request: request
         ) {
             try $0.addSlot(1, external, named(.init(name: "tests.example.org", parameters: [4].times(16_384))))
         }
         let long = SlotParameters.Provider(name: String(repeating: "p", count: 65), parameters: [1])
         request.external = .init(long.name, [(nil, [0x33].times(32))])
         try forged(
-            "slot-provider-name-65-bytes", "R-11.1", .headerInvalid, bases.one, "A provider's name of 65 bytes, in parameters as long.",
+            "slot-provider-name-65-bytes", "R-11.1", .headerInvalid, bases.one,
+            "A provider's name of 65 bytes, in parameters as long.",
             request: request
         ) { try $0.addSlot(1, external, named(long)) }
         // What is malformed is put in place of right parameters of the same length.
@@ -328,7 +376,10 @@ extension Collection {
                 edit(&forge.header.slots[1].parameters)
             }
         }
-        try forged("slot-provider-parameters-16385", "R-11.1", .headerInvalid, bases.one, "A provider's parameters of 16,385 bytes.") {
+        try forged(
+            "slot-provider-parameters-16385", "R-11.1", .headerInvalid, bases.one,
+            "A provider's parameters of 16,385 bytes."
+        ) {
             forge in
             try forge.addSlot(1, external, named(.init(name: "tests.example.org", parameters: [4].times(16_384))))
             forge.header.slots[1].parameters.append(4)
@@ -345,11 +396,15 @@ extension Collection {
                 edit(&forge.header.slots[1].parameters)
             }
         }
-        try forged("slot-raw-key-parameters", "R-1.3, R-3.2", .headerInvalid, bases.one, "A slot for a raw key with parameters.") {
+        try forged(
+            "slot-raw-key-parameters", "R-1.3, R-3.2", .headerInvalid, bases.one,
+            "A slot for a raw key with parameters."
+        ) {
             $0.header.slots[0].parameters = [8, 0, 0, 0]
         }
         try forged(
-            "slot-salt-zero", "R-3.9", .success, bases.one, "A salt of zeros: it is a salt like any other.", request: .words("words")
+            "slot-salt-zero", "R-3.9", .success, bases.one, "A salt of zeros: it is a salt like any other.",
+            request: .words("words")
         ) {
             let stretch = SlotParameters.Stretch(cost: Slots.cheap, salt: .zero)
             try $0.addSlot(1, .passphrase(Array("words".utf8)), SlotParameters(stretch: stretch))
@@ -367,7 +422,10 @@ extension Collection {
             "slots-64-last", "R-3.10, R-11.1", .success, bases.one, "64 slots, the most; the last one's key is given.",
             request: .raw([63].times(32))
         ) { try fill(&$0, 64) }
-        try forged("slots-64-none", "R-3.10", .noSlotOpens, bases.one, "64 slots, and another key.", request: .raw([64].times(32))) {
+        try forged(
+            "slots-64-none", "R-3.10", .noSlotOpens, bases.one, "64 slots, and another key.",
+            request: .raw([64].times(32))
+        ) {
             try fill(&$0, 64)
         }
         try forged("slots-65", "R-11.1", .headerInvalid, bases.one, "65 slots, all of them well-formed.") { forge in
@@ -380,17 +438,21 @@ extension Collection {
                 bytes.put(slot, at: 68 + 64 * 304)
             }
         }
-        try forged("slots-63-opaque", "R-3.7, R-11.1", .success, bases.one, "63 opaque slots, and one that opens behind them.") { forge in
+        try forged(
+            "slots-63-opaque", "R-3.7, R-11.1", .success, bases.one, "63 opaque slots, and one that opens behind them."
+        ) { forge in
             let main = forge.header.slots.removeFirst()
             for index in 1..<64 { try forge.addOpaque(UInt64(index), kind: UInt8(index % 5 + 3)) }
             forge.header.slots.append(main)
         }
-        try forged("slots-64-opaque", "R-3.7", .noSlotOpens, bases.one, "64 opaque slots, and none that is known.") { forge in
+        try forged("slots-64-opaque", "R-3.7", .noSlotOpens, bases.one, "64 opaque slots, and none that is known.") {
+            forge in
             forge.header.slots = []
             for index in 1..<65 { try forge.addOpaque(UInt64(index)) }
         }
         try forged(
-            "slots-10-stretched", "R-3.10, R-3.11", .success, bases.one, "Ten slots for passphrases; the last one's is given.",
+            "slots-10-stretched", "R-3.10, R-3.11", .success, bases.one,
+            "Ten slots for passphrases; the last one's is given.",
             request: .words("words 10")
         ) {
             for index in 1..<11 { try $0.addSlot(UInt64(index), .passphrase(Array("words \(index)".utf8))) }

@@ -15,22 +15,29 @@ extension Collection {
     }
 
     private mutating func tail(
-        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ tail: [UInt8], request: ReadRequest? = nil
+        _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String, _ tail: [UInt8],
+        request: ReadRequest? = nil
     ) throws {
         try bytes(name, spec, expect, bases.grown, comment, request: request) { $0 += tail }
     }
 
     private mutating func addReserves(_ bases: Bases) throws {
         for count in [1, 511, 512, 4096, 5000, 262_144] {
-            try tail("reserve-\(count)", "R-2.5, R-7.1", .success, bases, "\(count) zeros after the newest commit.", [0].times(count))
+            try tail(
+                "reserve-\(count)", "R-2.5, R-7.1", .success, bases, "\(count) zeros after the newest commit.",
+                [0].times(count))
         }
         for count in [262_145, 262_656, 300_000] {
             try tail(
                 "reserve-\(count)", "R-2.5, R-7.3", .successTailTorn, bases,
                 "\(count) zeros after the newest commit: more than a reserve has.", [0].times(count))
         }
-        try tail("reserve-after-one-byte", "R-2.5, R-7.3", .successTailTorn, bases, "A byte, and zeros after it.", [7] + [0].times(4095))
-        try tail("reserve-before-one-byte", "R-2.5, R-7.3", .successTailTorn, bases, "Zeros, and a byte after them.", [0].times(4095) + [7])
+        try tail(
+            "reserve-after-one-byte", "R-2.5, R-7.3", .successTailTorn, bases, "A byte, and zeros after it.",
+            [7] + [0].times(4095))
+        try tail(
+            "reserve-before-one-byte", "R-2.5, R-7.3", .successTailTorn, bases, "Zeros, and a byte after them.",
+            [0].times(4095) + [7])
         try tail(
             "reserve-most-and-one-byte", "R-2.5, R-7.3", .successTailTorn, bases,
             "A byte, and a reserve of 262,144 zeros from the next multiple of 512 on.", [7] + [0].times(511 + 262_144))
@@ -40,7 +47,8 @@ extension Collection {
         let spec = "R-7.3"
         try tail("tail-one-byte", spec, .successTailTorn, bases, "A byte after the newest commit.", [7])
         try tail("tail-511-bytes", spec, .successTailTorn, bases, "511 bytes after the newest commit.", [7].times(511))
-        try tail("tail-1000-bytes", spec, .successTailTorn, bases, "1000 bytes after the newest commit.", [7].times(1000))
+        try tail(
+            "tail-1000-bytes", spec, .successTailTorn, bases, "1000 bytes after the newest commit.", [7].times(1000))
         try tail("tail-64-kib", spec, .successTailTorn, bases, "64 KiB after the newest commit.", [0xA5].times(65_536))
         try tail(
             "tail-head-at-64", spec, .successTailTorn, bases, "A head of a commit that is not at a multiple of 512.",
@@ -48,12 +56,17 @@ extension Collection {
         try tail(
             "tail-head-other-length", spec, .successTailTorn, bases, "The type of a commit with another length.",
             Array("vCMT".utf8) + [0, 4, 0, 0] + [7].times(1016))
-        try tail("tail-head-7-bytes", spec, .successTailTorn, bases, "The first seven bytes of a commit's head.", Array(Self.head[..<7]))
+        try tail(
+            "tail-head-7-bytes", spec, .successTailTorn, bases, "The first seven bytes of a commit's head.",
+            Array(Self.head[..<7]))
         var frame: [UInt8] = []
         frame.append(u64: FrameHead(.record, length: 208).encoded)
-        try tail("tail-record", spec, .successTailTorn, bases, "A whole frame of a record, and no commit.", frame + [0x33].times(200))
+        try tail(
+            "tail-record", spec, .successTailTorn, bases, "A whole frame of a record, and no commit.",
+            frame + [0x33].times(200))
         try bytes(
-            "tail-and-damaged-record", "R-7.3", .authenticationFailed, bases.one, "A damaged record and a tail: the failure is the verdict."
+            "tail-and-damaged-record", "R-7.3", .authenticationFailed, bases.one,
+            "A damaged record and a tail: the failure is the verdict."
         ) {
             $0.flip(8192 + 100)
             $0.append(7)
@@ -65,7 +78,8 @@ extension Collection {
             $0.append(7)
         }
         try bytes(
-            "tail-seen-by-scoped", "R-7.3", .successTailTorn, bases.scoped, "A byte after the newest commit, seen by a scoped slot.",
+            "tail-seen-by-scoped", "R-7.3", .successTailTorn, bases.scoped,
+            "A byte after the newest commit, seen by a scoped slot.",
             request: .raw(Base.scopedKey)
         ) {
             $0.append(7)
@@ -80,17 +94,22 @@ extension Collection {
             "tail-head-that-does-not-open", spec, .successTailDamaged, bases, "A head of a commit that does not open.",
             Self.head + [7].times(504))
         try tail(
-            "tail-head-and-zeros", spec, .successTailDamaged, bases, "A head of a commit, and zeros after it.", Self.head + [0].times(504))
+            "tail-head-and-zeros", spec, .successTailDamaged, bases, "A head of a commit, and zeros after it.",
+            Self.head + [0].times(504))
         try tail(
-            "tail-head-cut-off", spec, .successTailDamaged, bases, "A head of a commit that the end of the file cuts off.",
+            "tail-head-cut-off", spec, .successTailDamaged, bases,
+            "A head of a commit that the end of the file cuts off.",
             Self.head + [7].times(300))
         try tail(
-            "tail-head-only", spec, .successTailDamaged, bases, "The eight bytes of a commit's head at the end of the file.", Self.head)
+            "tail-head-only", spec, .successTailDamaged, bases,
+            "The eight bytes of a commit's head at the end of the file.", Self.head)
         try tail(
-            "tail-head-later", spec, .successTailDamaged, bases, "Bytes, and a head of a commit at the next multiple of 512.",
+            "tail-head-later", spec, .successTailDamaged, bases,
+            "Bytes, and a head of a commit at the next multiple of 512.",
             [7].times(512) + Self.head + [7].times(504))
         try tail(
-            "tail-head-and-reserve", spec, .successTailDamaged, bases, "A head of a commit that does not open, and a reserve.",
+            "tail-head-and-reserve", spec, .successTailDamaged, bases,
+            "A head of a commit that does not open, and a reserve.",
             Self.head + [7].times(504) + [0].times(4096))
         for (name, at) in [("nonce", 8), ("first", 32), ("middle", 300), ("tag", 511)] {
             try bytes(
@@ -110,7 +129,9 @@ extension Collection {
         ) {
             $0.flip($0.count - 512)
         }
-        try bytes("tail-newest-cut-off", "R-7.3", .successTailDamaged, bases.grown, "The newest commit lacks its last byte.") {
+        try bytes(
+            "tail-newest-cut-off", "R-7.3", .successTailDamaged, bases.grown, "The newest commit lacks its last byte."
+        ) {
             $0.removeLast()
         }
         try bytes(
@@ -125,7 +146,8 @@ extension Collection {
         ) {
             $0 += $0.suffix(512)
         }
-        try bytes("tail-other-vault-appended", "R-7.3", .successTailDamaged, bases.grown, "Another vault was appended.") {
+        try bytes("tail-other-vault-appended", "R-7.3", .successTailDamaged, bases.grown, "Another vault was appended.")
+        {
             $0 += bases.other.file
         }
         try forged(
@@ -139,18 +161,23 @@ extension Collection {
 
     private mutating func addIncompleteTails(_ bases: Bases) throws {
         try forged(
-            "tail-incomplete-and-reserve", "R-7.2, R-7.3", .successTailIncomplete, bases.grown, "An incomplete generation, and a reserve."
+            "tail-incomplete-and-reserve", "R-7.2, R-7.3", .successTailIncomplete, bases.grown,
+            "An incomplete generation, and a reserve."
         ) {
             $0.onBody(try $0.last(.commit)) { body, _ in body.flip(264) }
             $0.tail = [0].times(4096)
         }
         try forged(
-            "tail-incomplete-and-torn", "R-7.2, R-7.3", .successTailIncomplete, bases.grown, "An incomplete generation, and bytes after it."
+            "tail-incomplete-and-torn", "R-7.2, R-7.3", .successTailIncomplete, bases.grown,
+            "An incomplete generation, and bytes after it."
         ) {
             $0.onBody(try $0.last(.commit)) { body, _ in body.flip(264) }
             $0.tail = [7].times(600)
         }
-        try forged("tail-incomplete-empty", "R-7.2", .success, bases.grown, "A commit that appended nothing, and changed nothing.") {
+        try forged(
+            "tail-incomplete-empty", "R-7.2", .success, bases.grown,
+            "A commit that appended nothing, and changed nothing."
+        ) {
             try $0.appendEmptyCommit()
         }
     }
@@ -158,7 +185,9 @@ extension Collection {
     // MARK: search
 
     private mutating func addSearch(_ bases: Bases) throws {
-        for (count, expect) in [(1, Verdict.successTailDamaged), (63, .successTailDamaged), (64, .authenticationFailed)] {
+        for (count, expect) in [
+            (1, Verdict.successTailDamaged), (63, .successTailDamaged), (64, .authenticationFailed),
+        ] {
             try tail(
                 "search-\(count)-heads", "R-7.1, R-11.1", expect, bases,
                 "\(count) heads that do not open after the newest commit\(count == 64 ? ": the search ends before it." : ".")",
@@ -169,20 +198,30 @@ extension Collection {
             "63 heads that do not open, with 512 other bytes after each: only heads count.",
             (0..<63).flatMap { Self.head + [UInt8($0)].times(1016) })
         try tail(
-            "search-heads-unaligned", "R-7.1", .successTailTorn, bases, "100 heads that are not at multiples of 512 do not count.",
+            "search-heads-unaligned", "R-7.1", .successTailTorn, bases,
+            "100 heads that are not at multiples of 512 do not count.",
             (0..<100).flatMap { _ in [7].times(256) + Self.head + [7].times(248) })
         try tail(
-            "search-far", "R-7.1", .successTailTorn, bases, "The newest commit is 200,000 bytes before the end.", [0x11].times(200_000))
+            "search-far", "R-7.1", .successTailTorn, bases, "The newest commit is 200,000 bytes before the end.",
+            [0x11].times(200_000))
         try bytes("search-no-commit", "R-7.1", .authenticationFailed, bases.one, "What was the only commit is zeros.") {
             $0.put([0].times(512), at: $0.count - 512)
         }
-        try bytes("search-zeros-only", "R-7.1", .authenticationFailed, bases.one, "Everything after the header's copy is zeros.") {
+        try bytes(
+            "search-zeros-only", "R-7.1", .authenticationFailed, bases.one,
+            "Everything after the header's copy is zeros."
+        ) {
             $0.put([0].times($0.count - 8192), at: 8192)
         }
-        try bytes("search-junk-only", "R-7.1", .authenticationFailed, bases.one, "Everything after the header's copy is junk.") {
+        try bytes(
+            "search-junk-only", "R-7.1", .authenticationFailed, bases.one, "Everything after the header's copy is junk."
+        ) {
             $0.put([0x99].times($0.count - 8192), at: 8192)
         }
-        try bytes("search-heads-only", "R-7.1", .authenticationFailed, bases.empty, "Every multiple of 512 after the copy is a head.") {
+        try bytes(
+            "search-heads-only", "R-7.1", .authenticationFailed, bases.empty,
+            "Every multiple of 512 after the copy is a head."
+        ) {
             file in
             for at in stride(from: 8192, to: file.count, by: 512) { file.put(Self.head + [1].times(504), at: at) }
         }
@@ -212,7 +251,10 @@ extension Collection {
         for (number, object) in objects.enumerated() {
             guard let start = object.origin.map({ Int($0) }) else { continue }
             let length = object.type == .commit ? 512 : object.body.count + (object.type == .record ? 80 : 48)
-            let places = [("before", start), ("in-head", start + 5), ("within", start + length / 2), ("last-byte", start + length - 1)]
+            let places = [
+                ("before", start), ("in-head", start + 5), ("within", start + length / 2),
+                ("last-byte", start + length - 1),
+            ]
             for (place, at) in places {
                 let cut = Array(base.file[..<at])
                 // What is left behind the last commit that is whole.
@@ -221,17 +263,22 @@ extension Collection {
                 let expect: Verdict =
                     cut[served...].allSatisfy { $0 == 0 } ? .success : isHead ? .successTailDamaged : .successTailTorn
                 try vault(
-                    "cut-\(number + 1)-\(object.type == .record ? "record" : object.type.name)-\(place)", "R-2.2, R-7.3", expect,
+                    "cut-\(number + 1)-\(object.type == .record ? "record" : object.type.name)-\(place)",
+                    "R-2.2, R-7.3", expect,
                     Base(file: cut),
-                    "The file was cut off \(place == "before" ? "before" : "in") a \(object.type.name): the state before it is served.")
+                    "The file was cut off \(place == "before" ? "before" : "in") a \(object.type.name): the state before it is served."
+                )
             }
         }
         try bytes(
             "cut-first-commit", "R-3.2, R-7.1", .headerInvalid, bases.empty,
             "The first commit lacks its last byte: the file is too short to be a vault."
         ) { $0.removeLast() }
-        try bytes("cut-only-commit", "R-7.1", .authenticationFailed, bases.one, "The only commit lacks its last byte.") { $0.removeLast() }
-        try bytes("cut-before-only-commit", "R-7.1", .authenticationFailed, bases.one, "The only commit is gone.") { $0.removeLast(512) }
+        try bytes("cut-only-commit", "R-7.1", .authenticationFailed, bases.one, "The only commit lacks its last byte.")
+        { $0.removeLast() }
+        try bytes("cut-before-only-commit", "R-7.1", .authenticationFailed, bases.one, "The only commit is gone.") {
+            $0.removeLast(512)
+        }
     }
 
     // MARK: parts of other files
@@ -258,7 +305,9 @@ extension Collection {
         try draft.addSlot(.rawKey(Base.scopedKey), name: "second")
         try draft.compact()
         let new = draft.file
-        try vault("splice-none", "R-5.24", .success, Base(file: new), "A vault that got a second slot.", request: .raw(Base.scopedKey))
+        try vault(
+            "splice-none", "R-5.24", .success, Base(file: new), "A vault that got a second slot.",
+            request: .raw(Base.scopedKey))
         try vault(
             "splice-old-header", "R-5.24", .authenticationFailed, Base(file: Array(old[..<8192]) + new[8192...]),
             "Its old header, without the second slot, before its new objects.")
@@ -266,19 +315,25 @@ extension Collection {
             "splice-new-header", "R-5.24", .authenticationFailed, Base(file: Array(new[..<8192]) + old[8192...]),
             "Its new header before its old objects.")
         try vault(
-            "splice-new-header-seen-by-new-slot", "R-5.24", .authenticationFailed, Base(file: Array(new[..<8192]) + old[8192...]),
+            "splice-new-header-seen-by-new-slot", "R-5.24", .authenticationFailed,
+            Base(file: Array(new[..<8192]) + old[8192...]),
             "The same, seen by the new slot.",
             request: .raw(Base.scopedKey))
         var rotated = draft
         let slot = rotated.header.slots[0].id
         try rotated.rotate { try $0.addSlot(.rawKey(Base.key), name: "main", id: slot) }
         try vault(
-            "splice-before-rotation", "R-5.24, R-7.17", .authenticationFailed, Base(file: Array(rotated.file[..<8192]) + new[8192...]),
+            "splice-before-rotation", "R-5.24, R-7.17", .authenticationFailed,
+            Base(file: Array(rotated.file[..<8192]) + new[8192...]),
             "The header of after a rotation before the objects of before it.")
         try vault(
-            "splice-after-rotation", "R-5.24, R-7.17", .authenticationFailed, Base(file: Array(new[..<8192]) + rotated.file[8192...]),
+            "splice-after-rotation", "R-5.24, R-7.17", .authenticationFailed,
+            Base(file: Array(new[..<8192]) + rotated.file[8192...]),
             "The header of before a rotation before the objects of after it.")
-        try bytes("splice-rolled-back", "R-7.3", .success, grown, "The newest generation was cut off: only an anchor shows that.") {
+        try bytes(
+            "splice-rolled-back", "R-7.3", .success, grown,
+            "The newest generation was cut off: only an anchor shows that."
+        ) {
             $0 = before.file
         }
         try bytes(

@@ -45,7 +45,9 @@ extension Collection {
                 $0.onRecipe(try $0.last(.versions)) { recipe, _ in edit(&recipe) }
             }
         }
-        try forged("versions-type", "R-2.3", .structureInvalid, base, "Its frame says that it is a page, and was sealed so.") {
+        try forged(
+            "versions-type", "R-2.3", .structureInvalid, base, "Its frame says that it is a page, and was sealed so."
+        ) {
             $0.onRecipe(try $0.last(.versions)) { recipe, _ in
                 recipe.head.put(Array("vPAG".utf8), at: 0)
                 recipe.clearHead = recipe.head
@@ -57,17 +59,20 @@ extension Collection {
         try entry("in-header", "R-2.3", .structureInvalid, bases, "The frame is in the header.") { versions, _ in
             versions.frame = ref(versions.frame, offset: 512)
         }
-        try entry("is-page", "R-2.3", .structureInvalid, bases, "The frame is the page that refers to it.") { versions, layout in
+        try entry("is-page", "R-2.3", .structureInvalid, bases, "The frame is the page that refers to it.") {
+            versions, layout in
             versions.frame = ref(versions.frame, offset: layout.offset)
         }
-        try entry("beyond-page", "R-2.3", .structureInvalid, bases, "The frame ends a byte after the page begins.") { versions, layout in
+        try entry("beyond-page", "R-2.3", .structureInvalid, bases, "The frame ends a byte after the page begins.") {
+            versions, layout in
             versions.frame = ref(versions.frame, offset: layout.offset + 1 - UInt64(versions.frame.length))
         }
         try entry("offset-2-62", "R-2.2", .structureInvalid, bases, "The frame is at 2^62.") { versions, _ in
             versions.frame = ref(versions.frame, offset: 1 << 62)
         }
         for length in [0, 255, 300, 2 << 20 + 256] {
-            try entry("length-\(length)", "R-2.2, R-11.1", .structureInvalid, bases, "The frame has \(length) bytes.") { versions, _ in
+            try entry("length-\(length)", "R-2.2, R-11.1", .structureInvalid, bases, "The frame has \(length) bytes.") {
+                versions, _ in
                 versions.frame = ref(versions.frame, length: length)
             }
         }
@@ -81,11 +86,16 @@ extension Collection {
                 item.entry.versions?.frame = ref
             }
         }
-        try forged("versions-of-other-item", "R-5.13", .structureInvalid, try Self.twoHistories(), "The frame is another item's.") {
+        try forged(
+            "versions-of-other-item", "R-5.13", .structureInvalid, try Self.twoHistories(),
+            "The frame is another item's."
+        ) {
             forge in
             let frame = try forge.first(.versions)
             for index in [0, 1] {
-                forge.onItem(try forge.root(), index) { item, layout in item.entry.versions?.frame = try layout.ref(frame) }
+                forge.onItem(try forge.root(), index) { item, layout in
+                    item.entry.versions?.frame = try layout.ref(frame)
+                }
             }
         }
     }
@@ -139,32 +149,43 @@ extension Collection {
         try versions("order", "R-5.13", .structureInvalid, base, "Two versions in descending order.") { versions, _ in
             versions.versions.swapAt(0, 1)
         }
-        try versions("twice", "R-5.13", .structureInvalid, base, "Two versions have one revision and device.") { versions, _ in
+        try versions("twice", "R-5.13", .structureInvalid, base, "Two versions have one revision and device.") {
+            versions, _ in
             versions.versions[1].revision = versions.versions[0].revision
         }
         try versions("revision-0", "R-6.8", .structureInvalid, base, "A version with revision 0.") { versions, _ in
             versions.versions[0].revision = 0
         }
-        try versions("revision-item", "R-5.13", .structureInvalid, base, "A version with the item's revision and device.") { versions, _ in
+        try versions(
+            "revision-item", "R-5.13", .structureInvalid, base, "A version with the item's revision and device."
+        ) { versions, _ in
             versions.versions[2].revision = Draft.clock + 9
         }
         try versions(
-            "revision-future", "R-5.13, R-6.8", .structureInvalid, base, "A version with a revision greater than the commit's clock."
+            "revision-future", "R-5.13, R-6.8", .structureInvalid, base,
+            "A version with a revision greater than the commit's clock."
         ) { versions, _ in versions.versions[2].revision = Draft.clock + 1000 }
-        try versions("revision-after-item", "R-5.13", .structureInvalid, base, "A version with a revision greater than the item's.") {
+        try versions(
+            "revision-after-item", "R-5.13", .structureInvalid, base,
+            "A version with a revision greater than the item's."
+        ) {
             versions, _ in versions.versions[2].revision = Draft.clock + 10
         }
-        try versions("record-revision-0", "R-6.8", .structureInvalid, base, "A version with record revision 0.") { versions, _ in
+        try versions("record-revision-0", "R-6.8", .structureInvalid, base, "A version with record revision 0.") {
+            versions, _ in
             versions.versions[0].recordRevision = 0
         }
         try versions(
-            "record-revision-future", "R-6.8", .structureInvalid, base, "A version with a record revision greater than the commit's clock."
+            "record-revision-future", "R-6.8", .structureInvalid, base,
+            "A version with a record revision greater than the commit's clock."
         ) { versions, _ in versions.versions[0].recordRevision = Draft.clock + 1000 }
-        try versions("device-1", "R-6.7", .structureInvalid, base, "A version of a device that is not in the list.") { versions, _ in
+        try versions("device-1", "R-6.7", .structureInvalid, base, "A version of a device that is not in the list.") {
+            versions, _ in
             versions.versions[0].device = 1
         }
         for (name, time) in [("least", -(1 << 62)), ("greatest", 1 << 62 - 1)] as [(String, Int64)] {
-            try versions("replaced-\(name)", "R-11.1", .success, base, "A version that was replaced at \(time).") { versions, _ in
+            try versions("replaced-\(name)", "R-11.1", .success, base, "A version that was replaced at \(time).") {
+                versions, _ in
                 versions.versions[0].replaced = time
             }
         }
@@ -177,12 +198,18 @@ extension Collection {
             try draft.commit()
         }
         let revision = try ForgedItem(PageEntry.all(try device.forge().rootBody(), at: 0)[0].value)?.entry.revision ?? 0
-        try versions("revision-item-other-device", "R-5.13", .success, device, "A version with the item's revision and another device.") {
+        try versions(
+            "revision-item-other-device", "R-5.13", .success, device,
+            "A version with the item's revision and another device."
+        ) {
             versions, _ in
             versions.versions[0].revision = revision
             versions.versions[0].device = 2
         }
-        try versions("revision-item-unnamed-device", "R-5.13", .success, device, "A version with the item's revision and device 0.") {
+        try versions(
+            "revision-item-unnamed-device", "R-5.13", .success, device,
+            "A version with the item's revision and device 0."
+        ) {
             versions, _ in
             versions.versions[0].revision = revision
             versions.versions[0].device = 0
@@ -191,22 +218,34 @@ extension Collection {
             "revision-item-same-device", "R-5.13", .structureInvalid, device,
             "A version with the item's revision and device 1, which is the item's."
         ) { versions, _ in versions.versions[0].revision = revision }
-        try forged("versions-two-devices", "R-5.13", .success, device, "Two versions of one revision and ascending devices.") { forge in
+        try forged(
+            "versions-two-devices", "R-5.13", .success, device, "Two versions of one revision and ascending devices."
+        ) { forge in
             try Self.doubled(&forge, devices: (1, 2))
         }
         try forged(
-            "versions-two-devices-descending", "R-5.13", .structureInvalid, device, "Two versions of one revision and descending devices."
+            "versions-two-devices-descending", "R-5.13", .structureInvalid, device,
+            "Two versions of one revision and descending devices."
         ) { forge in
             try Self.doubled(&forge, devices: (2, 1))
         }
-        try forged("versions-two-devices-equal", "R-5.13", .structureInvalid, device, "Two versions of one revision and one device.") {
+        try forged(
+            "versions-two-devices-equal", "R-5.13", .structureInvalid, device,
+            "Two versions of one revision and one device."
+        ) {
             forge in
             try Self.doubled(&forge, devices: (1, 1))
         }
-        try entry("stated-fewer", "R-5.13", .structureInvalid, bases, "The item states two earlier values, and the frame has three.") {
+        try entry(
+            "stated-fewer", "R-5.13", .structureInvalid, bases,
+            "The item states two earlier values, and the frame has three."
+        ) {
             versions, _ in versions.count = 2
         }
-        try entry("stated-more", "R-5.13", .structureInvalid, bases, "The item states four earlier values, and the frame has three.") {
+        try entry(
+            "stated-more", "R-5.13", .structureInvalid, bases,
+            "The item states four earlier values, and the frame has three."
+        ) {
             versions, _ in versions.count = 4
         }
         try forged("versions-stated-51", "R-11.1", .structureInvalid, base, "The item states 51 earlier values.") {
@@ -219,7 +258,10 @@ extension Collection {
                 entries[0].value[fixed.count - 1] = 51
             }
         }
-        try forged("versions-stated-0", "R-1.3", .structureInvalid, base, "The item states no earlier values, and a reference follows.") {
+        try forged(
+            "versions-stated-0", "R-1.3", .structureInvalid, base,
+            "The item states no earlier values, and a reference follows."
+        ) {
             $0.onEntries(try $0.root()) { entries, _ in
                 guard let item = ForgedItem(entries[0].value) else { return }
                 var fixed: [UInt8] = []
@@ -248,7 +290,9 @@ extension Collection {
         let forge = try base.forge()
         let ring = try Keyring(forge[try forge.last(.keyring)].body.span, at: 0)
         let items = ring.compartments.first { $0.group != 0 }?.number ?? 0
-        try versions("compartment-unknown", "R-6.6", .structureInvalid, base, "A version in a compartment that does not exist.") {
+        try versions(
+            "compartment-unknown", "R-6.6", .structureInvalid, base, "A version in a compartment that does not exist."
+        ) {
             versions, _ in versions.versions[0].compartment ^= 2
         }
         try versions("compartment-0", "R-6.6", .structureInvalid, base, "A version in compartment 0.") { versions, _ in
@@ -286,7 +330,10 @@ extension Collection {
                 return PageAttribute(name: attribute.name, flags: attribute.flags, value: .inOwnRecord(own))
             }
         }
-        try versions("attribute-revision-0", "R-6.8", .structureInvalid, base, "A large attribute of a version with record revision 0.") {
+        try versions(
+            "attribute-revision-0", "R-6.8", .structureInvalid, base,
+            "A large attribute of a version with record revision 0."
+        ) {
             versions, _ in
             versions.versions[0].attributes = versions.versions[0].attributes.map { attribute in
                 guard case .inOwnRecord(var own) = attribute.value else { return attribute }
@@ -305,64 +352,94 @@ extension Collection {
             try draft.commit()
         }
         try vault(
-            "versions-left-with-device", "R-6.6, R-6.10", .success, bound, "A version under its item's compartment, which has a device.")
+            "versions-left-with-device", "R-6.6, R-6.10", .success, bound,
+            "A version under its item's compartment, which has a device.")
         try vault(
-            "versions-left-with-device-absent", "R-6.10", .deviceBound, bound, "The same without the device.", request: .raw(Base.key))
+            "versions-left-with-device-absent", "R-6.10", .deviceBound, bound, "The same without the device.",
+            request: .raw(Base.key))
     }
 
     private mutating func addVersionRecords(_ bases: Bases) throws {
         let base = bases.versions
-        func record(_ name: String, _ spec: String, _ expect: Verdict, _ comment: String, _ edit: @escaping (inout RawRecord) -> Void)
+        func record(
+            _ name: String, _ spec: String, _ expect: Verdict, _ comment: String,
+            _ edit: @escaping (inout RawRecord) -> Void
+        )
             throws
         {
             try forged("versions-record-\(name)", spec, expect, base, comment) { forge in
                 try forge.onRecord(try forge.versionRecord(1), edit)
             }
         }
-        try record("other-key", "R-5.3", .success, "The item key in a version's record is another one, as after a rename.") {
+        try record(
+            "other-key", "R-5.3", .success, "The item key in a version's record is another one, as after a rename."
+        ) {
             $0.key = Bases.bob
         }
-        try record("form-2", "R-5.4", .unsupportedForm, "A version's record has form 2: that value fails, the others do not.") {
+        try record(
+            "form-2", "R-5.4", .unsupportedForm, "A version's record has form 2: that value fails, the others do not."
+        ) {
             $0.form = 2
         }
-        try record("key-malformed", "R-5.3, R-6.1", .structureInvalid, "The item key in a version's record is no key.") {
+        try record("key-malformed", "R-5.3, R-6.1", .structureInvalid, "The item key in a version's record is no key.")
+        {
             $0.key = [1].times(20)
         }
-        try record("key-class-64", "R-5.3, R-6.1", .structureInvalid, "The item key in a version's record is of class 64.") {
+        try record(
+            "key-class-64", "R-5.3, R-6.1", .structureInvalid, "The item key in a version's record is of class 64."
+        ) {
             $0.key[0] = 64
         }
         try record("form-1", "R-5.4", .structureInvalid, "A version's record has form 1.") { $0.form = 1 }
-        try record("attribute-more", "R-6.5", .structureInvalid, "A version's record has an attribute that the frame does not have.") {
+        try record(
+            "attribute-more", "R-6.5", .structureInvalid,
+            "A version's record has an attribute that the frame does not have."
+        ) {
             $0.attributes = [1, 0x11, 1, 0x7A, 1, 0x76]
         }
-        try record("length", "R-5.1", .structureInvalid, "A version's record has a length that is no step.") { $0.step = 300 }
+        try record("length", "R-5.1", .structureInvalid, "A version's record has a length that is no step.") {
+            $0.step = 300
+        }
         try forged(
             "versions-record-tag", "R-1.6", .authenticationFailed, base,
             "A version's record does not open: that value fails, the others do not."
         ) { forge in
             forge.onSealed(try forge.versionRecord(1)) { $0.flip($0.count - 1) }
         }
-        try forged("versions-record-bytes", "R-2.3", .authenticationFailed, base, "A bit of a version's record is another one.") { forge in
+        try forged(
+            "versions-record-bytes", "R-2.3", .authenticationFailed, base, "A bit of a version's record is another one."
+        ) { forge in
             forge.onReferenced(try forge.versionRecord(1)) { $0.flip(100) }
         }
         try versions(
             "record-in-header", "R-2.3", .structureInvalid, base,
             "A version's record is in the header: that value fails, the others do not."
         ) { versions, _ in
-            versions.versions[1].record = ObjectRef(offset: 1024, length: versions.versions[1].record.length, hash: .zero)
+            versions.versions[1].record = ObjectRef(
+                offset: 1024, length: versions.versions[1].record.length, hash: .zero)
         }
-        try versions("record-after-frame", "R-2.3", .structureInvalid, base, "A version's record ends a byte after the frame begins.") {
+        try versions(
+            "record-after-frame", "R-2.3", .structureInvalid, base,
+            "A version's record ends a byte after the frame begins."
+        ) {
             versions, layout in
             let old = versions.versions[1].record
-            versions.versions[1].record = ObjectRef(offset: layout.offset + 1 - UInt64(old.length), length: old.length, hash: old.hash)
+            versions.versions[1].record = ObjectRef(
+                offset: layout.offset + 1 - UInt64(old.length), length: old.length, hash: old.hash)
         }
-        try versions("record-length-207", "R-2.2", .structureInvalid, base, "A version's record has 207 bytes.") { versions, _ in
-            versions.versions[1].record = ObjectRef(offset: versions.versions[1].record.offset, length: 207, hash: .zero)
+        try versions("record-length-207", "R-2.2", .structureInvalid, base, "A version's record has 207 bytes.") {
+            versions, _ in
+            versions.versions[1].record = ObjectRef(
+                offset: versions.versions[1].record.offset, length: 207, hash: .zero)
         }
-        try forged("versions-record-of-live", "R-4.1", .authenticationFailed, base, "A version's record is the live item's.") { forge in
+        try forged(
+            "versions-record-of-live", "R-4.1", .authenticationFailed, base, "A version's record is the live item's."
+        ) { forge in
             guard let live = ForgedItem(try PageEntry.all(try forge.rootBody(), at: 0)[0].value) else { return }
             let id = try forge.object(at: live.entry.record.offset)
-            forge.onVersions(try forge.last(.versions)) { versions, layout in versions.versions[1].record = try layout.ref(id) }
+            forge.onVersions(try forge.last(.versions)) { versions, layout in
+                versions.versions[1].record = try layout.ref(id)
+            }
         }
         try forged(
             "versions-large-tag", "R-1.6", .authenticationFailed, base,
@@ -406,7 +483,9 @@ extension Collection {
             for index in 1...4 { try draft.set(Bases.ann, Array("\(index)".utf8)) }
             try draft.commit()
         }
-        try vault("versions-oldest-gone", "R-6.10", .success, kept, "Four changes and a setting of 2: the oldest values are gone.")
+        try vault(
+            "versions-oldest-gone", "R-6.10", .success, kept,
+            "Four changes and a setting of 2: the oldest values are gone.")
         let off = try Bases.base("kept none") { draft in
             try draft.add(Bases.ann, "0")
             try draft.set(Bases.ann, [1])
@@ -437,7 +516,8 @@ extension Collection {
             try draft.rotate { try $0.addSlot(.rawKey(Base.key), name: "main", id: slot) }
         }
         try vault(
-            "versions-rotated", "R-6.6, R-7.17", .success, rotated, "Earlier values after a rotation: all of their compartments are new.")
+            "versions-rotated", "R-6.6, R-7.17", .success, rotated,
+            "Earlier values after a rotation: all of their compartments are new.")
     }
 }
 

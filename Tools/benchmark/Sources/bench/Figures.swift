@@ -37,9 +37,11 @@ private func ownFigure(_ name: String, in file: String) -> Double {
     return 0
 }
 
-/// The most memory that this program has had, in bytes. Not `getrusage`, whose figure goes on with what the process had before it became this program.
+/// The most memory that this program has had, in bytes. Not `getrusage`, whose figure goes on with what the process had
+/// before it became this program.
 func peakMemory() -> Double { ownFigure("VmHWM", in: "status") * 1024 }
 
-/// What this process has handed to the system to write, in bytes, copies by the system included. The system's own figure of what goes to the disk
-/// (write_bytes) counts the whole piece of its cache that a write touches, which may be many times longer.
+/// What this process has handed to the system to write, in bytes, copies by the system included. The system's own
+/// figure of what goes to the disk (write_bytes) counts the whole piece of its cache that a write touches, which may be
+/// many times longer.
 func bytesWritten() -> Double { ownFigure("wchar", in: "io") }

@@ -1,8 +1,10 @@
 import VaultFmt
 
-/// What many random changes do to a vault: its size, what is written for them, and what opening and changing it cost before and after.
+/// What many random changes do to a vault: its size, what is written for them, and what opening and changing it cost
+/// before and after.
 enum Growth {
-    /// Changes that are made to learn how long a commit is: so few that at most one of them is followed by a compaction.
+    /// Changes that are made to learn how long a commit is: so few that at most one of them is followed by a
+    /// compaction.
     private static let sample = 100
 
     static func run(_ path: String, items: Int, changes: Int) throws(VaultError) -> Figures {
@@ -23,8 +25,8 @@ enum Growth {
         return figures
     }
 
-    /// The mean length of a commit: by how much the file grew, which ends with its newest commit once it is closed. After a compaction, which makes it
-    /// shorter, once more.
+    /// The mean length of a commit: by how much the file grew, which ends with its newest commit once it is closed.
+    /// After a compaction, which makes it shorter, once more.
     private static func sampleChanges(
         _ name: String, _ path: String, _ items: Int, _ figures: inout Figures
     ) throws(VaultError) -> Double {
@@ -43,8 +45,11 @@ enum Growth {
         }
     }
 
-    /// Returns the file's greatest length on the way. What is written holds commits, the zeros that are kept for the next ones, and compactions.
-    private static func manyChanges(_ path: String, _ items: Int, _ changes: Int, _ figures: inout Figures) throws(VaultError) -> Double {
+    /// Returns the file's greatest length on the way. What is written holds commits, the zeros that are kept for the
+    /// next ones, and compactions.
+    private static func manyChanges(_ path: String, _ items: Int, _ changes: Int, _ figures: inout Figures)
+        throws(VaultError) -> Double
+    {
         let vault = try Workload.open(path, writable: true)
         var largest = fileSize(path)
         var slowest = 0.0

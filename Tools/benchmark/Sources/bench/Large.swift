@@ -4,7 +4,8 @@ import VaultFmt
 enum Large {
     static let size = 16 * 1024 * 1024
 
-    /// `set` and `get` are meant for a process each. The memory that counts is what the process had at most beyond what it had with the vault open.
+    /// `set` and `get` are meant for a process each. The memory that counts is what the process had at most beyond what
+    /// it had with the vault open.
     static func run(_ name: String, _ path: String) throws(VaultError) -> Figures {
         var figures = Figures()
         let key = try Workload.key(0)

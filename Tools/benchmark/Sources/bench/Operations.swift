@@ -1,14 +1,16 @@
 import VaultFmt
 
-/// One kind of work, so many times, on a vault that is there: for counting instructions and for profilers. What does not belong to it cancels out between
-/// two counts.
+/// One kind of work, so many times, on a vault that is there: for counting instructions and for profilers. What does
+/// not belong to it cancels out between two counts.
 enum Operations {
     static let names = ["open", "get", "set", "scan", "list", "fill", "rotate", "verify"]
 
     static func run(_ name: String, _ path: String, items: Int, count: Int) throws(VaultError) {
         var numbers = Numbers()
         if name == "open" {
-            for _ in 0..<count { try Workload.get(try Workload.open(path, writable: false), Int.random(in: 0..<items, using: &numbers)) }
+            for _ in 0..<count {
+                try Workload.get(try Workload.open(path, writable: false), Int.random(in: 0..<items, using: &numbers))
+            }
             return
         }
         if name == "fill" {

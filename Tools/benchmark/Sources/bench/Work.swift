@@ -1,9 +1,12 @@
 import VaultFmt
 
-/// The kinds of work that are compared with the peer's. Each is meant for a process of its own, so that its peak memory is known.
+/// The kinds of work that are compared with the peer's. Each is meant for a process of its own, so that its peak memory
+/// is known.
 enum Work {
     /// In the order in which they can follow each other on one file; `fill` makes it.
-    static let names = ["fill", "open", "open-scoped", "get", "scan", "list", "set", "passphrase", "rotate", "verify", "compact"]
+    static let names = [
+        "fill", "open", "open-scoped", "get", "scan", "list", "set", "passphrase", "rotate", "verify", "compact",
+    ]
 
     static func run(_ name: String, _ path: String, items: Int) throws(VaultError) -> Figures {
         var figures = Figures()
@@ -13,9 +16,13 @@ enum Work {
         case "open-scoped": figures.add("open_scoped_us", try medianOpen(path, items, Workload.openScoped))
         case "get": try get(path, items, &figures)
         case "scan":
-            figures.add("scan_us_per_item", try medianWalk(path, items) { (vault) throws(VaultError) in try Workload.scan(vault, items) })
+            figures.add(
+                "scan_us_per_item",
+                try medianWalk(path, items) { (vault) throws(VaultError) in try Workload.scan(vault, items) })
         case "list":
-            figures.add("list_us_per_item", try medianWalk(path, items) { (vault) throws(VaultError) in try Workload.list(vault, items) })
+            figures.add(
+                "list_us_per_item",
+                try medianWalk(path, items) { (vault) throws(VaultError) in try Workload.list(vault, items) })
         case "set": try set(path, items, &figures)
         case "passphrase":
             let vault = try Workload.open(path, writable: true)
@@ -38,11 +45,13 @@ enum Work {
         return figures
     }
 
-    /// One transaction, from its begin until its commit is durable; making the vault comes before, as making the table does with the peer.
+    /// One transaction, from its begin until its commit is durable; making the vault comes before, as making the table
+    /// does with the peer.
     private static func fill(_ path: String, _ items: Int, _ figures: inout Figures) throws(VaultError) {
         do {
             let vault = try Workload.create(path)
-            try figures.time("fill_us_per_item", per: items) { () throws(VaultError) in try Workload.fill(vault, items) }
+            try figures.time("fill_us_per_item", per: items) { () throws(VaultError) in try Workload.fill(vault, items)
+            }
         }
         figures.add("file_bytes_per_item", fileSize(path) / Double(items))
     }
@@ -62,7 +71,9 @@ enum Work {
     }
 
     /// A walk over everything in a vault that was opened for it; several where they are short. For each item.
-    private static func medianWalk(_ path: String, _ items: Int, _ walk: (Vault) throws(VaultError) -> Void) throws(VaultError) -> Double {
+    private static func medianWalk(_ path: String, _ items: Int, _ walk: (Vault) throws(VaultError) -> Void)
+        throws(VaultError) -> Double
+    {
         var times: [Double] = []
         for _ in 0..<max(1, min(7, 100_000 / items)) {
             let vault = try Workload.open(path, writable: false)
@@ -86,7 +97,9 @@ enum Work {
         let size = fileSize(path)
         do {
             let vault = try Workload.open(path, writable: true)
-            try figures.time("durable_update_us", per: 300) { () throws(VaultError) in try Workload.change(vault, items, times: 300) }
+            try figures.time("durable_update_us", per: 300) { () throws(VaultError) in
+                try Workload.change(vault, items, times: 300)
+            }
         }
         figures.add("commit_bytes", (fileSize(path) - size) / 300)
     }

@@ -35,7 +35,8 @@ enum Workload {
 
     static func key(_ number: Int) throws(VaultError) -> ItemKey {
         try .genericPassword(
-            service: name("service-", number % 997, 4, ".example.com"), account: name("user", number, 7, "@example.com"),
+            service: name("service-", number % 997, 4, ".example.com"),
+            account: name("user", number, 7, "@example.com"),
             group: variant.group)
     }
 
@@ -83,7 +84,9 @@ enum Workload {
     private static func scopedKey() throws(VaultError) -> Factors { try rawKey(0x3C) }
 
     /// With the scoped slot's key.
-    static func openScoped(_ path: String) throws(VaultError) -> Vault { try Vault.open(path, factors: try scopedKey()) }
+    static func openScoped(_ path: String) throws(VaultError) -> Vault {
+        try Vault.open(path, factors: try scopedKey())
+    }
 
     static func fill(_ vault: Vault, _ count: Int) throws(VaultError) {
         let secret = secret()
@@ -92,7 +95,8 @@ enum Workload {
                 var attributes = Attributes()
                 attributes.label = name("Item ", number, width(number), "")
                 try transaction.add(
-                    try key(number), secret: secret, attributes: attributes, created: 1_700_000_000_000, modified: 1_700_000_000_000)
+                    try key(number), secret: secret, attributes: attributes, created: 1_700_000_000_000,
+                    modified: 1_700_000_000_000)
             }
         }
     }
@@ -106,7 +110,8 @@ enum Workload {
     static func openToRead(_ path: String) throws(VaultError) -> Vault { try open(path, writable: false) }
 
     /// Changes of one item each.
-    static func change(_ vault: Vault, _ items: Int, times: Int, numbers given: Numbers = Numbers()) throws(VaultError) {
+    static func change(_ vault: Vault, _ items: Int, times: Int, numbers given: Numbers = Numbers()) throws(VaultError)
+    {
         var numbers = given
         var secret = secret()
         for number in 0..<times {
@@ -122,7 +127,9 @@ enum Workload {
 
     static func scan(_ vault: Vault, _ count: Int) throws(VaultError) {
         var bytes = 0
-        try vault.forEachSecret { (_, secret) throws(VaultError) in if case .opened(let opened) = secret { bytes += opened.count } }
+        try vault.forEachSecret { (_, secret) throws(VaultError) in
+            if case .opened(let opened) = secret { bytes += opened.count }
+        }
         precondition(bytes == count * 64)
     }
 

@@ -20,7 +20,9 @@ do throws(VaultError) {
     switch arguments.count > 2 ? arguments[1] : "" {
     case "work":
         if arguments.count > 5 {
-            guard let variant = Variant(rawValue: arguments[5]) else { preconditionFailure("usual, forgetful or scoped") }
+            guard let variant = Variant(rawValue: arguments[5]) else {
+                preconditionFailure("usual, forgetful or scoped")
+            }
             Workload.variant = variant
         }
         print(try Work.run(arguments[2], arguments[3], items: number(4)).json)

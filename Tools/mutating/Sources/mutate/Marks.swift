@@ -13,7 +13,8 @@ struct Marks {
         case call
         /// Such a call that has no other effect.
         case check
-        /// A refusal that no Boolean decides: of an optional binding, a pattern or a case. It is not mutated; whether it is reached is told.
+        /// A refusal that no Boolean decides: of an optional binding, a pattern or a case. It is not mutated; whether
+        /// it is reached is told.
         case reached
     }
 
@@ -101,7 +102,9 @@ struct Marks {
         }
 
         override func visit(_ node: CodeBlockItemSyntax) -> SyntaxVisitorContinueKind {
-            if let name = called(node.item), !isValue(node) { mark(Self.pure.contains(name) ? .check : .call, node.item) }
+            if let name = called(node.item), !isValue(node) {
+                mark(Self.pure.contains(name) ? .check : .call, node.item)
+            }
             return .visitChildren
         }
 
@@ -118,13 +121,18 @@ struct Marks {
             guard let last = body.statements.last?.item else { return false }
             if last.is(ThrowStmtSyntax.self) { return true }
             guard let value = last.as(ReturnStmtSyntax.self)?.expression else { return false }
-            return value.is(NilLiteralExprSyntax.self) || value.as(BooleanLiteralExprSyntax.self)?.literal.text == "false"
+            return value.is(NilLiteralExprSyntax.self)
+                || value.as(BooleanLiteralExprSyntax.self)?.literal.text == "false"
         }
 
         private func take(_ conditions: ConditionElementListSyntax, _ kind: Kind, _ body: CodeBlockSyntax) {
             var isPattern = false
             for element in conditions {
-                if case .expression(let expression) = element.condition { operands(of: expression, kind) } else { isPattern = true }
+                if case .expression(let expression) = element.condition {
+                    operands(of: expression, kind)
+                } else {
+                    isPattern = true
+                }
             }
             guard isPattern else { return }
             let start = body.leftBrace.endPositionBeforeTrailingTrivia
@@ -138,7 +146,9 @@ struct Marks {
                 operands(of: both.leftOperand, kind)
                 return operands(of: both.rightOperand, kind)
             }
-            if let inner = expression.as(TupleExprSyntax.self), inner.elements.count == 1, let only = inner.elements.first {
+            if let inner = expression.as(TupleExprSyntax.self), inner.elements.count == 1,
+                let only = inner.elements.first
+            {
                 return operands(of: only.expression, kind)
             }
             if let tried = expression.as(TryExprSyntax.self), tried.questionOrExclamationMark == nil {
@@ -155,7 +165,9 @@ struct Marks {
             {
                 expression = both.rightOperand
             }
-            guard let call = expression.as(TryExprSyntax.self)?.expression.as(FunctionCallExprSyntax.self) else { return nil }
+            guard let call = expression.as(TryExprSyntax.self)?.expression.as(FunctionCallExprSyntax.self) else {
+                return nil
+            }
             if let name = call.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text { return name }
             let name = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName
             return name?.tokenKind == .keyword(.`init`) ? nil : name?.text
@@ -163,8 +175,12 @@ struct Marks {
 
         /// Whether this is the only statement of a body that returns its value.
         private func isValue(_ node: CodeBlockItemSyntax) -> Bool {
-            guard let list = node.parent?.as(CodeBlockItemListSyntax.self), list.count == 1, let block = list.parent else { return false }
-            if block.is(ClosureExprSyntax.self) || block.is(AccessorBlockSyntax.self) || block.is(SwitchCaseSyntax.self) { return true }
+            guard let list = node.parent?.as(CodeBlockItemListSyntax.self), list.count == 1, let block = list.parent
+            else { return false }
+            if block.is(ClosureExprSyntax.self) || block.is(AccessorBlockSyntax.self) || block.is(SwitchCaseSyntax.self)
+            {
+                return true
+            }
             guard let owner = block.as(CodeBlockSyntax.self)?.parent else { return false }
             if let function = owner.as(FunctionDeclSyntax.self) { return function.signature.returnClause != nil }
             return owner.is(AccessorDeclSyntax.self) || owner.is(DoStmtSyntax.self)

@@ -3,8 +3,9 @@ import SwiftOperators
 import SwiftParser
 import SwiftSyntax
 
-// mutate ROOT COPY TABLE FILE…: rewrites each FILE of ROOT into COPY, so that every check in it can be switched off by its number (see
-// Marks.swift), and writes what the numbers are to TABLE, a line each: number, kind, file, line, and the check's text, separated by tabs.
+// mutate ROOT COPY TABLE FILE…: rewrites each FILE of ROOT into COPY, so that every check in it can be switched off by
+// its number (see Marks.swift), and writes what the numbers are to TABLE, a line each: number, kind, file, line, and
+// the check's text, separated by tabs.
 
 let arguments = CommandLine.arguments.dropFirst()
 guard arguments.count >= 4 else {
