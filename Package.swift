@@ -41,12 +41,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
-        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
-        .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(
+            name: "CSodium", path: "Sources/C/CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(
+            name: "CArgon2", path: "Sources/C/CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         // Without pkg-config: Debian's file for it names a macro that SwiftPM refuses with a warning, and no path.
-        .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
-        .systemLibrary(name: "CCSV", providers: [.apt(["libcsv-dev"])]),
-        .target(name: "CVaultShim", cSettings: strictC),
+        .systemLibrary(name: "CUtf8proc", path: "Sources/C/CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
+        .systemLibrary(name: "CCSV", path: "Sources/C/CCSV", providers: [.apt(["libcsv-dev"])]),
+        .target(name: "CVaultShim", path: "Sources/C/CVaultShim", cSettings: strictC),
 
         .target(name: "VaultBytes", swiftSettings: settings),
         .target(
@@ -61,20 +63,27 @@ let package = Package(
             swiftSettings: settings
         ),
         // The C interface: the header is the contract, in CVaultFmt; VaultC implements it.
-        .target(name: "CVaultFmt", cSettings: strictC),
+        .target(name: "CVaultFmt", path: "Sources/C/CVaultFmt", cSettings: strictC),
         .target(
-            name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt", "VaultLocal"], swiftSettings: settings
+            name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt", "VaultLocal"],
+            path: "Sources/C/VaultC", swiftSettings: settings
         ),
 
         // The Keychain's APIs. KeychainCore is beneath all three, and no product.
-        .target(name: "KeychainCore", dependencies: ["VaultFmt", "VaultLocal"], swiftSettings: settings),
-        .target(name: "KeychainAccess", dependencies: ["KeychainCore", "VaultFmt"], swiftSettings: settings),
-        .target(name: "SecItem", dependencies: ["KeychainCore", "VaultFmt"], swiftSettings: settings),
+        .target(
+            name: "KeychainCore", dependencies: ["VaultFmt", "VaultLocal"], path: "Sources/Keychain/Core",
+            swiftSettings: settings),
+        .target(
+            name: "KeychainAccess", dependencies: ["KeychainCore", "VaultFmt"], path: "Sources/Keychain/Access",
+            swiftSettings: settings),
+        .target(
+            name: "SecItem", dependencies: ["KeychainCore", "VaultFmt"], path: "Sources/Keychain/SecItem",
+            swiftSettings: settings),
         .target(
             name: "KeychainStores",
             dependencies: [
                 "KeychainAccess", "SecItem", "KeychainCore", .product(name: "Logging", package: "swift-log"),
-            ],
+            ], path: "Sources/Keychain/Stores",
             swiftSettings: settings),
 
         // A library, so that its parsers can be fuzzed; the program beside it only calls it.
@@ -91,7 +100,7 @@ let package = Package(
         .executableTarget(
             name: "VaultCommandMain", dependencies: ["VaultCommand", "CVaultStart"], swiftSettings: settings),
         // What the program checks before the Swift runtime is initialised.
-        .target(name: "CVaultStart", cSettings: strictC),
+        .target(name: "CVaultStart", path: "Sources/C/CVaultStart", cSettings: strictC),
 
         .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),

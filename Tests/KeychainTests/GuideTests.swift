@@ -15,7 +15,7 @@ extension KeychainTests {
         }
 
         private static func guide() throws -> String {
-            try read("Sources/KeychainAccess/KeychainAccess.docc/BringingKeychainCodeToLinux.md")
+            try read("Sources/Keychain/Access/KeychainAccess.docc/BringingKeychainCodeToLinux.md")
         }
 
         private static func section(_ title: String) throws -> [String] {
@@ -80,9 +80,9 @@ extension KeychainTests {
 
         /// The keys that the module declares, with their values.
         private static func constants() throws -> [String: String] {
-            let codes = try read("Sources/KeychainCore/SecKey.swift").matches(of: /static let (\w+) = "(.*)"/)
+            let codes = try read("Sources/Keychain/Core/SecKey.swift").matches(of: /static let (\w+) = "(.*)"/)
                 .reduce(into: [String: String]()) { $0[String($1.output.1)] = String($1.output.2) }
-            return try read("Sources/SecItem/Keys.swift").matches(of: /let (kSec\w+) = SecKey\.(\w+)/)
+            return try read("Sources/Keychain/SecItem/Keys.swift").matches(of: /let (kSec\w+) = SecKey\.(\w+)/)
                 .reduce(into: [:]) { $0[String($1.output.1)] = codes[String($1.output.2)] }
         }
 
@@ -143,7 +143,8 @@ extension KeychainTests {
                 Self.names(try Self.section("Keys that say what to do").joined() + Self.section("Attributes").joined()))
             #expect(declared.count > 70 && declared.isSubset(of: named), "\(declared.subtracting(named).sorted())")
             let absent = Set(Self.names(try Self.section("What does not compile").joined(separator: "\n")))
-            let sources = try ["Keys", "Values", "Random"].map { try Self.read("Sources/SecItem/\($0).swift") }.joined()
+            let sources = try ["Keys", "Values", "Random"].map { try Self.read("Sources/Keychain/SecItem/\($0).swift") }
+                .joined()
             #expect(
                 absent.count > 20
                     && absent.allSatisfy { !sources.contains("let \($0) ") && !sources.contains("let \($0):") })

@@ -62,7 +62,7 @@ extension KeychainTests {
         @Test("has a sentence for every errSec name, and Apple's number (K3)")
         func names() throws {
             let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().appendingPathComponent("Sources/SecItem")
+                .deletingLastPathComponent().appendingPathComponent("Sources/Keychain/SecItem")
             var names: [String: OSStatus] = [:]
             for file in ["Statuses.swift", "Statuses+Cryptography.swift"] {
                 let source = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)

@@ -492,7 +492,7 @@ PAGES: dict[str, list[Entry]] = {
     "Docs/programs.md": PROGRAMS,
     "Docs/incidents.md": INCIDENTS,
     "Docs/building.md": BUILDING,
-    "Sources/KeychainAccess/KeychainAccess.docc/KeychainAccess.md": [README[-1]],
-    "Sources/KeychainAccess/KeychainAccess.docc/BringingKeychainCodeToLinux.md": GUIDE,
+    "Sources/Keychain/Access/KeychainAccess.docc/KeychainAccess.md": [README[-1]],
+    "Sources/Keychain/Access/KeychainAccess.docc/BringingKeychainCodeToLinux.md": GUIDE,
     "Tools/python/README.md": PYTHON,
 }

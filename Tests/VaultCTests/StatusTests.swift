@@ -7,7 +7,7 @@ import VaultFmt
 @Suite("The C interface")
 struct StatusTests {
     private static let header = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Sources/CVaultFmt/include/vaultfmt.h").standardizedFileURL
+        .appending(path: "../../Sources/C/CVaultFmt/include/vaultfmt.h").standardizedFileURL
 
     /// `noSuchItem` as `no-such-item`.
     private func words(_ code: VaultError.Code) -> String {

@@ -39,7 +39,7 @@ except Exception as error:
 def c_program(tmp_path_factory: pytest.TempPathFactory) -> str:
     program = tmp_path_factory.mktemp("c") / "local"
     package = Path(vaultfmt.__file__).parent
-    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", program, "-I", ROOT / "Sources/CVaultFmt/include"]
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", program, "-I", ROOT / "Sources/C/CVaultFmt/include"]
     subprocess.run([*command, ROOT / "Tests/C/programs/local.c", package / "libvaultfmt.so.1", f"-Wl,-rpath,{package}"], check=True)
     return str(program)
 
