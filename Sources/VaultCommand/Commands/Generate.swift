@@ -76,7 +76,7 @@ struct Generate: ParsableCommand {
     }
 
     private func makePassword() throws(CommandFailure) {
-        let length = length ?? 20
+        let length = length ?? PasswordGenerator.standardLength
         let alphabet = try drawnFrom()
         try write(PasswordGenerator.password(length: length, from: alphabet))
         say("\(length) of \(alphabet.characters.count) characters", Double(length) * alphabet.bitsPerCharacter)
@@ -91,7 +91,7 @@ struct Generate: ParsableCommand {
     }
 
     private func makeKeyFile(_ path: String) throws(CommandFailure) {
-        try Descriptor.createFile(path, what: "key file", KeyFile.generate())
+        try NewFile.create(path, what: "key file", KeyFile.generate())
         Terminal.note(
             "made the key file \(TerminalText.quoted(path)); keep a copy elsewhere: without it, the vault stays closed")
     }

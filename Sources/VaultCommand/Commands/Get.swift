@@ -24,7 +24,7 @@ struct Get: ParsableCommand {
     var json = false
 
     @Option(
-        defaultAsFlag: ArgumentSpelling.clipSeconds, parsing: .next,
+        defaultAsFlag: Clipboard.standardSeconds, parsing: .next,
         help: ArgumentHelp(
             "Put it into the clipboard, cleared after so many seconds if unchanged.", valueName: "seconds"))
     var clip: Int?

@@ -66,24 +66,3 @@ struct Inspect: ParsableCommand {
         try output.flush()
     }
 }
-
-/// What a key holder sees.
-struct InsideView {
-    let statistics: Statistics
-    let slots: [SlotInfo]
-    let anchor: Anchor
-    let access: Access
-    let owners: OwnersPublicKey
-    let tail: TailState
-
-    init(_ vault: Vault) throws(CommandFailure) {
-        let progress = Progress("reading")
-        defer { progress.finish() }
-        statistics = try attempt { () throws(VaultError) in try vault.statistics() }
-        slots = try attempt { () throws(VaultError) in try vault.slots() }
-        anchor = vault.anchor
-        access = vault.access
-        owners = vault.owners
-        tail = vault.tail
-    }
-}

@@ -113,3 +113,17 @@ struct NewFile: ~Copyable {
             .outputExists, "\(what) \(TerminalText.quoted(path)) exists already; choose another name or move it away")
     }
 }
+
+extension NewFile {
+    /// Makes a new file, 0600, over another one only if it `replaces` it; it and its name are durable on return.
+    static func create(
+        _ path: String, what: String, _ contents: borrowing Secret, replaces: Bool = false
+    ) throws(CommandFailure) {
+        let file = try NewFile(path, what: what, replaces: replaces)
+        let failure = contents.withUnsafeBytes { Descriptor.writeAll(file.descriptor, $0) }
+        guard failure == 0 else {
+            throw CommandFailure(system: failure, "cannot write \(what) \(TerminalText.quoted(path))")
+        }
+        try file.finish()
+    }
+}

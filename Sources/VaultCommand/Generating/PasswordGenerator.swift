@@ -33,6 +33,9 @@ struct PasswordAlphabet {
 
 /// Makes passwords, each of the possible ones as likely as the others: no character is forced into them.
 enum PasswordGenerator {
+    /// How many characters a password has where nobody says.
+    static let standardLength = 20
+
     /// A random password.
     /// - Parameter length: In characters.
     static func password(length: Int, from alphabet: PasswordAlphabet = .standard) -> Secret {

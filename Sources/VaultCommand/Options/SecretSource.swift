@@ -9,7 +9,7 @@ struct SecretSource: ParsableArguments {
     var secretFile: String?
 
     @Option(
-        defaultAsFlag: ArgumentSpelling.generatedLength, parsing: .next,
+        defaultAsFlag: PasswordGenerator.standardLength, parsing: .next,
         help: ArgumentHelp("Make up a random password, as 'vaultfmt generate' does.", valueName: "length"))
     var generate: Int?
 

@@ -2,9 +2,6 @@
 /// would take the next word as their value, which may be an item's name; so the value that is meant is spelled out
 /// first.
 enum ArgumentSpelling {
-    static let generatedLength = 20
-    static let clipSeconds = 45
-
     /// The arguments with both options in the form `--option=value`, and a vault that is named before the command
     /// behind it.
     static func normalized(_ all: [String]) -> [String] {
@@ -16,11 +13,11 @@ enum ArgumentSpelling {
             if argument == "--" { return result + [argument] + rest }
             let isValue = result.last.map(takesValue) ?? false
             switch argument {
-            case "--generate" where !isValue: result.append("--generate=\(generatedLength)")
+            case "--generate" where !isValue: result.append("--generate=\(PasswordGenerator.standardLength)")
             case "--clip" where !isValue:
                 let seconds = rest.first.flatMap { UInt32($0) }
                 if seconds != nil { rest = rest.dropFirst() }
-                result.append("--clip=\(seconds.map(Int.init) ?? clipSeconds)")
+                result.append("--clip=\(seconds.map(Int.init) ?? Clipboard.standardSeconds)")
             default: result.append(argument)
             }
         }

@@ -2,9 +2,6 @@ import ArgumentParser
 import Glibc
 import VaultFmt
 
-/// A command that only holds others was called without one of them.
-struct MissingCommand: Error {}
-
 /// How a failed command ends: one line on standard error that says what and what to do, and the exit code.
 enum FailureReport {
     /// Reports an error and returns the exit code; requests for help are answered on standard output.

@@ -40,7 +40,7 @@ struct Vaultfmt: ParsableCommand {
               vaultfmt create
               vaultfmt set github.com alice
             """,
-        version: "0.1.0",
+        version: Release.version,
         groupedSubcommands: [
             CommandGroup(name: "Item", subcommands: itemCommands),
             CommandGroup(name: "Vault", subcommands: vaultCommands),

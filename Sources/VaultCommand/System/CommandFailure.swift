@@ -37,6 +37,9 @@ struct CommandFailure: Error {
     }
 }
 
+/// A command that only holds others was called without one of them.
+struct MissingCommand: Error {}
+
 extension ExitStatus {
     /// The exit code for an error of the library.
     init(_ error: VaultError) {

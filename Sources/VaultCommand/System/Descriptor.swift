@@ -67,18 +67,6 @@ enum Descriptor {
         return try readAll(descriptor, name: name, limit: limit)
     }
 
-    /// Makes a new file, 0600, over another one only if it `replaces` it; it and its name are durable on return.
-    static func createFile(
-        _ path: String, what: String, _ contents: borrowing Secret, replaces: Bool = false
-    ) throws(CommandFailure) {
-        let file = try NewFile(path, what: what, replaces: replaces)
-        let failure = contents.withUnsafeBytes { writeAll(file.descriptor, $0) }
-        guard failure == 0 else {
-            throw CommandFailure(system: failure, "cannot write \(what) \(TerminalText.quoted(path))")
-        }
-        try file.finish()
-    }
-
     /// The system's words for an error number.
     static func message(_ number: Int32) -> String {
         guard let text = strerror(number) else { return "error \(number)" }

@@ -62,8 +62,11 @@ enum Subprocess {
         return try spawn(path, arguments, &actions)
     }
 
+    /// Where a program that is started apart finds this process's standard output.
+    static let keptOutput: Int32 = 3
+
     /// Starts a program in a session of its own, with every signal blocked that can be.
-    /// - Parameter keepsOutput: Whether it gets this process's standard output too, as descriptor 3.
+    /// - Parameter keepsOutput: Whether it gets this process's standard output too, as `keptOutput`.
     static func startApart(
         _ path: String, _ arguments: [String], input: Int32, output: Int32, error: Int32, keepsOutput: Bool
     ) throws(CommandFailure) -> pid_t {
@@ -75,13 +78,13 @@ enum Subprocess {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        let copy = keepsOutput ? vault_duplicate(STDOUT_FILENO, TerminalGuardian.keptOutput + 1) : -1
+        let copy = keepsOutput ? vault_duplicate(STDOUT_FILENO, keptOutput + 1) : -1
         defer { if copy >= 0 { close(copy) } }
         for (descriptor, target) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (error, STDERR_FILENO)] {
             posix_spawn_file_actions_adddup2(&actions, descriptor, target)
         }
         // Last: the program's own standard descriptors are in place, so it does not matter what this number was.
-        if copy >= 0 { posix_spawn_file_actions_adddup2(&actions, copy, TerminalGuardian.keptOutput) }
+        if copy >= 0 { posix_spawn_file_actions_adddup2(&actions, copy, keptOutput) }
         var all = sigset_t()
         sigfillset(&all)
         posix_spawnattr_setsigmask(&attributes, &all)

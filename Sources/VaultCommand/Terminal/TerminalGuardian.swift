@@ -54,7 +54,7 @@ struct TerminalGuardian {
         if count == MemoryLayout.size(ofValue: modes) { vault_terminal_restore(STDOUT_FILENO, STDERR_FILENO, &modes) }
         let arguments = ProcessArguments.all
         lastWords = arguments.count == 3 ? arguments[2] : ""
-        sayLastWords(on: keptOutput)
+        sayLastWords(on: Subprocess.keptOutput)
         exit(0)
     }
 
@@ -65,9 +65,6 @@ struct TerminalGuardian {
 
     /// Sent alone, or after the modes.
     private static let allIsWell: UInt8 = 1
-    /// Where the guardian finds this process's standard output.
-    static let keptOutput: Int32 = 3
-
     /// Reads until the buffer is full or the other end closed; returns how many bytes came.
     private static func readAll(into bytes: UnsafeMutableRawBufferPointer) -> Int {
         var count = 0

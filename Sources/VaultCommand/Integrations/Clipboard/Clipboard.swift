@@ -5,6 +5,9 @@ import VaultLocal
 
 /// The clipboard of the desktop or, where there is none, of the terminal.
 enum Clipboard {
+    /// After how many seconds a secret is taken away again where nobody says.
+    static let standardSeconds = 45
+
     /// Puts a secret there. A process of its own takes it away after some seconds, if it is still there; this call does
     /// not wait for that.
     static func copy(_ secret: borrowing Secret, clearAfter seconds: Int) throws(CommandFailure) {

@@ -31,7 +31,7 @@ struct DockerCredential: ParsableCommand {
             case "get": try get()
             case "erase": try erase()
             case "list": try list()
-            case "version": try writeLine("vaultfmt \(Vaultfmt.configuration.version)")
+            case "version": try writeLine("vaultfmt \(Release.version)")
             default: throw CommandFailure(.usage, "unknown credential action \(TerminalText.quoted(operation))")
             }
         } catch let failure as CommandFailure {

@@ -13,7 +13,7 @@ enum SecretEditor {
         let folder = try MemoryFolder()
         let outcome: Outcome
         do throws(CommandFailure) {
-            try Descriptor.createFile(folder.file, what: "file in memory", secret)
+            try NewFile.create(folder.file, what: "file in memory", secret)
             outcome = try run(editor, folder.file, signals)
         } catch {
             report(folder.wipe())

@@ -59,7 +59,7 @@ struct Inject: ParsableCommand {
             throw CommandFailure(
                 .noSuchFile, "there is no folder \(TerminalText.quoted(folder)) to write to; make it first")
         }
-        try Descriptor.createFile(output, what: "output", filled, replaces: force)
+        try NewFile.create(output, what: "output", filled, replaces: force)
     }
 
     private func readTemplate() throws(CommandFailure) -> Secret {

@@ -36,7 +36,7 @@ struct RunProgram: ParsableCommand {
         guard let program = command.first else {
             throw CommandFailure(.usage, "no program is given; write it after --")
         }
-        var environment = ChildEnvironment()
+        var environment = SecretEnvironment()
         let wanted = try env.map { text throws(CommandFailure) in try Self.variable(text) }
         if !wanted.isEmpty {
             let opened = try vault.openVault()
@@ -60,11 +60,7 @@ struct RunProgram: ParsableCommand {
 }
 
 /// The environment of a program to be started: this one's, without what opens vaults, and with secrets.
-struct ChildEnvironment: ~Copyable {
-    private static let withheld = ["PASSPHRASE", "PASSPHRASE_FILE", "KEY_FILE"].flatMap {
-        ["VAULTFMT_\($0)", "VAULTFMT_NEW_\($0)"]
-    }
-
+struct SecretEnvironment: ~Copyable {
     /// "NAME=value" and a zero byte, one behind the other.
     private var text = SecretBuffer()
     private var names: Set<String> = []
@@ -90,7 +86,7 @@ struct ChildEnvironment: ~Copyable {
         defer { arguments.forEach { free($0) } }
         let names = names
         return text.withUnsafeBytes { bytes in
-            var variables = Self.inherited(without: names)
+            var variables = ChildEnvironment.inherited(without: names)
             var start = 0
             while start < bytes.count, bytes[start] != 0, let address = bytes.baseAddress {
                 variables.append(UnsafeMutablePointer(mutating: (address + start).assumingMemoryBound(to: CChar.self)))
@@ -99,19 +95,5 @@ struct ChildEnvironment: ~Copyable {
             variables.append(nil)
             return -vault_execute(arguments, variables)
         }
-    }
-
-    /// This process's environment without what opens vaults, as every other program gets it; its strings stay this
-    /// process's.
-    static func inherited(without names: Set<String> = []) -> [UnsafeMutablePointer<CChar>?] {
-        var kept: [UnsafeMutablePointer<CChar>?] = []
-        var next = environ
-        while let entry = next.pointee {
-            let length = strcspn(entry, "=")
-            let name = String(decoding: UnsafeRawBufferPointer(start: entry, count: length), as: UTF8.self)
-            if !withheld.contains(name) && !names.contains(name) { kept.append(entry) }
-            next += 1
-        }
-        return kept
     }
 }
