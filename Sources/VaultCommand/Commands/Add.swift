@@ -25,18 +25,17 @@ struct Add: ParsableCommand {
         try source.check(vault.access)
         if source.asks { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
-        guard try attempt({ () throws(VaultError) in try opened.item(key) }) == nil else { throw Self.duplicate(key) }
+        guard try opened.item(key) == nil else { throw Self.duplicate(key) }
         let secret = try source.read(for: ItemText.summary(key))
         ControllingTerminal.end()
-        let progress = Progress("writing")
-        defer { progress.finish() }
-        do throws(VaultError) {
-            try opened.add(
-                key, secret: secret, attributes: values, accessibility: attributes.accessibility ?? .whenUnlocked)
-        } catch {
-            throw error.code == .duplicateItem ? Self.duplicate(key) : CommandFailure(error)
+        try Progress.during("writing") {
+            do throws(VaultError) {
+                try opened.add(
+                    key, secret: secret, attributes: values, accessibility: attributes.accessibility ?? .whenUnlocked)
+            } catch {
+                throw error.code == .duplicateItem ? Self.duplicate(key) : CommandFailure(error)
+            }
         }
-        progress.finish()
     }
 
     private static func duplicate(_ key: ItemKey) -> CommandFailure {

@@ -28,8 +28,8 @@ struct AnchorCommand: ParsableCommand {
         let output = Output.standard()
         try output.line(opened.anchor.description)
         try output.flush()
-        guard accept else { return try attempt { () throws(VaultError) in try machine.check(opened) } }
-        try attempt { () throws(VaultError) in try machine.accept(opened) }
+        guard accept else { return try machine.check(opened) }
+        try machine.accept(opened)
         Terminal.note(
             "generation \(opened.anchor.generation) is what this machine remembers of \(TerminalText.quoted(opened.path)) from now on"
         )

@@ -19,10 +19,7 @@ struct Compact: ParsableCommand {
 
     func run() throws {
         let opened = try vault.openVault(writable: true)
-        let progress = Progress("compacting")
-        defer { progress.finish() }
-        let report = try attempt { () throws(VaultError) in try opened.compact() }
-        progress.finish()
+        let report = try Progress.during("compacting") { try opened.compact() }
         Terminal.note(
             "compacted \(TerminalText.quoted(opened.path)): \(MemorySize.text(bytes: report.bytesBefore)) before, "
                 + "\(MemorySize.text(bytes: report.bytesAfter)) now; older copies still hold what was removed")

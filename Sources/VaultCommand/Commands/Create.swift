@@ -40,7 +40,7 @@ struct Create: ParsableCommand {
         let folder = UserFiles.parent(of: path)
         let machine = try ThisMachine.current()
         if try vault.file == nil && machine.places.isDefault {
-            try attempt { () throws(VaultError) in try machine.makeFolder(of: path) }
+            try machine.makeFolder(of: path)
         }
         guard try UserFiles.exists(folder) else {
             throw CommandFailure(
@@ -49,8 +49,8 @@ struct Create: ParsableCommand {
         let given = try vault.access.factors.sources
             .creating("New passphrase for \(TerminalText.escaped(path))", mayAsk: !vault.access.noInput)
         PassphraseStrength.remark(on: given)
-        let factors = try attemptToOpen { () throws(VaultError) in try given.together() }
-        let kinds = try attemptToOpen { () throws(VaultError) in try given.combinations() }.first ?? []
+        let factors = try whileOpening { try given.together() }
+        let kinds = try whileOpening { try given.combinations() }.first ?? []
         var options = CreateOptions()
         options.cost = try cost.cost()
         options.allowWeak = cost.allowWeak
@@ -66,7 +66,7 @@ struct Create: ParsableCommand {
 
     private func make(
         _ machine: Machine, _ path: String, _ factors: borrowing Factors, _ options: consuming CreateOptions
-    ) throws(CommandFailure) {
+    ) throws {
         let progress = Progress("creating")
         defer { progress.finish() }
         do throws(VaultError) {

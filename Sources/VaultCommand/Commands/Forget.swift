@@ -14,8 +14,7 @@ struct Forget: ParsableCommand {
               vaultfmt forget github.com alice --all --yes
             """)
 
-    @OptionGroup var name: ItemName
-    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var chosen: ItemChoice
     @OptionGroup var choice: EarlierOption
 
     @Flag(help: "Forget all earlier values of the item.")
@@ -33,34 +32,29 @@ struct Forget: ParsableCommand {
     }
 
     func run() throws {
-        guard name.isGiven || filters.label != nil else {
-            throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
-        }
+        try chosen.check()
         guard yes || (!vault.access.noInput && Prompt.isPossible) else {
             throw CommandFailure(.usage, "forgetting asks first, and there is no terminal to ask on; give --yes")
         }
         if !yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)
-        let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
-        let chosen = try all ? nil : [choice.value(of: item, in: opened)]
-        guard chosen != nil || item.earlierValues > 0 else {
+        let item = try chosen.find(in: opened)
+        let values = try all ? nil : [choice.value(of: item, in: opened)]
+        guard values != nil || item.earlierValues > 0 else {
             return Terminal.note("\(ItemText.summary(item.key)) has no earlier values")
         }
-        guard try isConfirmed(item, chosen) else { return Terminal.note("nothing was forgotten") }
+        guard try isConfirmed(item, values) else { return Terminal.note("nothing was forgotten") }
         ControllingTerminal.end()
-        let progress = Progress("writing")
-        defer { progress.finish() }
-        let count = try attempt { () throws(VaultError) in try opened.forgetEarlierValues(of: item.key, chosen) }
-        progress.finish()
+        let count = try Progress.during("writing") { try opened.forgetEarlierValues(of: item.key, values) }
         Terminal.note(
             "forgot \(Self.words(count)) of \(ItemText.summary(item.key)); the ciphertext stays in the file until 'vaultfmt compact', and in "
                 + "older copies")
     }
 
-    private func isConfirmed(_ item: Item, _ chosen: [EarlierValue]?) throws(CommandFailure) -> Bool {
+    private func isConfirmed(_ item: Item, _ values: [EarlierValue]?) throws -> Bool {
         if yes { return true }
         let what =
-            chosen?.first.map { "the value that was replaced at \(Timestamp.short($0.replaced)) UTC" }
+            values?.first.map { "the value that was replaced at \(Timestamp.short($0.replaced)) UTC" }
             ?? Self.words(item.earlierValues)
         return try Prompt.confirm("Forget \(what) of \(ItemText.summary(item.key))?", instead: "give --yes")
     }

@@ -75,14 +75,14 @@ struct Generate: ParsableCommand {
         try makePassword()
     }
 
-    private func makePassword() throws(CommandFailure) {
+    private func makePassword() throws {
         let length = length ?? PasswordGenerator.standardLength
         let alphabet = try drawnFrom()
         try write(PasswordGenerator.password(length: length, from: alphabet))
         say("\(length) of \(alphabet.characters.count) characters", Double(length) * alphabet.bitsPerCharacter)
     }
 
-    private func makePassphrase(_ count: Int) throws(CommandFailure) {
+    private func makePassphrase(_ count: Int) throws {
         let list = try WordList(list ?? WordList.standard)
         let separator = separator ?? "-"
         try write(PasswordGenerator.passphrase(words: count, from: list, separator: separator))
@@ -90,13 +90,13 @@ struct Generate: ParsableCommand {
         say("\(count) of \(list.words.count) words\(limit)", Double(count) * list.bitsPerWord)
     }
 
-    private func makeKeyFile(_ path: String) throws(CommandFailure) {
+    private func makeKeyFile(_ path: String) throws {
         try NewFile.create(path, what: "key file", KeyFile.generate())
         Terminal.note(
             "made the key file \(TerminalText.quoted(path)); keep a copy elsewhere: without it, the vault stays closed")
     }
 
-    private func drawnFrom() throws(CommandFailure) -> PasswordAlphabet {
+    private func drawnFrom() throws -> PasswordAlphabet {
         let classes = [
             (PasswordAlphabet.lowercase, noLowercase), (PasswordAlphabet.uppercase, noUppercase),
             (PasswordAlphabet.digits, noDigits),
@@ -113,9 +113,9 @@ struct Generate: ParsableCommand {
         return drawnFrom
     }
 
-    private func write(_ secret: borrowing Secret) throws(CommandFailure) {
+    private func write(_ secret: borrowing Secret) throws {
         let output = Output.standard()
-        try secret.withUnsafeBytes { bytes throws(CommandFailure) in try output.write(bytes) }
+        try secret.withUnsafeBytes { bytes in try output.write(bytes) }
         try output.write(byte: 0x0A)
         try output.flush()
     }

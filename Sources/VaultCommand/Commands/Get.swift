@@ -14,8 +14,7 @@ struct Get: ParsableCommand {
               vaultfmt get github.com alice --earlier 1
             """)
 
-    @OptionGroup var name: ItemName
-    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var chosen: ItemChoice
 
     @Option(parsing: .unconditional, help: "Write this field or attribute instead of the secret.")
     var field: String?
@@ -44,29 +43,27 @@ struct Get: ParsableCommand {
     }
 
     func run() throws {
-        guard name.isGiven || filters.label != nil else {
-            throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
-        }
+        try chosen.check()
         let opened = try vault.openVault()
-        let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
+        let item = try chosen.find(in: opened)
         if choice.earlier != nil { return try deliver(choice.value(of: item, in: opened), in: opened) }
-        if json { return try writeJSON(try attempt { () throws(VaultError) in try opened.open(item) }, opened) }
+        if json { return try writeJSON(try opened.open(item), opened) }
         try deliver(ItemField.value(field, of: item, in: opened))
     }
 
-    private func deliver(_ value: borrowing Secret) throws(CommandFailure) {
+    private func deliver(_ value: borrowing Secret) throws {
         if let clip { return try Clipboard.copy(value, clearAfter: clip) }
         try Output.deliver(value, force: force)
     }
 
     /// The same of an earlier value.
-    private func deliver(_ value: EarlierValue, in vault: Vault) throws(CommandFailure) {
+    private func deliver(_ value: EarlierValue, in vault: Vault) throws {
         guard json else { return try deliver(ItemField.value(field, of: value, in: vault)) }
-        let whole = try attempt { () throws(VaultError) in try vault.open(value) }
+        let whole = try vault.open(value)
         var writer = JSONWriter(Output.standard())
         let (key, attributes) = (whole.key, whole.attributes)
         let secret = whole.secret.copy()
-        try writer.object { writer throws(CommandFailure) in
+        try writer.object { writer in
             try writer.member("class", key.itemClass.name)
             try writer.members(of: key.fields)
             try writer.member("group", key.group)
@@ -81,11 +78,11 @@ struct Get: ParsableCommand {
         try writer.finish()
     }
 
-    private func writeJSON(_ whole: borrowing OpenedItem, _ vault: Vault) throws(CommandFailure) {
+    private func writeJSON(_ whole: borrowing OpenedItem, _ vault: Vault) throws {
         var writer = JSONWriter(Output.standard())
         let item = whole.item
         let secret = whole.secret.copy()
-        try writer.object { writer throws(CommandFailure) in
+        try writer.object { writer in
             try writer.members(of: item) { name throws(VaultError) in try vault.attribute(name, of: item) }
             try writer.name("secret")
             try writer.value(secret)

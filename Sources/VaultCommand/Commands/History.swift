@@ -16,8 +16,7 @@ struct History: ParsableCommand {
               vaultfmt get github.com alice --earlier 2
             """)
 
-    @OptionGroup var name: ItemName
-    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var chosen: ItemChoice
 
     @Flag(help: "Write a JSON array of objects.")
     var json = false
@@ -25,17 +24,15 @@ struct History: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
-        guard name.isGiven || filters.label != nil else {
-            throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
-        }
+        try chosen.check()
         let opened = try vault.openVault()
-        let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
+        let item = try chosen.find(in: opened)
         let values = try EarlierValues.newestFirst(of: item, in: opened)
         try json ? writeJSON(values) : writeTable(values)
         if values.isEmpty { Terminal.note("\(ItemText.summary(item.key)) has no earlier values") }
     }
 
-    private func writeTable(_ values: [EarlierValue]) throws(CommandFailure) {
+    private func writeTable(_ values: [EarlierValue]) throws {
         let output = Output.standard()
         var table = Table(["NUMBER", "REPLACED", "MODIFIED", "SIZE", "LABEL"])
         for (index, value) in values.enumerated() {
@@ -49,11 +46,11 @@ struct History: ParsableCommand {
         try output.flush()
     }
 
-    private func writeJSON(_ values: [EarlierValue]) throws(CommandFailure) {
+    private func writeJSON(_ values: [EarlierValue]) throws {
         var writer = JSONWriter(Output.standard())
-        try writer.array { writer throws(CommandFailure) in
+        try writer.array { writer in
             for (index, value) in values.enumerated() {
-                try writer.object { writer throws(CommandFailure) in
+                try writer.object { writer in
                     try writer.member("number", index + 1)
                     try writer.member("revision", value.revision)
                     if let device = value.device { try writer.member("writtenBy", device.description) }

@@ -29,33 +29,31 @@ struct Inspect: ParsableCommand {
     }
 
     /// What anybody can read.
-    private func lookAround(_ path: String) throws(CommandFailure) -> Inspection {
-        let progress = Progress("reading")
-        defer { progress.finish() }
-        return try attempt { () throws(VaultError) in try Vault.inspect(path) }
+    private func lookAround(_ path: String) throws -> Inspection {
+        return try Progress.during("reading") { try Vault.inspect(path) }
     }
 
     /// What the factors given show; where they do not open the vault, what anybody can read is still worth showing.
     private func lookInside() -> (InsideView?, CommandFailure?) {
-        do throws(CommandFailure) {
+        do {
             if let kept = try vault.access.openUnlocked(vault.path) { return (try InsideView(kept), nil) }
             guard vault.access.factors.sources.isAnyGiven else { return (nil, nil) }
             return (try InsideView(vault.openVault()), nil)
         } catch {
-            return (nil, error)
+            return (nil, CommandFailure(error))
         }
     }
 
-    private func writeJSON(_ outside: Inspection, _ inside: InsideView?, _ path: String) throws(CommandFailure) {
+    private func writeJSON(_ outside: Inspection, _ inside: InsideView?, _ path: String) throws {
         var writer = JSONWriter(Output.standard())
-        try writer.object { writer throws(CommandFailure) in
+        try writer.object { writer in
             try writer.members(of: outside, path: path, authenticated: inside != nil)
             if let inside { try writer.members(of: inside) }
         }
         try writer.finish()
     }
 
-    private func writeText(_ outside: Inspection, _ inside: InsideView?, _ path: String) throws(CommandFailure) {
+    private func writeText(_ outside: Inspection, _ inside: InsideView?, _ path: String) throws {
         let output = Output.standard()
         try output.write(InspectionText.outside(outside, path: path, slots: inside?.slots ?? outside.slots))
         if let inside {

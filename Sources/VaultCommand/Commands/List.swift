@@ -44,11 +44,11 @@ struct List: ParsableCommand {
         }
     }
 
-    private func writeTable(_ opened: Vault, _ query: Query) throws(CommandFailure) -> Int {
+    private func writeTable(_ opened: Vault, _ query: Query) throws -> Int {
         let output = Output.standard()
         var table = Table(["CLASS", "SERVICE", "ACCOUNT", "LABEL", "GROUP", "MODIFIED"])
         var found = 0
-        try ItemSearch.each(in: opened, query, fields) { item throws(CommandFailure) in
+        try ItemSearch.each(in: opened, query, fields) { item in
             found += 1
             let name = ItemText.name(item.key)
             let modified = table.isForPeople ? Timestamp.short(item.modified) : Timestamp.text(item.modified)
@@ -64,13 +64,13 @@ struct List: ParsableCommand {
         return found
     }
 
-    private func writeJSON(_ opened: Vault, _ query: Query) throws(CommandFailure) -> Int {
+    private func writeJSON(_ opened: Vault, _ query: Query) throws -> Int {
         var writer = JSONWriter(Output.standard())
         var found = 0
-        try writer.array { writer throws(CommandFailure) in
-            try ItemSearch.each(in: opened, query, fields) { item throws(CommandFailure) in
+        try writer.array { writer in
+            try ItemSearch.each(in: opened, query, fields) { item in
                 found += 1
-                try writer.object { writer throws(CommandFailure) in
+                try writer.object { writer in
                     try writer.members(of: item)
                     if item.unreadAttributes > 0 { try writer.member("unreadAttributes", item.unreadAttributes) }
                     if item.earlierValues > 0 { try writer.member("earlierValues", item.earlierValues) }

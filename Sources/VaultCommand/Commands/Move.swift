@@ -15,9 +15,8 @@ struct Move: ParsableCommand {
               vaultfmt move intranet --to-service intranet.example.org --to-group work
             """)
 
-    @OptionGroup var name: ItemName
+    @OptionGroup var chosen: ItemChoice
     @OptionGroup(title: "Where to") var destination: Destination
-    @OptionGroup(title: "Filters") var filters: ItemFilters
     @OptionGroup var narrowing: NarrowingOption
     @OptionGroup var vault: VaultOptions
 
@@ -46,19 +45,17 @@ struct Move: ParsableCommand {
     }
 
     func run() throws {
-        guard name.isGiven else { throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options") }
+        guard chosen.name.isGiven else { throw ItemName.missing }
         guard destination.isGiven else {
             throw CommandFailure(.usage, "nothing to change; give --to-service, --to-account or the like")
         }
         let opened = try vault.openVault(writable: true)
-        let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
+        let item = try chosen.find(in: opened)
         let key = try destination.key(from: item.key)
         guard destination.toService != "", destination.toServer != "" else {
             throw CommandFailure(.usage, "the new service or server is empty; name it")
         }
-        let progress = Progress("writing")
-        defer { progress.finish() }
-        guard try attempt({ () throws(VaultError) in try opened.item(key) }) == nil || key == item.key else {
+        guard try opened.item(key) == nil || key == item.key else {
             throw CommandFailure(.noSuchItem, "\(ItemText.summary(key)) exists already; choose another name")
         }
         try narrowing.change(opened) { (transaction) throws(VaultError) in try transaction.move(item.key, to: key) }
@@ -72,7 +69,7 @@ extension Move.Destination {
     }
 
     /// The key with the parts that are given put in.
-    func key(from key: ItemKey) throws(CommandFailure) -> ItemKey {
+    func key(from key: ItemKey) throws -> ItemKey {
         let fields: ItemKey.Fields
         switch key.fields {
         case .genericPassword(let service, let account):
@@ -94,12 +91,10 @@ extension Move.Destination {
             try reject(others, "of an item of class \(key.itemClass.name) only the group can change")
             fields = key.fields
         }
-        return try attempt { () throws(VaultError) in
-            try ItemKey(fields, group: toGroup ?? key.group, synchronizable: key.synchronizable)
-        }
+        return try ItemKey(fields, group: toGroup ?? key.group, synchronizable: key.synchronizable)
     }
 
-    private func reject(_ condition: Bool, _ reason: String) throws(CommandFailure) {
+    private func reject(_ condition: Bool, _ reason: String) throws {
         if condition { throw CommandFailure(.usage, "\(reason); see 'vaultfmt move --help'") }
     }
 }

@@ -64,7 +64,7 @@ struct Rekey: ParsableCommand {
         ControllingTerminal.beginSeries()
         var opening = try vault.access.openWithFactors(path, writable: true)
         let opened = opening.vault
-        let slots = try attempt { () throws(VaultError) in try opened.slots() }
+        let slots = try opened.slots()
         guard let current = slots.first(where: \.openedThis) else {
             throw CommandFailure(
                 .busy, "another program has just replaced the slot that opened the vault; run the command again")
@@ -84,7 +84,7 @@ struct Rekey: ParsableCommand {
 
     /// Rewraps the slot for new factors, and returns those that open it now.
     private func changeFactors(_ opened: Vault, _ current: SlotInfo, _ old: borrowing GivenFactors)
-        throws(CommandFailure) -> GivenFactors
+        throws -> GivenFactors
     {
         try checkRemoval(current)
         var new = GivenFactors(passphrase: nil, keyFile: nil, rawKey: nil)
@@ -98,7 +98,7 @@ struct Rekey: ParsableCommand {
             if new.passphrase == nil && !removePassphrase { new.passphrase = stays.passphrase?.copy() }
             if new.keyFile == nil && !removeKeyFile { new.keyFile = stays.keyFile?.copy() }
         }
-        let kinds = try attemptToOpen { () throws(VaultError) in try new.combinations() }.first ?? []
+        let kinds = try whileOpening { try new.combinations() }.first ?? []
         try rewrap(opened, current, new)
         Terminal.note(
             "changed what opens \(TerminalText.quoted(opened.path)): \(SlotAdvice.words(kinds)); an older copy and what opened it open later states too, until 'vaultfmt rekey --rotate'"
@@ -110,7 +110,7 @@ struct Rekey: ParsableCommand {
 
     private var removesFactor: Bool { removeKeyFile || removePassphrase }
 
-    private func checkRemoval(_ current: SlotInfo) throws(CommandFailure) {
+    private func checkRemoval(_ current: SlotInfo) throws {
         let hasKeyFile = !current.factors.isDisjoint(with: [.generatedKeyFile, .otherKeyFile])
         let hasPassphrase = current.factors.contains(.passphrase)
         if removeKeyFile && !hasKeyFile {
@@ -126,7 +126,7 @@ struct Rekey: ParsableCommand {
     }
 
     private func changeCost(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors)
-        throws(CommandFailure)
+        throws
     {
         guard current.cost != nil else {
             throw CommandFailure(
@@ -136,22 +136,19 @@ struct Rekey: ParsableCommand {
         Terminal.note("changed the cost of slot \(SlotText.short(current)); older copies keep the old one")
     }
 
-    private func rewrap(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws(CommandFailure) {
-        let factors = try attemptToOpen { () throws(VaultError) in try given.together() }
+    private func rewrap(_ opened: Vault, _ current: SlotInfo, _ given: borrowing GivenFactors) throws {
+        let factors = try whileOpening { try given.together() }
         let figures = try cost.isGiven || current.cost == nil ? cost.cost() : nil
-        let progress = Progress("rewrapping")
-        defer { progress.finish() }
-        let change = try attempt { () throws(VaultError) in
+        let change = try Progress.during("rewrapping") {
             try opened.changeFactors(
                 of: current.id, to: factors, cost: figures,
                 allowWeak: cost.allowWeak || (figures == nil && current.isWeak))
         }
-        progress.finish()
         SlotText.report(change)
     }
 
-    private func rotateKeys(_ opened: Vault, _ given: borrowing GivenFactors) throws(CommandFailure) {
-        var rotation = try attempt { () throws(VaultError) in try opened.rotation() }
+    private func rotateKeys(_ opened: Vault, _ given: borrowing GivenFactors) throws {
+        var rotation = try opened.rotation()
         guard try rotation.keeps(given) else {
             throw CommandFailure(
                 .busy, "another program has just changed the slots of the vault; run the command again")
@@ -170,7 +167,7 @@ struct Rekey: ParsableCommand {
             "rotated \(TerminalText.quoted(opened.path)): older copies open what they hold, and nothing later")
     }
 
-    private func mayDrop(_ count: Int) throws(CommandFailure) -> Bool {
+    private func mayDrop(_ count: Int) throws -> Bool {
         if yes || count == 0 { return true }
         guard !vault.access.noInput, Prompt.isPossible else {
             throw CommandFailure(
@@ -183,7 +180,7 @@ struct Rekey: ParsableCommand {
     }
 
     /// Asks for the passphrase of each slot that would be dropped and takes one alone.
-    private static func askForPassphrases(_ rotation: inout Rotation) throws(CommandFailure) {
+    private static func askForPassphrases(_ rotation: inout Rotation) throws {
         for slot in rotation.dropped where slot.factors == .passphrase {
             while rotation.dropped.contains(where: { $0.id == slot.id }) {
                 let typed = try Prompt.secret(
@@ -197,7 +194,7 @@ struct Rekey: ParsableCommand {
         }
     }
 
-    private static func run(_ rotation: consuming Rotation) throws(CommandFailure) -> RotationReport {
+    private static func run(_ rotation: consuming Rotation) throws -> RotationReport {
         let progress = Progress("rotating")
         defer { progress.finish() }
         do throws(VaultError) {

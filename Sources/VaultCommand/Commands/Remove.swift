@@ -14,8 +14,7 @@ struct Remove: ParsableCommand {
             """,
         aliases: ["rm"])
 
-    @OptionGroup var name: ItemName
-    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var chosen: ItemChoice
 
     @Flag(help: "Remove all that match, after saying how many.")
     var all = false
@@ -26,7 +25,7 @@ struct Remove: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
-        let isNamed = name.isGiven || filters.label != nil || filters.accessible != nil
+        let isNamed = chosen.name.isGiven || chosen.filters.label != nil || chosen.filters.accessible != nil
         guard isNamed || all else {
             throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
         }
@@ -40,26 +39,23 @@ struct Remove: ParsableCommand {
         if all { Terminal.note("\(items.count) \(items.count == 1 ? "item matches" : "items match")") }
         guard try isConfirmed("Remove \(what)?") else { return Terminal.note("nothing was removed") }
         ControllingTerminal.end()
-        let progress = Progress("writing")
-        defer { progress.finish() }
-        let removed = try attempt { () throws(VaultError) in
+        let removed = try Progress.during("writing") {
             try opened.transaction { transaction throws(VaultError) in
                 var removed = 0
                 for item in items where try transaction.remove(item.key) { removed += 1 }
                 return removed
             }
         }
-        progress.finish()
         Terminal.note(
             "removed \(items.count == 1 ? what : "\(removed) items"); the ciphertext stays in the file until 'vaultfmt compact', and in older copies"
         )
     }
 
-    private func items(in opened: Vault) throws(CommandFailure) -> [Item] {
+    private func items(in opened: Vault) throws -> [Item] {
         guard all else {
-            return [try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)]
+            return [try chosen.find(in: opened)]
         }
-        let items = try name.findAll(in: opened, label: filters.label, accessibility: filters.accessible?.value)
+        let items = try chosen.findAll(in: opened)
         guard !items.isEmpty else {
             throw CommandFailure(.noSuchItem, "nothing matches; 'vaultfmt list' shows what there is")
         }
@@ -67,12 +63,12 @@ struct Remove: ParsableCommand {
     }
 
     /// Fails early where there is nobody to ask.
-    private func requireConsent() throws(CommandFailure) {
+    private func requireConsent() throws {
         guard !yes, vault.access.noInput || !Prompt.isPossible else { return }
         throw CommandFailure(.usage, "removing asks first, and there is no terminal to ask on; give --yes")
     }
 
-    private func isConfirmed(_ question: String) throws(CommandFailure) -> Bool {
+    private func isConfirmed(_ question: String) throws -> Bool {
         if yes { return true }
         return try Prompt.confirm(question, instead: "give --yes")
     }

@@ -20,10 +20,7 @@ struct Repair: ParsableCommand {
 
     func run() throws {
         let opened = try vault.openVault(writable: true)
-        let progress = Progress("repairing")
-        defer { progress.finish() }
-        let kept = try attempt { () throws(VaultError) in try opened.repair() }
-        progress.finish()
+        let kept = try Progress.during("repairing") { try opened.repair() }
         guard let kept else {
             return Terminal.note("the end of \(TerminalText.quoted(opened.path)) is not damaged; nothing was put aside")
         }

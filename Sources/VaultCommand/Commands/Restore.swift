@@ -15,22 +15,16 @@ struct Restore: ParsableCommand {
               vaultfmt restore github.com alice --earlier 3
             """)
 
-    @OptionGroup var name: ItemName
-    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var chosen: ItemChoice
     @OptionGroup var choice: EarlierOption
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
-        guard name.isGiven || filters.label != nil else {
-            throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
-        }
+        try chosen.check()
         let opened = try vault.openVault(writable: true)
-        let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
+        let item = try chosen.find(in: opened)
         let value = try choice.value(of: item, in: opened)
-        let progress = Progress("writing")
-        defer { progress.finish() }
-        try attempt { () throws(VaultError) in try opened.restore(value, of: item.key) }
-        progress.finish()
+        try Progress.during("writing") { try opened.restore(value, of: item.key) }
         let kept =
             opened.keptVersions > 0
             ? "what it was until now is its earlier value 1"

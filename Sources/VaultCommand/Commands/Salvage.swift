@@ -39,7 +39,7 @@ struct Salvage: ParsableCommand {
                 .outputExists, "\(TerminalText.quoted(output)) exists already; choose another name or move it away")
         }
         let file = try VaultPath.resolve(damaged.given)
-        let report = try access.withFactors(file) { given throws(CommandFailure) in
+        let report = try access.withFactors(file) { given in
             guard newFactors.sources.isAnyGiven else { return try salvage(file, given, to: given) }
             let new = try newFactors.sources.creating(
                 "New passphrase for \(TerminalText.escaped(output))", mayAsk: !access.noInput)
@@ -77,15 +77,15 @@ struct Salvage: ParsableCommand {
 
     private func salvage(
         _ file: String, _ given: borrowing GivenFactors, to new: borrowing GivenFactors
-    ) throws(CommandFailure) -> SalvageReport {
+    ) throws -> SalvageReport {
         let figures = try cost.cost()
         let machine = try ThisMachine.current()
         let progress = Progress("salvaging")
         defer { progress.finish() }
         var firstFailure: VaultError?
-        for kinds in try attemptToOpen({ () throws(VaultError) in try given.combinations() }) {
-            let factors = try attemptToOpen { () throws(VaultError) in try given.factors(kinds) }
-            let newFactors = try attemptToOpen { () throws(VaultError) in
+        for kinds in try whileOpening({ try given.combinations() }) {
+            let factors = try whileOpening { try given.factors(kinds) }
+            let newFactors = try whileOpening {
                 try self.newFactors.sources.isAnyGiven ? new.together() : given.factors(kinds)
             }
             var options = CreateOptions()

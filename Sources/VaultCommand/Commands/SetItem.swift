@@ -36,12 +36,9 @@ struct SetItem: ParsableCommand {
         let (key, isNew) = (found?.key ?? named, found == nil)
         let secret = try source.read(for: ItemText.summary(key))
         ControllingTerminal.end()
-        let progress = Progress("writing")
-        defer { progress.finish() }
         try narrowing.change(opened) { (transaction) throws(VaultError) in
             try transaction.set(key, secret: secret, attributes: changes, accessibility: attributes.accessibility)
         }
-        progress.finish()
         if isNew {
             if Terminal.errorIsTerminal { Terminal.note("created \(ItemText.summary(key))") }
         } else if key != named {

@@ -41,32 +41,29 @@ struct SlotAdd: ParsableCommand {
         try checkGroups(opened)
         let given = try newFactors.sources.creating("New passphrase for the slot", mayAsk: !vault.access.noInput)
         PassphraseStrength.remark(on: given)
-        let factors = try attemptToOpen { () throws(VaultError) in try given.together() }
-        let kinds = try attemptToOpen { () throws(VaultError) in try given.combinations() }.first ?? []
+        let factors = try whileOpening { try given.together() }
+        let kinds = try whileOpening { try given.combinations() }.first ?? []
         ControllingTerminal.endSeries()
         let figures = try cost.cost()
-        let progress = Progress("adding a slot")
-        defer { progress.finish() }
-        let change = try attempt { () throws(VaultError) in
+        let change = try Progress.during("adding a slot") {
             try opened.addSlot(
                 factors, cost: figures, name: name, grantedGroups: grantGroup.isEmpty ? nil : grantGroup,
                 createsGroups: createGroup,
                 allowWeak: cost.allowWeak, limits: vault.access.limits)
         }
-        progress.finish()
         Terminal.note("added slot \(change.id); \(SlotAdvice.words(kinds))")
         SlotText.report(change)
     }
 
     /// Before anything is asked: a misspelt group would be granted to nobody's use.
-    private func checkGroups(_ opened: Vault) throws(CommandFailure) {
+    private func checkGroups(_ opened: Vault) throws {
         guard !createGroup else {
             if grantGroup.isEmpty {
                 throw CommandFailure(.usage, "--create-group makes groups of --grant-group, and none is given")
             }
             return
         }
-        let known = try attempt { () throws(VaultError) in try opened.accessGroups() }
+        let known = try opened.accessGroups()
         for group in grantGroup where !known.contains(where: { $0.utf8.elementsEqual(group.utf8) }) {
             let names = known.map { TerminalText.quoted($0) }.joined(separator: ", ")
             let there = known.isEmpty ? "it has none yet" : "it has \(names)"

@@ -20,11 +20,11 @@ struct SlotList: ParsableCommand {
 
     func run() throws {
         let opened = try vault.openVault()
-        let slots = try attempt { () throws(VaultError) in try opened.slots() }
+        let slots = try opened.slots()
         let output = Output.standard()
         if json {
             var writer = JSONWriter(output)
-            try writer.object { writer throws(CommandFailure) in try writer.slots(slots) }
+            try writer.object { writer in try writer.slots(slots) }
             return try writer.finish()
         }
         var table = Table(["SLOT", "NAME", "KIND", "FACTORS", "KEY DERIVATION", "GROUPS", ""])

@@ -24,9 +24,9 @@ struct SlotRemove: ParsableCommand {
 
     func run() throws {
         let opened = try vault.openVault(writable: true)
-        let slots = try attempt { () throws(VaultError) in try opened.slots() }
+        let slots = try opened.slots()
         let found = try Self.find(slot, among: slots)
-        let change = try attempt { () throws(VaultError) in try opened.removeSlot(found.id) }
+        let change = try opened.removeSlot(found.id)
         let wasUnlocked = try ThisMachine.current().dropKeptKeyIfGone(opened)
         Terminal.note(
             "removed slot \(SlotText.short(found)); a copied key still opens the vault until 'vaultfmt rekey --rotate', and older copies of the file keep the slot"
@@ -36,7 +36,7 @@ struct SlotRemove: ParsableCommand {
     }
 
     /// The slot with this id, this name, or the only one whose id begins so.
-    static func find(_ text: String, among slots: [SlotInfo]) throws(CommandFailure) -> SlotInfo {
+    static func find(_ text: String, among slots: [SlotInfo]) throws -> SlotInfo {
         if let exact = slots.first(where: { $0.id.description == text.lowercased() }) { return exact }
         var matches = slots.filter { $0.name == text && !text.isEmpty }
         if matches.isEmpty && text.count >= 4 {

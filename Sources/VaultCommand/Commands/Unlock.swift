@@ -32,7 +32,7 @@ struct Unlock: ParsableCommand {
         // Others that wait to ask find it kept.
         ControllingTerminal.beginSeries()
         let opened = try vault.access.openWithFactors(path, writable: false).vault
-        try attempt { () throws(VaultError) in try Machine.keepUnlocked(opened, seconds: time.seconds) }
+        try Machine.keepUnlocked(opened, seconds: time.seconds)
         ControllingTerminal.endSeries()
         Terminal.note(
             "\(TerminalText.quoted(opened.path)) opens to every process of this user for \(time.text), or until 'vaultfmt lock'"
@@ -66,7 +66,7 @@ struct Lock: ParsableCommand {
 
     func run() throws {
         guard !all else {
-            guard let count = try attempt({ () throws(VaultError) in try Machine.lockAll() }) else { throw Self.apart }
+            guard let count = try Machine.lockAll() else { throw Self.apart }
             return Terminal.note(
                 count == 0 ? "no vault was unlocked" : "locked \(count) \(count == 1 ? "vault" : "vaults")")
         }
@@ -78,7 +78,7 @@ struct Lock: ParsableCommand {
         }
     }
 
-    private func lock(_ path: String) throws(CommandFailure) -> Machine.Locked {
+    private func lock(_ path: String) throws -> Machine.Locked {
         do throws(VaultError) { return try Machine.lock(path) } catch {
             guard error.code != .noKernelKeyring else { throw CommandFailure(error) }
             throw CommandFailure(

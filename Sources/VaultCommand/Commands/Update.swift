@@ -26,12 +26,10 @@ struct Update: ParsableCommand {
             throw CommandFailure(
                 .usage, "nothing to change; give --label, --comment, --attribute NAME=VALUE or the like")
         }
-        guard name.isGiven else { throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options") }
+        guard name.isGiven else { throw ItemName.missing }
         let opened = try vault.openVault(writable: true, device: attributes.deviceNeed)
         let item = try name.find(in: opened)
         let changes = AttributeChanges(set: values, remove: removal.removeAttribute)
-        let progress = Progress("writing")
-        defer { progress.finish() }
         try narrowing.change(opened) { (transaction) throws(VaultError) in
             try transaction.update(item.key, attributes: changes, accessibility: attributes.accessibility)
         }

@@ -25,9 +25,7 @@ struct Verify: ParsableCommand {
         let opened = try vault.openVault()
         let progress = Progress("verifying")
         defer { progress.finish() }
-        let report = try attempt { () throws(VaultError) in
-            try opened.verify { done, total in progress.update(done, of: total) }
-        }
+        let report = try opened.verify { done, total in progress.update(done, of: total) }
         progress.finish()
         let output = Output.standard()
         // What an interrupted change left was said when the vault was opened, and the next change removes it.
@@ -55,7 +53,7 @@ struct Verify: ParsableCommand {
         try output.flush()
     }
 
-    private func expectedAnchor() throws(CommandFailure) -> Anchor? {
+    private func expectedAnchor() throws -> Anchor? {
         guard let anchor else { return nil }
         guard let expected = Anchor(anchor) else {
             throw CommandFailure(
@@ -64,14 +62,14 @@ struct Verify: ParsableCommand {
         return expected
     }
 
-    private func compare(_ opened: Vault, with expected: Anchor) throws(CommandFailure) {
+    private func compare(_ opened: Vault, with expected: Anchor) throws {
         guard expected.vault == opened.id else {
             throw CommandFailure(
                 .damaged,
                 "the anchor is of vault \(expected.vault), this is \(opened.id); give the anchor of this vault")
         }
         let now = opened.anchor.generation
-        switch try attempt({ () throws(VaultError) in try opened.verdict(on: expected) }) {
+        switch try opened.verdict(on: expected) {
         case .same, .descends: return
         case .foreign:
             throw CommandFailure(

@@ -22,11 +22,11 @@ struct CSVExport {
         self.output = output
     }
 
-    func begin() throws(CommandFailure) {
+    func begin() throws {
         try output.write(Self.columns.joined(separator: ",") + "\r\n")
     }
 
-    func write(_ opened: borrowing OpenedItem) throws(CommandFailure) {
+    func write(_ opened: borrowing OpenedItem) throws {
         let item = opened.item
         let isText = SecretText.isUTF8(opened.secret)
         var values = Self.values(item.key.fields)
@@ -45,7 +45,7 @@ struct CSVExport {
         for (index, column) in Self.columns.enumerated() {
             if index > 0 { try output.write(byte: UInt8(ascii: ",")) }
             if column == "Password" {
-                try opened.secret.withUnsafeBytes { bytes throws(CommandFailure) in
+                try opened.secret.withUnsafeBytes { bytes in
                     try write(secret: bytes, isText: isText)
                 }
             } else {
@@ -84,28 +84,20 @@ struct CSVExport {
 
     private static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-    private func write(secret bytes: UnsafeRawBufferPointer, isText: Bool) throws(CommandFailure) {
+    private func write(secret bytes: UnsafeRawBufferPointer, isText: Bool) throws {
         guard !isText else { return try write(field: bytes) }
         try output.write("base64:")
         try output.write(base64: bytes)
     }
 
-    private func write(_ value: String) throws(CommandFailure) {
+    private func write(_ value: String) throws {
         var value = value
-        let failure: CommandFailure? = value.withUTF8 { utf8 in
-            do throws(CommandFailure) {
-                try write(field: UnsafeRawBufferPointer(utf8))
-                return nil
-            } catch {
-                return error
-            }
-        }
-        if let failure { throw failure }
+        try value.withUTF8 { utf8 in try write(field: UnsafeRawBufferPointer(utf8)) }
     }
 
     /// A field, in quotes where it would otherwise be read as something else; readers that trim blanks leave quoted
     /// ones alone.
-    private func write(field bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+    private func write(field bytes: UnsafeRawBufferPointer) throws {
         let quote = UInt8(ascii: "\"")
         let isPlain = bytes.allSatisfy { (0x21..<0x7F).contains($0) && $0 != quote && $0 != UInt8(ascii: ",") }
         guard !isPlain else { return try output.write(bytes) }

@@ -49,10 +49,10 @@ struct Export: ParsableCommand {
         let leftOut: Int
         if let output {
             let file = try ExportFile(output)
-            leftOut = try write(opened, to: file.output) { () throws(CommandFailure) in try file.checkInterruption() }
+            leftOut = try write(opened, to: file.output) { try file.checkInterruption() }
             try file.finish()
         } else {
-            leftOut = try write(opened, to: .standard()) { () throws(CommandFailure) in }
+            leftOut = try write(opened, to: .standard()) {}
         }
         guard leftOut == 0 else {
             throw CommandFailure(
@@ -62,9 +62,7 @@ struct Export: ParsableCommand {
         }
     }
 
-    private func write(_ vault: Vault, to output: Output, pause: () throws(CommandFailure) -> Void)
-        throws(CommandFailure) -> Int
-    {
+    private func write(_ vault: Vault, to output: Output, pause: () throws -> Void) throws -> Int {
         let progress = self.output == nil && Terminal.outputIsTerminal ? nil : Progress("exporting")
         defer { progress?.finish() }
         let leftOut: Int
@@ -72,12 +70,12 @@ struct Export: ParsableCommand {
         case .json:
             var json = JSONExport(output, of: vault)
             try json.begin()
-            leftOut = try forEach(vault, pause) { item throws(CommandFailure) in try json.write(item) }
+            leftOut = try forEach(vault, pause) { item in try json.write(item) }
             try json.end()
         case .csv:
             let csv = CSVExport(output)
             try csv.begin()
-            leftOut = try forEach(vault, pause) { item throws(CommandFailure) in try csv.write(item) }
+            leftOut = try forEach(vault, pause) { item in try csv.write(item) }
         }
         try output.flush()
         return leftOut
@@ -86,14 +84,14 @@ struct Export: ParsableCommand {
     /// Opens the items that fit one after the other, and names those that no export can hold; returns how many those
     /// are.
     private func forEach(
-        _ vault: Vault, _ pause: () throws(CommandFailure) -> Void,
-        _ body: (borrowing OpenedItem) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) -> Int {
+        _ vault: Vault, _ pause: () throws -> Void,
+        _ body: (borrowing OpenedItem) throws -> Void
+    ) throws -> Int {
         var leftOut = 0
         var query = fields.query
         query.label = filters.label
         query.accessibility = filters.accessible?.value
-        try ItemSearch.each(in: vault, query, fields) { item throws(CommandFailure) in
+        try ItemSearch.each(in: vault, query, fields) { item in
             try pause()
             let isOfThisDevice = item.accessibility.isThisDeviceOnly
             guard !isOfThisDevice, item.key.itemClass.isDefined else {
@@ -102,7 +100,7 @@ struct Export: ParsableCommand {
                 return Terminal.warning(
                     "left out, for \(reason): \(ItemText.summary(item.key, label: item.attributes.label))")
             }
-            try body(attempt { () throws(VaultError) in try vault.open(item) })
+            try body(try vault.open(item))
         }
         return leftOut
     }

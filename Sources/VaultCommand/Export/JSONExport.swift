@@ -17,7 +17,7 @@ struct JSONExport {
         hasEarlierValues = vault.access == .owner
     }
 
-    func begin() throws(CommandFailure) {
+    func begin() throws {
         try output.write(
             """
             {
@@ -29,13 +29,13 @@ struct JSONExport {
             """)
     }
 
-    mutating func write(_ opened: borrowing OpenedItem) throws(CommandFailure) {
+    mutating func write(_ opened: borrowing OpenedItem) throws {
         try output.write(isFirst ? "\n" : ",\n")
         isFirst = false
         let item = opened.item
         let vault = vault
         var writer = JSONWriter(output, isOnOneLine: true)
-        try writer.object { writer throws(CommandFailure) in
+        try writer.object { writer in
             try writer.member("class", item.key.itemClass.name)
             try writer.members(of: item.key.fields)
             try writer.member("group", item.key.group)
@@ -52,16 +52,16 @@ struct JSONExport {
         }
     }
 
-    private func write(earlierValuesOf item: Item, _ writer: inout JSONWriter) throws(CommandFailure) {
+    private func write(earlierValuesOf item: Item, _ writer: inout JSONWriter) throws {
         guard hasEarlierValues, item.earlierValues > 0 else { return }
-        let values = try attempt { () throws(VaultError) in try vault.earlierValues(of: item) }
+        let values = try vault.earlierValues(of: item)
         try writer.name("earlier")
-        try writer.array { writer throws(CommandFailure) in
+        try writer.array { writer in
             for value in values {
-                let opened = try attempt { () throws(VaultError) in try vault.open(value) }
+                let opened = try vault.open(value)
                 let attributes = opened.attributes
                 let secret = opened.secret.copy()
-                try writer.object { writer throws(CommandFailure) in
+                try writer.object { writer in
                     try writer.member("modified", time: value.modified)
                     try writer.member("replaced", time: value.replaced)
                     try writer.flagged(attributes) { name throws(VaultError) in try vault.attribute(name, of: value) }
@@ -72,7 +72,7 @@ struct JSONExport {
         }
     }
 
-    func end() throws(CommandFailure) {
+    func end() throws {
         try output.write("\n  ]\n}\n")
     }
 }
@@ -81,9 +81,9 @@ extension JSONWriter {
     /// The member `attributes`, with the flags of those that have not the usual ones.
     fileprivate mutating func flagged(
         _ attributes: Attributes, _ read: @escaping (String) throws(VaultError) -> Secret?
-    ) throws(CommandFailure) {
+    ) throws {
         try name("attributes")
-        try object { writer throws(CommandFailure) in
+        try object { writer in
             for attribute in attributes.all {
                 guard let value = try Self.value(of: attribute, read) else { continue }
                 try writer.name(attribute.name)
@@ -91,10 +91,10 @@ extension JSONWriter {
                     try writer.value(value)
                     continue
                 }
-                try writer.object { writer throws(CommandFailure) in
+                try writer.object { writer in
                     try writer.bytes(value)
                     try writer.name("flags")
-                    try writer.array { writer throws(CommandFailure) in
+                    try writer.array { writer in
                         for flag in AttributeFlag.allCases where attribute.flags.contains(flag.value) {
                             try writer.value(flag.rawValue)
                         }
@@ -105,16 +105,16 @@ extension JSONWriter {
     }
 
     /// Bytes as a member: `text` where they are UTF-8, else `base64`.
-    private mutating func bytes(_ value: borrowing Secret) throws(CommandFailure) {
+    private mutating func bytes(_ value: borrowing Secret) throws {
         let isText = SecretText.isUTF8(value)
         try name(isText ? "text" : "base64")
-        try value.withUnsafeBytes { bytes throws(CommandFailure) in
+        try value.withUnsafeBytes { bytes in
             if isText { try self.value(utf8: bytes) } else { try self.value(base64: bytes) }
         }
     }
 
     /// A time: RFC 3339 where that says it exactly, else milliseconds since 1970.
-    fileprivate mutating func member(_ key: String, time: Int64) throws(CommandFailure) {
+    fileprivate mutating func member(_ key: String, time: Int64) throws {
         if (0..<253_402_300_800_000).contains(time) {
             try member(key, Timestamp.text(time))
         } else {

@@ -18,7 +18,7 @@ struct NewFile: ~Copyable {
     /// - Parameters:
     ///   - what: What it is, for messages, such as "key file".
     ///   - replaces: Whether a file with this name is replaced when this one is whole.
-    init(_ path: String, what: String, replaces: Bool = false) throws(CommandFailure) {
+    init(_ path: String, what: String, replaces: Bool = false) throws {
         self.path = path
         self.what = what
         self.replaces = replaces
@@ -35,7 +35,7 @@ struct NewFile: ~Copyable {
 
     /// A file with a name of its own, on a file system or kernel that needs one. It is locked, which shows whoever
     /// sweeps that its writer lives.
-    private static func named(beside path: String, _ what: String) throws(CommandFailure) -> (Int32, String) {
+    private static func named(beside path: String, _ what: String) throws -> (Int32, String) {
         let message = "cannot create \(what) \(TerminalText.quoted(path))"
         for _ in 0..<100 {
             let temporary = Machine.temporaryName(beside: path)
@@ -64,7 +64,7 @@ struct NewFile: ~Copyable {
     }
 
     /// Refuses a path that is taken.
-    static func check(_ path: String, what: String) throws(CommandFailure) {
+    static func check(_ path: String, what: String) throws {
         var info = stat()
         guard lstat(path, &info) == 0 else {
             guard errno == ENOENT else {
@@ -76,7 +76,7 @@ struct NewFile: ~Copyable {
     }
 
     /// Makes all of it durable and gives it its name, and makes that durable too.
-    consuming func finish() throws(CommandFailure) {
+    consuming func finish() throws {
         guard fsync(descriptor) == 0 else { throw failure(errno) }
         let result = nameIt()
         guard result == 0 else { throw result == -EEXIST ? Self.exists(path, what) : failure(-result) }
@@ -118,7 +118,7 @@ extension NewFile {
     /// Makes a new file, 0600, over another one only if it `replaces` it; it and its name are durable on return.
     static func create(
         _ path: String, what: String, _ contents: borrowing Secret, replaces: Bool = false
-    ) throws(CommandFailure) {
+    ) throws {
         let file = try NewFile(path, what: what, replaces: replaces)
         let failure = contents.withUnsafeBytes { Descriptor.writeAll(file.descriptor, $0) }
         guard failure == 0 else {

@@ -4,7 +4,7 @@ import VaultLocal
 /// Paths that a user named, for files that a command is to write.
 enum UserFiles {
     /// Whether there is something at a path, a dangling link included.
-    static func exists(_ path: String) throws(CommandFailure) -> Bool {
+    static func exists(_ path: String) throws -> Bool {
         var information = stat()
         if lstat(path, &information) == 0 { return true }
         if errno == ENOENT || errno == ENOTDIR { return false }

@@ -18,7 +18,7 @@ struct WordList {
 
     /// Reads a list.
     /// - Parameter name: One of the package's, such as "en_eff" or "de"; with a slash, the path of a file.
-    init(_ name: String) throws(CommandFailure) {
+    init(_ name: String) throws {
         let path = try name.contains("/") ? name : Self.path(name)
         let text = try Descriptor.readFile(path, what: "word list", limit: 16 << 20)
             .withUnsafeBytes { String(validating: $0, as: UTF8.self) }
@@ -32,7 +32,7 @@ struct WordList {
         }
     }
 
-    private static func path(_ name: String) throws(CommandFailure) -> String {
+    private static func path(_ name: String) throws -> String {
         let paths = ["txt", "asc"].map { "\(folder)/wordlist_\(name).\($0)" }
         if let path = paths.first(where: { access($0, R_OK) == 0 }) { return path }
         guard access(folder, R_OK) == 0 else {

@@ -8,7 +8,7 @@ struct CSVImport: ~Copyable, ImportSource {
 
     private let text: SecretBuffer
 
-    init(_ reader: consuming SourceReader) throws(CommandFailure) {
+    init(_ reader: consuming SourceReader) throws {
         text = try reader.readAll(limit: Self.longest)
     }
 
@@ -16,7 +16,7 @@ struct CSVImport: ~Copyable, ImportSource {
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         let line = start.prefix { $0 != 0x0A }
         return CSVDelimiter.allCases.contains { delimiter in
-            do throws(CommandFailure) {
+            do {
                 return CSVColumns(
                     header: try CSVTable(UnsafeRawBufferPointer(rebasing: line), delimiter: delimiter).header
                 ).isPasswordList
@@ -26,20 +26,19 @@ struct CSVImport: ~Copyable, ImportSource {
         }
     }
 
-    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure)
-        -> [String]
-    {
-        try text.withUnsafeBytes { bytes throws(CommandFailure) -> [String] in
+    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String] {
+        try text.withUnsafeBytes { bytes -> [String] in
             try Self.checkText(bytes)
             let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
             let table = try Self.table(UnsafeRawBufferPointer(rebasing: bytes[(hasMark ? 3 : 0)...]))
             let columns = CSVColumns(header: table.header)
             var losses = CSVLosses(columns)
-            try table.rows { line, row throws(CommandFailure) in
+            try table.rows { line, row in
                 guard
                     row.count <= table.header.count || (table.header.count..<row.count).allSatisfy({ row[$0].isEmpty })
                 else {
-                    throw .damaged("line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
+                    throw CommandFailure.damaged(
+                        "line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
                 }
                 losses.noteColumns(row)
                 if let record = try CSVRecord(line: line, row: row, columns: columns).item(&losses) { try take(record) }
@@ -50,22 +49,22 @@ struct CSVImport: ~Copyable, ImportSource {
 
     /// The table with the delimiter that makes its header a list of passwords: spreadsheets write semicolons in much of
     /// the world.
-    private static func table(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) -> CSVTable {
+    private static func table(_ bytes: UnsafeRawBufferPointer) throws -> CSVTable {
         for delimiter in CSVDelimiter.allCases {
             let table = try CSVTable(bytes, delimiter: delimiter)
             guard table.header != CSVExport.columns else {
-                throw .damaged(
+                throw CommandFailure.damaged(
                     "line 1",
                     "this is the CSV export of vaultfmt, which leaves things out; import its JSON export instead")
             }
             if CSVColumns(header: table.header).isPasswordList { return table }
         }
-        throw .damaged(
+        throw CommandFailure.damaged(
             "line 1",
             "no header of a password list: a column 'password' and one of 'username', 'title' or 'url' are needed")
     }
 
-    private static func checkText(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+    private static func checkText(_ bytes: UnsafeRawBufferPointer) throws {
         let failure: Int? = bytes.withMemoryRebound(to: UInt8.self) { bytes in
             do throws(UTF8.ValidationError) {
                 _ = try UTF8Span(validating: bytes.span)
@@ -75,7 +74,8 @@ struct CSVImport: ~Copyable, ImportSource {
             }
         }
         guard let failure else { return }
-        throw .damaged("line \(failure + 1)", "this is not UTF-8; convert the file first, for instance with iconv")
+        throw CommandFailure.damaged(
+            "line \(failure + 1)", "this is not UTF-8; convert the file first, for instance with iconv")
     }
 }
 

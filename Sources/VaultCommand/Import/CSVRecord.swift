@@ -7,7 +7,7 @@ struct CSVRecord {
     let columns: CSVColumns
 
     /// The item, or nil where the row has nothing to keep.
-    func item(_ losses: inout CSVLosses) throws(CommandFailure) -> ImportRecord? {
+    func item(_ losses: inout CSVLosses) throws -> ImportRecord? {
         let isNote = self[.kind] == "note" && self[.password].isEmpty
         guard !(self[.password].isEmpty && self[.notes].isEmpty && self[.oneTimePassword].isEmpty) else {
             losses.withoutSecret.append(line)
@@ -15,7 +15,7 @@ struct CSVRecord {
         }
         let address = isNote ? nil : self.address
         let place = "line \(line)"
-        let key = try importing(place) { () throws(VaultError) -> ItemKey in try self.key(address) }
+        let key = try importing(place) { try self.key(address) }
         var record = ImportRecord(
             place: place, key: key, secret: row.secret(columns[isNote ? .notes : .password]),
             attributes: attributes(isNote, address))

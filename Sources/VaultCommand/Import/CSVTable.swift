@@ -21,7 +21,7 @@ struct CSVTable {
     private let firstLine: Int
 
     /// Reads the header. `bytes` must outlive the table.
-    init(_ bytes: UnsafeRawBufferPointer, delimiter: CSVDelimiter) throws(CommandFailure) {
+    init(_ bytes: UnsafeRawBufferPointer, delimiter: CSVDelimiter) throws {
         var lines = CSVLines(bytes)
         let parser = CSVParser(delimiter)
         let row = try parser.next(&lines)
@@ -33,7 +33,7 @@ struct CSVTable {
 
     /// Passes each row after the header to `body`, with the number of the line on which it starts. A row is valid
     /// during the call.
-    func rows(_ body: (_ line: Int, _ row: CSVRow) throws(CommandFailure) -> Void) throws(CommandFailure) {
+    func rows(_ body: (_ line: Int, _ row: CSVRow) throws -> Void) throws {
         var lines = CSVLines(rest, number: firstLine)
         let parser = CSVParser(delimiter)
         while let row = try parser.next(&lines) { try body(parser.rowLine, row) }
@@ -116,7 +116,7 @@ private final class CSVParser {
     deinit { csv_free(&parser) }
 
     /// The next row, which is valid until the next call; nil at the end. Throws `damaged` for quotes that do not match.
-    func next(_ lines: inout CSVLines) throws(CommandFailure) -> CSVRow? {
+    func next(_ lines: inout CSVLines) throws -> CSVRow? {
         row.removeAll()
         isComplete = false
         isStarted = false

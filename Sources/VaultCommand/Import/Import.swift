@@ -55,7 +55,7 @@ struct Import: ParsableCommand {
         }
     }
 
-    private func run(_ source: inout some ImportSource & ~Copyable) throws(CommandFailure) {
+    private func run(_ source: inout some ImportSource & ~Copyable) throws {
         var session = ImportSession(policy: onDuplicate)
         let vault = try vault.openVault(writable: !dryRun)
         let progress = dryRun && Terminal.outputIsTerminal ? nil : Progress(dryRun ? "checking" : "importing")

@@ -25,8 +25,7 @@ struct ImportRecord: ~Copyable {
 protocol ImportSource: ~Copyable {
     /// Hands over each item in the order of the source.
     /// - Returns: What else the source holds and a vault would not, a line each.
-    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure)
-        -> [String]
+    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String]
 }
 
 extension CommandFailure {
@@ -38,10 +37,10 @@ extension CommandFailure {
 
 /// Runs a step of the library and gives its error the place in the source that caused it. What does not fit into a
 /// vault is no wrong use of the command, but a wrong source.
-func importing<R: ~Copyable>(_ place: String, _ body: () throws(VaultError) -> R) throws(CommandFailure) -> R {
-    do throws(VaultError) {
+func importing<R: ~Copyable>(_ place: String, _ body: () throws -> R) throws -> R {
+    do {
         return try body()
-    } catch {
+    } catch let error as VaultError {
         let failure = CommandFailure(error)
         throw CommandFailure(failure.status == .usage ? .damaged : failure.status, "\(place): \(failure.message)")
     }

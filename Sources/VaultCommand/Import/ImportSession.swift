@@ -31,16 +31,17 @@ struct ImportSession {
     }
 
     /// Imports everything.
-    mutating func run(_ source: inout some ImportSource & ~Copyable, into vault: Vault) throws(CommandFailure) {
+    mutating func run(_ source: inout some ImportSource & ~Copyable, into vault: Vault) throws {
         var failure: CommandFailure?
         do throws(VaultError) {
             try vault.transaction { transaction throws(VaultError) in
-                do throws(CommandFailure) {
-                    losses = try source.read { record throws(CommandFailure) in try put(record, into: transaction) }
+                do {
+                    losses = try source.read { record in try put(record, into: transaction) }
                     try refuseDuplicates()
                 } catch {
-                    failure = error
-                    throw VaultError(.invalidArgument, error.message)
+                    let reason = CommandFailure(error)
+                    failure = reason
+                    throw VaultError(.invalidArgument, reason.message)
                 }
             }
         } catch {
@@ -51,15 +52,15 @@ struct ImportSession {
     /// Says what `run` would do, a line for each item, and changes nothing. What `run` refuses is refused here too.
     mutating func rehearse(
         _ source: inout some ImportSource & ~Copyable, into vault: Vault, output: Output
-    ) throws(CommandFailure) {
+    ) throws {
         var seen: Set<ItemKey> = []
-        losses = try source.read { record throws(CommandFailure) in
+        losses = try source.read { record in
             let isKnown = { (key: ItemKey) throws(VaultError) -> Bool in
                 if seen.contains(key) { return true }
                 return try vault.item(key) != nil
             }
             let key = record.key
-            let (action, target) = try importing(record.place) { () throws(VaultError) in
+            let (action, target) = try importing(record.place) {
                 try vault.rehearseAdding(
                     secretBytes: record.secret.count, attributes: record.attributes,
                     accessibility: record.accessibility,
@@ -80,7 +81,7 @@ struct ImportSession {
     }
 
     /// Fails if the policy is to fail and there were duplicates; the first few are named.
-    func refuseDuplicates() throws(CommandFailure) {
+    func refuseDuplicates() throws {
         guard duplicateCount > 0 else { return }
         let more = duplicateCount > 5 ? " and \(duplicateCount - 5) more" : ""
         throw CommandFailure(
@@ -107,21 +108,21 @@ struct ImportSession {
         Terminal.note(text)
     }
 
-    private mutating func put(_ record: consuming ImportRecord, into transaction: Transaction) throws(CommandFailure) {
+    private mutating func put(_ record: consuming ImportRecord, into transaction: Transaction) throws {
         let key = record.key
-        let (action, target) = try importing(record.place) { () throws(VaultError) in
+        let (action, target) = try importing(record.place) {
             try decide(key) { key throws(VaultError) in try transaction.item(key) != nil }
         }
         note(action, record, target)
         switch action {
         case .add, .keepBoth:
-            try importing(record.place) { () throws(VaultError) in
+            try importing(record.place) {
                 try transaction.add(
                     target, secret: record.secret, attributes: record.attributes, accessibility: record.accessibility,
                     created: record.created, modified: record.modified)
             }
         case .replace:
-            try importing(record.place) { () throws(VaultError) in
+            try importing(record.place) {
                 try transaction.set(
                     target, secret: record.secret,
                     attributes: AttributeChanges(set: record.attributes, replaceAll: true),
@@ -131,7 +132,7 @@ struct ImportSession {
         }
         guard !record.earlier.isEmpty else { return }
         let earlier = record.earlier.map(\.value)
-        let kept = try importing(record.place) { () throws(VaultError) in
+        let kept = try importing(record.place) {
             try transaction.addEarlierValues(earlier, to: target)
         }
         earlierValues += kept

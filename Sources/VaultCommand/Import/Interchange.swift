@@ -19,7 +19,7 @@ package enum Interchange {
     package static func items(in source: [UInt8], format: String?, refused: (String) -> Void) -> [Item]? {
         var buffer = SecretBuffer(capacity: source.count)
         buffer.append(contentsOf: source)
-        do throws(CommandFailure) {
+        do {
             var reader = SourceReader(buffer, at: 0)
             switch try self.format(format, &reader) {
             case .json:
@@ -33,19 +33,19 @@ package enum Interchange {
                 return try items(of: &pem)
             }
         } catch {
-            refused(error.message)
+            refused(CommandFailure(error).message)
             return nil
         }
     }
 
-    private static func format(_ name: String?, _ reader: inout SourceReader) throws(CommandFailure) -> SourceFormat {
+    private static func format(_ name: String?, _ reader: inout SourceReader) throws -> SourceFormat {
         if let name, let format = SourceFormat(rawValue: name) { return format }
         return try SourceFormat(detecting: &reader)
     }
 
-    private static func items(of source: inout some ImportSource & ~Copyable) throws(CommandFailure) -> [Item] {
+    private static func items(of source: inout some ImportSource & ~Copyable) throws -> [Item] {
         var all: [Item] = []
-        _ = try source.read { record throws(CommandFailure) in
+        _ = try source.read { record in
             all.append(
                 Item(
                     key: record.key, secret: record.secret.withUnsafeBytes { Array($0) }, attributes: record.attributes,
@@ -56,16 +56,16 @@ package enum Interchange {
 
     /// Writes the JSON export of a vault to a descriptor.
     package static func writeJSON(of vault: Vault, to descriptor: Int32) throws(VaultError) {
-        do throws(CommandFailure) {
+        do {
             let output = Output(descriptor: descriptor, name: "the export")
             var json = JSONExport(output, of: vault)
             try json.begin()
-            var items = try attempt { () throws(VaultError) in try vault.items() }
-            while let item = try attempt({ () throws(VaultError) in try items.next() }) {
-                try json.write(try attempt { () throws(VaultError) in try vault.open(item) })
+            var items = try vault.items()
+            while let item = try items.next() {
+                try json.write(try vault.open(item))
             }
             try json.end()
             try output.flush()
-        } catch { throw VaultError(.io, error.message) }
+        } catch { throw VaultError(.io, CommandFailure(error).message) }
     }
 }

@@ -9,9 +9,7 @@ struct JSONImport: ~Copyable, ImportSource {
         splitter = JSONSplitter(reader)
     }
 
-    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure)
-        -> [String]
-    {
+    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String] {
         var seen: Set<String> = []
         while let piece = try splitter.next() {
             switch piece {
@@ -36,7 +34,7 @@ struct JSONImport: ~Copyable, ImportSource {
     private func failure(_ what: String) -> CommandFailure { .damaged("byte \(splitter.offset)", what) }
 
     /// Members beside the items: who wrote the export, and of which vault. `vault` and `generation` are for people.
-    private func check(_ name: String) throws(CommandFailure) {
+    private func check(_ name: String) throws {
         switch name {
         case "format":
             guard try splitter.decode(String.self) == JSONExport.format else {
@@ -59,12 +57,12 @@ struct JSONImport: ~Copyable, ImportSource {
         }
     }
 
-    private func record() throws(CommandFailure) -> ImportRecord {
+    private func record() throws -> ImportRecord {
         let item = try splitter.decode(JSONItem.self)
         let (attributes, earlier) =
             try item.members == splitter.members ? (item.attributes, item.earlier.map(\.attributes)) : exact()
         let place = "byte \(splitter.offset)"
-        let key = try importing(place) { () throws(VaultError) in
+        let key = try importing(place) {
             try ItemKey(item.fields, group: item.group, synchronizable: item.synchronizable)
         }
         return ImportRecord(
@@ -81,11 +79,11 @@ struct JSONImport: ~Copyable, ImportSource {
 
     /// The attributes of an item and of its earlier values, taken apart name by name: Foundation drops members whose
     /// names differ in nothing but how accents are composed. Names that are the same to the byte are an error.
-    private func exact() throws(CommandFailure) -> (Attributes, [Attributes]) {
+    private func exact() throws -> (Attributes, [Attributes]) {
         var item = JSONSplitter(SourceReader(splitter.piece, at: splitter.offset))
         var attributes = Attributes()
         var earlier: [Attributes] = []
-        try Self.forEachMember(of: &item) { name, item throws(CommandFailure) in
+        try Self.forEachMember(of: &item) { name, item in
             switch name {
             case "attributes": attributes = try Self.attributes(item)
             case "earlier": earlier = try Self.attributesOfEach(item)
@@ -96,17 +94,17 @@ struct JSONImport: ~Copyable, ImportSource {
     }
 
     /// The value of a member `attributes`.
-    private static func attributes(_ member: borrowing JSONSplitter) throws(CommandFailure) -> Attributes {
+    private static func attributes(_ member: borrowing JSONSplitter) throws -> Attributes {
         var list = JSONSplitter(SourceReader(member.piece, at: member.offset))
         var attributes = Attributes()
-        try forEachMember(of: &list) { name, list throws(CommandFailure) in
+        try forEachMember(of: &list) { name, list in
             attributes.put(try list.decode(JSONAttribute.self).attribute(name))
         }
         return attributes
     }
 
     /// The members `attributes` of the objects in an array.
-    private static func attributesOfEach(_ array: borrowing JSONSplitter) throws(CommandFailure) -> [Attributes] {
+    private static func attributesOfEach(_ array: borrowing JSONSplitter) throws -> [Attributes] {
         let start: StaticString = "{\"items\":"
         var object = SecretBuffer(capacity: array.piece.count + 16)
         object.append(start)
@@ -118,7 +116,7 @@ struct JSONImport: ~Copyable, ImportSource {
         while try list.next() != nil {
             var value = JSONSplitter(SourceReader(list.piece, at: list.offset))
             var attributes = Attributes()
-            try forEachMember(of: &value) { name, value throws(CommandFailure) in
+            try forEachMember(of: &value) { name, value in
                 if name == "attributes" { attributes = try Self.attributes(value) }
             }
             all.append(attributes)
@@ -127,12 +125,12 @@ struct JSONImport: ~Copyable, ImportSource {
     }
 
     private static func forEachMember(
-        of object: inout JSONSplitter, _ body: (String, borrowing JSONSplitter) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) {
+        of object: inout JSONSplitter, _ body: (String, borrowing JSONSplitter) throws -> Void
+    ) throws {
         var names: Set<[UInt8]> = []
         while let piece = try object.next() {
             guard case .member(let name) = piece, names.insert(Array(name.utf8)).inserted else {
-                throw .damaged("byte \(object.offset)", "a member stands there twice")
+                throw CommandFailure.damaged("byte \(object.offset)", "a member stands there twice")
             }
             try body(name, object)
         }

@@ -41,7 +41,7 @@ struct JSONSplitter: ~Copyable {
     }
 
     /// Finds the next piece; nil after the end of the object, which must be the end of the text.
-    mutating func next() throws(CommandFailure) -> Piece? {
+    mutating func next() throws -> Piece? {
         while true {
             switch state {
             case .start:
@@ -79,16 +79,16 @@ struct JSONSplitter: ~Copyable {
     }
 
     /// Decodes the piece that `next` found. Foundation keeps copies of what it decodes in memory that is not wiped.
-    borrowing func decode<T: Decodable>(_ type: T.Type) throws(CommandFailure) -> T {
+    borrowing func decode<T: Decodable>(_ type: T.Type) throws -> T {
         let place = "byte \(offset)"
-        return try piece.withUnsafeBytes { bytes throws(CommandFailure) -> T in
-            guard let start = bytes.baseAddress else { throw .damaged(place, "a value is missing") }
+        return try piece.withUnsafeBytes { bytes -> T in
+            guard let start = bytes.baseAddress else { throw CommandFailure.damaged(place, "a value is missing") }
             let data = Data(
                 bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.count, deallocator: .none)
             do {
                 return try JSONDecoder().decode(type, from: data)
             } catch {
-                throw .damaged(place, Self.describe(error))
+                throw CommandFailure.damaged(place, Self.describe(error))
             }
         }
     }
@@ -124,7 +124,7 @@ extension JSONSplitter {
 
     private func failure(_ what: String) -> CommandFailure { .damaged("byte \(reader.offset)", what) }
 
-    private mutating func skipByteOrderMark() throws(CommandFailure) {
+    private mutating func skipByteOrderMark() throws {
         guard try reader.peek() == 0xEF else { return }
         for byte in [0xEF, 0xBB, 0xBF] as [UInt8] {
             guard try reader.next() == byte else { throw failure("this is not JSON") }
@@ -132,7 +132,7 @@ extension JSONSplitter {
     }
 
     /// Goes to the next byte that is not space, and shows it.
-    private mutating func skipSpace() throws(CommandFailure) -> UInt8? {
+    private mutating func skipSpace() throws -> UInt8? {
         while let byte = try reader.peek() {
             guard Self.space.contains(byte) else { return byte }
             try advance()
@@ -140,11 +140,11 @@ extension JSONSplitter {
         return nil
     }
 
-    private mutating func advance() throws(CommandFailure) {
+    private mutating func advance() throws {
         guard try reader.next() != nil else { throw failure("the JSON text ends too early") }
     }
 
-    private mutating func expect(_ mark: Unicode.Scalar, _ what: String) throws(CommandFailure) {
+    private mutating func expect(_ mark: Unicode.Scalar, _ what: String) throws {
         let byte = try skipSpace()
         guard byte != nil else { throw failure("the JSON text ends too early") }
         guard byte == UInt8(ascii: mark) else { throw failure("\(what) is expected here") }
@@ -152,7 +152,7 @@ extension JSONSplitter {
     }
 
     /// Takes the closing bracket, if it stands here; otherwise the comma that must stand before all but the first.
-    private mutating func takeClosing(_ bracket: Unicode.Scalar, isFirst: Bool) throws(CommandFailure) -> Bool {
+    private mutating func takeClosing(_ bracket: Unicode.Scalar, isFirst: Bool) throws -> Bool {
         if try skipSpace() == UInt8(ascii: bracket) {
             try advance()
             return true
@@ -161,7 +161,7 @@ extension JSONSplitter {
         return false
     }
 
-    private mutating func readName() throws(CommandFailure) -> String {
+    private mutating func readName() throws -> String {
         let first = try skipSpace()
         guard first != nil else { throw failure("the JSON text ends too early") }
         guard first == UInt8(ascii: "\"") else { throw failure("a member's name is expected here") }
@@ -172,7 +172,7 @@ extension JSONSplitter {
     }
 
     /// Reads a value into `piece`.
-    private mutating func readValue() throws(CommandFailure) {
+    private mutating func readValue() throws {
         let first = try skipSpace()
         piece.removeAll()
         offset = reader.offset
@@ -184,7 +184,7 @@ extension JSONSplitter {
         }
     }
 
-    private mutating func readNested() throws(CommandFailure) {
+    private mutating func readNested() throws {
         var depth = 0
         repeat {
             try reader.take(upTo: Self.marks, into: &piece, limit: Self.longestPiece)
@@ -207,7 +207,7 @@ extension JSONSplitter {
         } while depth > 0
     }
 
-    private mutating func readString() throws(CommandFailure) {
+    private mutating func readString() throws {
         try keep(UInt8(ascii: "\""))
         while true {
             try reader.take(upTo: Self.quotes, into: &piece, limit: Self.longestPiece)
@@ -219,12 +219,12 @@ extension JSONSplitter {
         throw failure("the JSON text ends within a string")
     }
 
-    private mutating func readScalar() throws(CommandFailure) {
+    private mutating func readScalar() throws {
         try reader.take(upTo: Self.ends, into: &piece, limit: Self.longestPiece)
         guard !piece.isEmpty else { throw failure("a value is expected here") }
     }
 
-    private mutating func keep(_ byte: UInt8) throws(CommandFailure) {
+    private mutating func keep(_ byte: UInt8) throws {
         try advance()
         piece.append(byte)
         guard piece.count <= Self.longestPiece else {

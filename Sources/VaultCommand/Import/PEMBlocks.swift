@@ -16,13 +16,15 @@ struct PEMBlock: ~Copyable {
 
     /// What the block encodes. A private key is then also in memory that is not wiped, since swift-asn1 works on
     /// `String`.
-    func document() throws(CommandFailure) -> PEMDocument {
-        guard !hasHeaders else { throw .damaged(place, "the block has headers, which are not understood") }
+    func document() throws -> PEMDocument {
+        guard !hasHeaders else {
+            throw CommandFailure.damaged(place, "the block has headers, which are not understood")
+        }
         let text = text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         do {
             return try PEMDocument(pemString: text)
         } catch {
-            throw .damaged(place, "the block is not base 64")
+            throw CommandFailure.damaged(place, "the block is not base 64")
         }
     }
 }
@@ -40,7 +42,7 @@ struct PEMBlocks: ~Copyable {
     /// The longest text that is read; it is held in memory.
     static let longest = 64 << 20
 
-    init(_ reader: consuming SourceReader) throws(CommandFailure) {
+    init(_ reader: consuming SourceReader) throws {
         text = try reader.readAll(limit: Self.longest)
     }
 
@@ -50,9 +52,9 @@ struct PEMBlocks: ~Copyable {
     }
 
     /// Hands over each block.
-    mutating func forEach(_ body: (consuming PEMBlock) throws(CommandFailure) -> Void) throws(CommandFailure) {
+    mutating func forEach(_ body: (consuming PEMBlock) throws -> Void) throws {
         var remarks = 0
-        try text.withUnsafeBytes { bytes throws(CommandFailure) in
+        try text.withUnsafeBytes { bytes in
             var number = 0
             // Changed in place: a copy of its lines for each line would take time that grows with their square.
             var open: OpenBlock?
@@ -60,11 +62,14 @@ struct PEMBlocks: ~Copyable {
                 number += 1
                 while let last = line.last, last == 0x0D || last == 0x20 || last == 0x09 { line.removeLast() }
                 if let label = Self.label(line, Self.begin) {
-                    if let open { throw .damaged("line \(open.line)", "the block that starts here has no end") }
+                    if let open {
+                        throw CommandFailure.damaged("line \(open.line)", "the block that starts here has no end")
+                    }
                     open = OpenBlock(label: label, line: number)
                 } else if let label = Self.label(line, Self.end), let block = open.take() {
                     guard label == block.label else {
-                        throw .damaged("line \(number)", "this ends another block than line \(block.line) began")
+                        throw CommandFailure.damaged(
+                            "line \(number)", "this ends another block than line \(block.line) began")
                     }
                     try body(Self.closed(block))
                 } else if open != nil {
@@ -73,7 +78,7 @@ struct PEMBlocks: ~Copyable {
                     remarks += 1
                 }
             }
-            if let open { throw .damaged("line \(open.line)", "the block that starts here has no end") }
+            if let open { throw CommandFailure.damaged("line \(open.line)", "the block that starts here has no end") }
         }
         self.remarks = remarks
     }

@@ -9,15 +9,13 @@ import X509
 struct PEMImport: ~Copyable, ImportSource {
     private var blocks: PEMBlocks
 
-    init(_ reader: consuming SourceReader) throws(CommandFailure) {
+    init(_ reader: consuming SourceReader) throws {
         blocks = try PEMBlocks(reader)
     }
 
-    mutating func read(_ take: (consuming ImportRecord) throws(CommandFailure) -> Void) throws(CommandFailure)
-        -> [String]
-    {
+    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String] {
         var contents = PEMContents()
-        try blocks.forEach { block throws(CommandFailure) in try contents.sort(block) }
+        try blocks.forEach { block in try contents.sort(block) }
         if blocks.remarks > 0 { contents.losses.append("text outside the PEM blocks (\(blocks.remarks) lines)") }
         for certificate in contents.certificates { try take(certificate.record()) }
         // By their public keys: there may be a hundred thousand of each.
@@ -43,7 +41,7 @@ private struct PEMContents {
     private var lines: [SHA256Digest: Int] = [:]
 
     /// Puts a block where it belongs.
-    mutating func sort(_ block: consuming PEMBlock) throws(CommandFailure) {
+    mutating func sort(_ block: consuming PEMBlock) throws {
         switch block.label {
         case "CERTIFICATE", "X509 CERTIFICATE", "X.509 CERTIFICATE":
             let document = try block.document()
@@ -54,7 +52,7 @@ private struct PEMContents {
             if isNew(document, block.line) { keys.append(try KeyBlock(block, document)) }
         case "ENCRYPTED PRIVATE KEY": throw Self.encrypted(block.place)
         case let label where label.hasSuffix("PRIVATE KEY"):
-            throw .damaged(
+            throw CommandFailure.damaged(
                 block.place,
                 "a key in the form \(TerminalText.quoted(label)) cannot be read; convert it to PKCS #8 first, for instance with openssl"
             )
@@ -84,26 +82,26 @@ private struct CertificateBlock {
     let fields: CertificateFields
     let document: PEMDocument
 
-    init(_ block: borrowing PEMBlock, _ document: PEMDocument) throws(CommandFailure) {
+    init(_ block: borrowing PEMBlock, _ document: PEMDocument) throws {
         place = block.place
         self.document = PEMDocument(type: "CERTIFICATE", derBytes: document.derBytes)
         do {
             fields = try CertificateFields(der: document.derBytes)
         } catch {
-            throw .damaged(place, "this is not an X.509 certificate")
+            throw CommandFailure.damaged(place, "this is not an X.509 certificate")
         }
     }
 
-    func record() throws(CommandFailure) -> ImportRecord {
-        let key = try importing(place) { () throws(VaultError) in
+    func record() throws -> ImportRecord {
+        let key = try importing(place) {
             try ItemKey.certificate(type: fields.type, issuer: fields.issuer, serialNumber: fields.serialNumber)
         }
         return ImportRecord(place: place, key: key, secret: Secret(copying: document.derBytes), attributes: attributes)
     }
 
     /// The certificate and its private key, in PEM, one after the other.
-    func identity(with privateKey: KeyBlock) throws(CommandFailure) -> ImportRecord {
-        let key = try importing(place) { () throws(VaultError) in
+    func identity(with privateKey: KeyBlock) throws -> ImportRecord {
+        let key = try importing(place) {
             try ItemKey.identity(type: fields.type, issuer: fields.issuer, serialNumber: fields.serialNumber)
         }
         var both = SecretBuffer()
@@ -126,19 +124,20 @@ private final class KeyBlock {
     let text: Secret
     private let der: Secret
 
-    init(_ block: consuming PEMBlock, _ document: PEMDocument) throws(CommandFailure) {
+    init(_ block: consuming PEMBlock, _ document: PEMDocument) throws {
         place = block.place
         text = block.text.copy()
         der = Secret(copying: document.derBytes)
         do {
             fields = try PrivateKeyFields(Certificate.PrivateKey(pemDocument: document))
         } catch {
-            throw .damaged(place, "this private key is damaged, or none of RSA, P-256, P-384, P-521 and Ed25519")
+            throw CommandFailure.damaged(
+                place, "this private key is damaged, or none of RSA, P-256, P-384, P-521 and Ed25519")
         }
     }
 
-    func record(label: String) throws(CommandFailure) -> ImportRecord {
-        let key = try importing(place) { () throws(VaultError) in
+    func record(label: String) throws -> ImportRecord {
+        let key = try importing(place) {
             try ItemKey.key(
                 keyClass: PrivateKeyFields.keyClass, keyType: fields.keyType.rawValue,
                 applicationLabel: fields.applicationLabel,

@@ -7,7 +7,7 @@ enum SourceFormat: String, CaseIterable {
     case pem
 
     /// Finds out from the first bytes of a source.
-    init(detecting reader: inout SourceReader) throws(CommandFailure) {
+    init(detecting reader: inout SourceReader) throws {
         let found = try reader.withStart { start -> SourceFormat? in
             var text = start[...]
             if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }

@@ -15,7 +15,7 @@ struct SourceReader: ~Copyable {
 
     /// Opens a file; `-` is standard input.
     /// - Parameter capacity: How much is read at once, and how far `withStart` sees; bytes.
-    init(_ source: String, capacity: Int = 65_536) throws(CommandFailure) {
+    init(_ source: String, capacity: Int = 65_536) throws {
         if source == "-" {
             descriptor = STDIN_FILENO
             name = "standard input"
@@ -49,14 +49,14 @@ struct SourceReader: ~Copyable {
     var offset: UInt64 { bytesBefore + UInt64(position) }
 
     /// The next byte, which stays where it is; nil at the end.
-    mutating func peek() throws(CommandFailure) -> UInt8? {
+    mutating func peek() throws -> UInt8? {
         if position == end, try !refill() { return nil }
         let at = position
         return chunk.withUnsafeBytes { $0[at] }
     }
 
     /// Takes the next byte; nil at the end.
-    mutating func next() throws(CommandFailure) -> UInt8? {
+    mutating func next() throws -> UInt8? {
         guard let byte = try peek() else { return nil }
         position += 1
         return byte
@@ -64,7 +64,7 @@ struct SourceReader: ~Copyable {
 
     /// Takes all bytes up to the next one of `stops`, or to the end, and appends them.
     /// - Parameter limit: How many the target may then hold; the rest stays untaken.
-    mutating func take(upTo stops: ASCIISet, into target: inout SecretBuffer, limit: Int) throws(CommandFailure) {
+    mutating func take(upTo stops: ASCIISet, into target: inout SecretBuffer, limit: Int) throws {
         while try peek() != nil {
             let from = position
             let found = chunk.withUnsafeBytes { bytes -> Int in
@@ -80,7 +80,7 @@ struct SourceReader: ~Copyable {
     }
 
     /// Shows the first bytes without taking them: as many as there are, and as `capacity` allows.
-    mutating func withStart<R>(_ body: (UnsafeRawBufferPointer) -> R) throws(CommandFailure) -> R {
+    mutating func withStart<R>(_ body: (UnsafeRawBufferPointer) -> R) throws -> R {
         while position == 0, end < chunk.count, try fill() {}
         let (from, to) = (position, end)
         return chunk.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[from..<to])) }
@@ -88,7 +88,7 @@ struct SourceReader: ~Copyable {
 
     /// Takes all that is left.
     /// - Parameter limit: Bytes; more than that is an error.
-    mutating func readAll(limit: Int) throws(CommandFailure) -> SecretBuffer {
+    mutating func readAll(limit: Int) throws -> SecretBuffer {
         var all = SecretBuffer(capacity: chunk.count)
         while try peek() != nil {
             let (from, to) = (position, end)
@@ -102,7 +102,7 @@ struct SourceReader: ~Copyable {
         return all
     }
 
-    private mutating func refill() throws(CommandFailure) -> Bool {
+    private mutating func refill() throws -> Bool {
         bytesBefore += UInt64(end)
         position = 0
         end = 0
@@ -110,7 +110,7 @@ struct SourceReader: ~Copyable {
     }
 
     /// Reads once behind what is there; false at the end.
-    private mutating func fill() throws(CommandFailure) -> Bool {
+    private mutating func fill() throws -> Bool {
         guard descriptor >= 0 else { return false }
         while true {
             let from = end

@@ -55,12 +55,12 @@ struct AccessOptions: ParsableArguments {
     /// - Parameter device: What to do about this machine's device.
     func open(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
-    ) throws(CommandFailure) -> Vault {
-        let kept = { () throws(CommandFailure) -> Vault? in
+    ) throws -> Vault {
+        let kept = { () throws -> Vault? in
             try openUnlocked(path, writable: writable, device: device, anchors: anchors)
         }
         if let vault = try kept() { return vault }
-        return try withFactors(path, unlessKept: kept) { given throws(CommandFailure) in
+        return try withFactors(path, unlessKept: kept) { given in
             try open(path, with: given, writable: writable, device: device, anchors: anchors)
         }
     }
@@ -70,9 +70,9 @@ struct AccessOptions: ParsableArguments {
     /// - Parameter unlessKept: What to return instead where it was unlocked while this process waited for its turn to
     ///   ask.
     func withFactors<R: ~Copyable>(
-        _ path: String, unlessKept: () throws(CommandFailure) -> R? = { () throws(CommandFailure) in nil },
-        _ body: (borrowing GivenFactors) throws(CommandFailure) -> R
-    ) throws(CommandFailure) -> R {
+        _ path: String, unlessKept: () throws -> R? = { nil },
+        _ body: (borrowing GivenFactors) throws -> R
+    ) throws -> R {
         guard try UserFiles.exists(path) else {
             throw CommandFailure(
                 .noSuchFile,
@@ -80,9 +80,9 @@ struct AccessOptions: ParsableArguments {
             )
         }
         let sources = factors.sources
-        var given = try attemptToOpen { () throws(VaultError) in try sources.read() }
+        var given = try whileOpening { try sources.read() }
         guard try sources.wantsPassphrase(path, beside: given) else {
-            do throws(CommandFailure) { return try body(given) } catch { throw SlotAdvice.added(to: error, path) }
+            do { return try body(given) } catch { throw SlotAdvice.added(to: CommandFailure(error), path) }
         }
         ControllingTerminal.beginSeries()
         defer { ControllingTerminal.endSeries() }
@@ -90,9 +90,10 @@ struct AccessOptions: ParsableArguments {
         var tries = 1
         while true {
             given.passphrase = try sources.ask(path, mayAsk: !noInput)
-            do throws(CommandFailure) { return try body(given) } catch {
-                guard error.code == .noSlotOpens, tries < Self.mostTries else {
-                    throw SlotAdvice.added(to: error, path)
+            do { return try body(given) } catch {
+                let failure = CommandFailure(error)
+                guard failure.code == .noSlotOpens, tries < Self.mostTries else {
+                    throw SlotAdvice.added(to: failure, path)
                 }
             }
             tries += 1
@@ -103,8 +104,8 @@ struct AccessOptions: ParsableArguments {
     private static let mostTries = 3
 
     /// As `open`, with factors only, and with them.
-    func openWithFactors(_ path: String, writable: Bool) throws(CommandFailure) -> OpenedWithFactors {
-        try withFactors(path) { given throws(CommandFailure) in
+    func openWithFactors(_ path: String, writable: Bool) throws -> OpenedWithFactors {
+        try withFactors(path) { given in
             OpenedWithFactors(vault: try open(path, with: given, writable: writable), factors: given.copy())
         }
     }
@@ -113,20 +114,19 @@ struct AccessOptions: ParsableArguments {
     func open(
         _ path: String, with given: borrowing GivenFactors, writable: Bool, device: DeviceNeed = .ifThere,
         anchors: AnchorPolicy = .enforce
-    ) throws(CommandFailure) -> Vault {
+    ) throws -> Vault {
         let machine = try ThisMachine.current()
-        let progress = Progress("opening")
-        defer { progress.finish() }
-        let vault = try attemptToOpen { () throws(VaultError) in
-            try given.tryEach { (factors, _) throws(VaultError) in
-                let options = try self.options(machine, writable: writable, device: device)
-                switch anchors {
-                case .enforce: return try machine.open(path, factors: factors, options: options)
-                case .ignore: return try Vault.open(path, factors: factors, options: options)
+        let vault = try Progress.during("opening") {
+            try whileOpening {
+                try given.tryEach { (factors, _) throws(VaultError) in
+                    let options = try self.options(machine, writable: writable, device: device)
+                    switch anchors {
+                    case .enforce: return try machine.open(path, factors: factors, options: options)
+                    case .ignore: return try Vault.open(path, factors: factors, options: options)
+                    }
                 }
             }
         }
-        progress.finish()
         TailNotice.show(vault)
         return vault
     }
@@ -134,7 +134,7 @@ struct AccessOptions: ParsableArguments {
     /// Opens a vault with what `unlock` keeps; nil where it keeps nothing, or where factors are given.
     func openUnlocked(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
-    ) throws(CommandFailure) -> Vault? {
+    ) throws -> Vault? {
         guard !factors.sources.isAnyGiven, try UserFiles.exists(path) else { return nil }
         let machine = try ThisMachine.current()
         do throws(VaultError) {

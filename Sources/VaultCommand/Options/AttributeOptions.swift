@@ -30,7 +30,7 @@ struct AttributeOptions: ParsableArguments {
     var deviceNeed: DeviceNeed { accessibility?.isThisDeviceOnly == true ? .create : .ifThere }
 
     /// The attributes given.
-    func values() throws(CommandFailure) -> Attributes {
+    func values() throws -> Attributes {
         var values = Attributes()
         for text in attribute {
             guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {

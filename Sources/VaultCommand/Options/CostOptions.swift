@@ -63,11 +63,11 @@ struct CostOptions: ParsableArguments {
     }
 
     /// The cost given, or `moderate`; calibrates this machine where asked to.
-    func cost() throws(CommandFailure) -> KDFCost {
+    func cost() throws -> KDFCost {
         if let kdfTime {
-            let progress = Progress("measuring key derivation")
-            defer { progress.finish() }
-            return Self.noLess(try attempt { () throws(VaultError) in try KDFCost.calibrated(seconds: kdfTime) })
+            return try Progress.during("measuring key derivation") {
+                Self.noLess(try KDFCost.calibrated(seconds: kdfTime))
+            }
         }
         switch kdf {
         case .interactive: return .interactive

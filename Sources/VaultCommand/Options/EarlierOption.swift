@@ -15,7 +15,7 @@ struct EarlierOption: ParsableArguments {
     }
 
     /// The value with the number that was given, or the last one that was replaced.
-    func value(of item: Item, in vault: Vault) throws(CommandFailure) -> EarlierValue {
+    func value(of item: Item, in vault: Vault) throws -> EarlierValue {
         let all = try EarlierValues.newestFirst(of: item, in: vault)
         let number = earlier ?? 1
         guard number <= all.count else {
@@ -34,7 +34,7 @@ struct EarlierOption: ParsableArguments {
 /// Earlier values of an item as people count them.
 enum EarlierValues {
     /// The last one that was replaced comes first.
-    static func newestFirst(of item: Item, in vault: Vault) throws(CommandFailure) -> [EarlierValue] {
-        try attempt { () throws(VaultError) in try vault.earlierValues(of: item) }.reversed()
+    static func newestFirst(of item: Item, in vault: Vault) throws -> [EarlierValue] {
+        try vault.earlierValues(of: item).reversed()
     }
 }

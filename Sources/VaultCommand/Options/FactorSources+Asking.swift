@@ -5,12 +5,12 @@ extension FactorSources {
     /// Whether a passphrase is to be asked for, because a slot wants one and neither the options nor the environment
     /// give it.
     /// - Parameter given: What they give.
-    func wantsPassphrase(_ path: String, beside given: borrowing GivenFactors) throws(CommandFailure) -> Bool {
+    func wantsPassphrase(_ path: String, beside given: borrowing GivenFactors) throws -> Bool {
         if given.rawKey != nil || given.passphrase != nil { return false }
-        let all = try attempt { () throws(VaultError) in try Vault.slots(at: path) }
+        let all = try Vault.slots(at: path)
         let slots = all.filter(\.isKnown).map(\.factors)
         // A slot that takes the key file alone is tried first; the passphrase is asked for only if none does.
-        if let kind = try attemptToOpen({ () throws(VaultError) in try given.keyFileKind() }) {
+        if let kind = try whileOpening({ try given.keyFileKind() }) {
             return !slots.contains(kind) && slots.contains([kind, .passphrase])
         }
         guard !slots.contains(.passphrase) else { return true }
@@ -22,8 +22,8 @@ extension FactorSources {
     /// - Parameters:
     ///   - question: What is asked for.
     ///   - mayAsk: False with `--no-input`.
-    func creating(_ question: String, mayAsk: Bool) throws(CommandFailure) -> GivenFactors {
-        var given = try attemptToOpen { () throws(VaultError) in try read() }
+    func creating(_ question: String, mayAsk: Bool) throws -> GivenFactors {
+        var given = try whileOpening { try read() }
         if given.rawKey == nil, given.passphrase == nil, given.keyFile == nil {
             given.passphrase = try askNew(question, mayAsk: mayAsk)
         }
@@ -31,7 +31,7 @@ extension FactorSources {
     }
 
     /// A new passphrase, typed twice; an empty one is refused.
-    private func askNew(_ question: String, mayAsk: Bool) throws(CommandFailure) -> Secret {
+    private func askNew(_ question: String, mayAsk: Bool) throws -> Secret {
         let instead =
             "give \(twin.optionPrefix)passphrase-file, \(twin.variable("PASSPHRASE") ?? "") or \(twin.optionPrefix)key-file"
         guard mayAsk else {
@@ -46,7 +46,7 @@ extension FactorSources {
 
     /// Asks for the passphrase of the vault at `path`.
     /// - Parameter mayAsk: False with `--no-input`.
-    func ask(_ path: String, mayAsk: Bool) throws(CommandFailure) -> Secret {
+    func ask(_ path: String, mayAsk: Bool) throws -> Secret {
         let instead = "give --passphrase-file, VAULTFMT_PASSPHRASE or --key-file"
         guard mayAsk else {
             throw CommandFailure(.noAccess, "no passphrase is given and --no-input forbids asking; \(instead)")

@@ -2,6 +2,27 @@ import ArgumentParser
 import VaultFmt
 import VaultLocal
 
+/// One item that is there already: its name, and filters that are no part of it.
+struct ItemChoice: ParsableArguments {
+    @OptionGroup var name: ItemName
+    @OptionGroup(title: "Filters") var filters: ItemFilters
+
+    /// Refuses a command that names no item, before anything is asked.
+    func check() throws {
+        guard name.isGiven || filters.label != nil else { throw ItemName.missing }
+    }
+
+    /// Finds the item; see `ItemName.find`.
+    func find(in vault: Vault) throws -> Item {
+        try name.find(in: vault, label: filters.label, accessibility: filters.accessible?.value)
+    }
+
+    /// Finds all items that fit, in key order.
+    func findAll(in vault: Vault) throws -> [Item] {
+        try name.findAll(in: vault, label: filters.label, accessibility: filters.accessible?.value)
+    }
+}
+
 /// The name of one item: `SERVICE [ACCOUNT]`, or `SERVER [ACCOUNT]` of an internet password, and options for everything
 /// else.
 struct ItemName: ParsableArguments {
@@ -17,8 +38,7 @@ struct ItemName: ParsableArguments {
 
     /// Finds the one item that is named.
     /// - Throws: `ExitStatus.noSuchItem`; `ExitStatus.ambiguous`, after the matches were written to standard error.
-    func find(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure) -> Item
-    {
+    func find(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws -> Item {
         let matches = try findAll(in: vault, label: label, accessibility: accessibility)
         guard let item = try single(matches) else {
             throw CommandFailure(.noSuchItem, "no item is named \(shown); 'vaultfmt list' shows what there is")
@@ -28,10 +48,10 @@ struct ItemName: ParsableArguments {
 
     /// The one item that is named, or nil if none is.
     /// - Throws: `ExitStatus.ambiguous`, as `find`.
-    func findOnly(in vault: Vault) throws(CommandFailure) -> Item? { try single(findAll(in: vault)) }
+    func findOnly(in vault: Vault) throws -> Item? { try single(findAll(in: vault)) }
 
     /// The only match, if any; several go to standard error.
-    private func single(_ matches: [Item]) throws(CommandFailure) -> Item? {
+    private func single(_ matches: [Item]) throws -> Item? {
         guard matches.count <= 1 else {
             for match in matches.prefix(20) {
                 Terminal.errorLine("  \(ItemText.summary(match.key, label: match.attributes.label))")
@@ -56,23 +76,24 @@ struct ItemName: ParsableArguments {
     }
 
     /// Finds all items that the name and the options fit, in key order.
-    func findAll(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws(CommandFailure)
-        -> [Item]
-    {
+    func findAll(in vault: Vault, label: String? = nil, accessibility: Accessibility? = nil) throws -> [Item] {
         let progress = Progress("searching")
         defer { progress.finish() }
         var matches: [Item] = []
         for query in try queries(label: label, accessibility: accessibility) {
-            try ItemSearch.each(in: vault, query, fields) { item throws(CommandFailure) in matches.append(item) }
+            try ItemSearch.each(in: vault, query, fields) { item in matches.append(item) }
         }
         return matches
     }
+
+    /// Why a command that needs a name ends without one.
+    static let missing = CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
 
     /// Whether anything narrows the search.
     var isGiven: Bool { service != nil || fields.isAnyGiven }
 
     /// The key of the item that is named, which need not exist: an account that is left out is empty.
-    func key() throws(CommandFailure) -> ItemKey {
+    func key() throws -> ItemKey {
         let itemClass = fields.impliedClass ?? .genericPassword
         if let option = fields.misplaced(in: itemClass) {
             throw CommandFailure(
@@ -80,12 +101,10 @@ struct ItemName: ParsableArguments {
                 "\(option) does not go with an item of class \(itemClass.name); leave it out or give another --class")
         }
         let fields = try keyFields(itemClass)
-        return try attempt { () throws(VaultError) in
-            try ItemKey(fields, group: self.fields.group ?? "", synchronizable: self.fields.synchronizable ?? false)
-        }
+        return try ItemKey(fields, group: self.fields.group ?? "", synchronizable: self.fields.synchronizable ?? false)
     }
 
-    private func keyFields(_ itemClass: ItemClass) throws(CommandFailure) -> ItemKey.Fields {
+    private func keyFields(_ itemClass: ItemClass) throws -> ItemKey.Fields {
         switch itemClass {
         case .genericPassword:
             let service = try one(service, fields.service, "service")
@@ -122,7 +141,7 @@ struct ItemName: ParsableArguments {
 
     /// What to look for: a name without a class is a service or a server; of the classes without either, it is the
     /// label.
-    private func queries(label: String?, accessibility: Accessibility?) throws(CommandFailure) -> [Query] {
+    private func queries(label: String?, accessibility: Accessibility?) throws -> [Query] {
         var query = fields.query
         query.label = label
         query.accessibility = accessibility
@@ -152,10 +171,10 @@ struct ItemName: ParsableArguments {
         }
     }
 
-    private func accountGiven() throws(CommandFailure) -> String? { try one(account, fields.account, "account") }
+    private func accountGiven() throws -> String? { try one(account, fields.account, "account") }
 
     /// One of two ways to say the same thing.
-    private func one(_ argument: String?, _ option: String?, _ name: String) throws(CommandFailure) -> String? {
+    private func one(_ argument: String?, _ option: String?, _ name: String) throws -> String? {
         guard let argument, let option, argument != option else { return argument ?? option }
         throw CommandFailure(
             .usage,
@@ -163,12 +182,12 @@ struct ItemName: ParsableArguments {
         )
     }
 
-    private func required<Value>(_ value: Value?, _ what: String) throws(CommandFailure) -> Value {
+    private func required<Value>(_ value: Value?, _ what: String) throws -> Value {
         guard let value else { throw CommandFailure(.usage, "the item's name is incomplete; give \(what)") }
         return value
     }
 
-    private func rejectArguments(_ options: String) throws(CommandFailure) {
+    private func rejectArguments(_ options: String) throws {
         guard let service else { return }
         throw CommandFailure(
             .usage, "\(TerminalText.quoted(service)) cannot name an item of this class; name it with \(options)")

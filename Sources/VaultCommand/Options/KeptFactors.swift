@@ -24,7 +24,7 @@ struct KeptFactors: ParsableArguments {
 
     /// Keeps every slot that the factors open; a file that opens none is an error, for its slot would be lost by
     /// mistake.
-    func apply(to rotation: inout Rotation) throws(CommandFailure) {
+    func apply(to rotation: inout Rotation) throws {
         var useful: Set<String> = []
         for passphrase in keepPassphraseFile {
             if try keep(&rotation, passphrase: passphrase) { useful.insert(passphrase) }
@@ -43,15 +43,15 @@ struct KeptFactors: ParsableArguments {
 
     private func keep(
         _ rotation: inout Rotation, passphrase: String? = nil, keyFile: String? = nil, rawKey: String? = nil
-    ) throws(CommandFailure) -> Bool {
+    ) throws -> Bool {
         let sources = FactorSources(passphraseFile: passphrase, keyFile: keyFile, rawKeyFile: rawKey, twin: .kept)
-        return try rotation.keeps(attemptToOpen { () throws(VaultError) in try sources.read() })
+        return try rotation.keeps(whileOpening { try sources.read() })
     }
 }
 
 extension Rotation {
     /// Keeps the slot that opens with all the factors given; returns whether there is one.
-    mutating func keeps(_ given: borrowing GivenFactors) throws(CommandFailure) -> Bool {
+    mutating func keeps(_ given: borrowing GivenFactors) throws -> Bool {
         do throws(VaultError) {
             _ = try keep(try given.together())
             return true

@@ -9,10 +9,10 @@ enum KeptVersions {
     }
 
     /// Sets it, and says what becomes of those beyond.
-    static func set(_ number: Int, in vault: Vault) throws(CommandFailure) {
+    static func set(_ number: Int, in vault: Vault) throws {
         let before = vault.keptVersions
         guard number != before else { return Terminal.note("an item keeps \(words(number)) as before") }
-        try attempt { () throws(VaultError) in try vault.keepVersions(number) }
+        try vault.keepVersions(number)
         let fewer =
             number < before ? "; what is beyond that goes when the item changes, and with 'vaultfmt compact'" : ""
         Terminal.note("an item keeps \(words(number)) from now on\(fewer)")

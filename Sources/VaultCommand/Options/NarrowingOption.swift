@@ -12,8 +12,8 @@ struct NarrowingOption: ParsableArguments {
     var later = false
 
     /// Runs changes in one transaction, and says what stays readable.
-    func change(_ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void) throws(CommandFailure) {
-        let remnants = try attempt { () throws(VaultError) in
+    func change(_ vault: Vault, _ body: (Transaction) throws(VaultError) -> Void) throws {
+        let remnants = try Progress.during("writing") {
             try vault.transaction { (transaction) throws(VaultError) in
                 transaction.narrowing = later ? .later : .atOnce
                 try body(transaction)

@@ -30,7 +30,7 @@ struct SecretSource: ParsableArguments {
 
     /// Fails early where there would be no secret to read.
     /// - Parameter access: Whose `--passphrase-fd` may be standard input too, and whose `--no-input` forbids asking.
-    func check(_ access: AccessOptions) throws(CommandFailure) {
+    func check(_ access: AccessOptions) throws {
         guard generate == nil, secretFile == nil else { return }
         guard access.factors.passphraseFd != STDIN_FILENO else {
             throw CommandFailure(
@@ -45,7 +45,7 @@ struct SecretSource: ParsableArguments {
     var asks: Bool { generate == nil && secretFile == nil && Terminal.inputIsTerminal }
 
     /// Refuses a name without a service or a server, unless it is wanted: it is a mistake in a script as a rule.
-    func check(_ key: ItemKey) throws(CommandFailure) {
+    func check(_ key: ItemKey) throws {
         guard !allowEmpty, let name = key.service ?? key.server, name.isEmpty else { return }
         throw CommandFailure(
             .usage, "the \(key.service == nil ? "server" : "service") is empty; name it, or give --allow-empty")
@@ -53,7 +53,7 @@ struct SecretSource: ParsableArguments {
 
     /// Reads or makes the secret; an empty one is refused, unless it is wanted.
     /// - Parameter item: What it is for, as a person knows it.
-    func read(for item: String) throws(CommandFailure) -> Secret {
+    func read(for item: String) throws -> Secret {
         let secret = try readAny(for: item)
         guard secret.count > 0 || allowEmpty else {
             throw CommandFailure(
@@ -62,7 +62,7 @@ struct SecretSource: ParsableArguments {
         return secret
     }
 
-    private func readAny(for item: String) throws(CommandFailure) -> Secret {
+    private func readAny(for item: String) throws -> Secret {
         if let generate { return PasswordGenerator.password(length: generate) }
         if let secretFile { return try Descriptor.readFile(secretFile, what: "secret file", limit: Self.longest) }
         if asks { return try Prompt.newSecret("Secret for \(item)", instead: Self.instead) }

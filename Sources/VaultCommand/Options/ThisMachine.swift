@@ -3,8 +3,8 @@ import VaultLocal
 
 /// This machine as the command uses it: what it has to say goes to standard error.
 enum ThisMachine {
-    static func current() throws(CommandFailure) -> Machine {
-        try attempt { () throws(VaultError) in try Machine(notices: say) }
+    static func current() throws -> Machine {
+        try Machine(notices: say)
     }
 
     private static func say(_ notice: Notice) {

@@ -13,10 +13,10 @@ struct VaultOptions: ParsableArguments {
     @OptionGroup var access: AccessOptions
 
     /// The path of the vault.
-    var path: String { get throws(CommandFailure) { try VaultPath.resolve(vault) } }
+    var path: String { get throws { try VaultPath.resolve(vault) } }
 
     /// Opens the vault.
-    func openVault(writable: Bool = false, device: DeviceNeed = .ifThere) throws(CommandFailure) -> Vault {
+    func openVault(writable: Bool = false, device: DeviceNeed = .ifThere) throws -> Vault {
         try access.open(path, writable: writable, device: device)
     }
 }
@@ -27,13 +27,13 @@ struct VaultFileOptions: ParsableArguments {
     @OptionGroup var access: AccessOptions
 
     /// The path that was given, if any.
-    var file: String? { get throws(CommandFailure) { try name.given } }
+    var file: String? { get throws { try name.given } }
 
     /// The path of the vault.
-    var path: String { get throws(CommandFailure) { try VaultPath.resolve(name.given) } }
+    var path: String { get throws { try VaultPath.resolve(name.given) } }
 
     /// Opens the vault.
-    func openVault(writable: Bool = false) throws(CommandFailure) -> Vault {
+    func openVault(writable: Bool = false) throws -> Vault {
         try access.open(path, writable: writable)
     }
 }
@@ -53,7 +53,7 @@ struct VaultFileName: ParsableArguments {
 
     /// The path that was given, if any.
     var given: String? {
-        get throws(CommandFailure) {
+        get throws {
             if let file, let vault, file != vault {
                 throw CommandFailure(
                     .usage,

@@ -4,7 +4,7 @@ import VaultLocal
 /// Which vault a command is about.
 enum VaultPath {
     /// The path given, else VAULTFMT_VAULT, else `$XDG_DATA_HOME/vaultfmt/default.vault`.
-    static func resolve(_ given: String?) throws(CommandFailure) -> String {
+    static func resolve(_ given: String?) throws -> String {
         if let given {
             guard !given.isEmpty else { throw CommandFailure(.usage, "the vault's path is empty; give a file") }
             return given

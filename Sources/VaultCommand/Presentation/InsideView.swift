@@ -9,11 +9,11 @@ struct InsideView {
     let owners: OwnersPublicKey
     let tail: TailState
 
-    init(_ vault: Vault) throws(CommandFailure) {
+    init(_ vault: Vault) throws {
         let progress = Progress("reading")
         defer { progress.finish() }
-        statistics = try attempt { () throws(VaultError) in try vault.statistics() }
-        slots = try attempt { () throws(VaultError) in try vault.slots() }
+        statistics = try vault.statistics()
+        slots = try vault.slots()
         anchor = vault.anchor
         access = vault.access
         owners = vault.owners

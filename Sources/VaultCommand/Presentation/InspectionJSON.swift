@@ -2,7 +2,7 @@ import VaultFmt
 
 extension JSONWriter {
     /// The members that describe a vault as seen without a key.
-    mutating func members(of view: Inspection, path: String, authenticated: Bool) throws(CommandFailure) {
+    mutating func members(of view: Inspection, path: String, authenticated: Bool) throws {
         try member("file", path)
         try member("authenticated", authenticated)
         try member("version", view.version)
@@ -11,9 +11,9 @@ extension JSONWriter {
         try member("fileBytes", view.fileBytes)
         if !authenticated { try slots(view.slots) }
         try name("extensions")
-        try array { writer throws(CommandFailure) in
+        try array { writer in
             for item in view.extensions {
-                try writer.object { writer throws(CommandFailure) in
+                try writer.object { writer in
                     try writer.member("name", item.name)
                     try writer.member("critical", item.isCritical)
                     try writer.member("readOnly", item.isReadOnly)
@@ -22,10 +22,10 @@ extension JSONWriter {
             }
         }
         try name("objects")
-        try object { writer throws(CommandFailure) in
+        try object { writer in
             for kind in view.objects {
                 try writer.name(kind.type)
-                try writer.object { writer throws(CommandFailure) in
+                try writer.object { writer in
                     try writer.member("count", kind.count)
                     try writer.member("bytes", kind.bytes)
                 }
@@ -35,29 +35,29 @@ extension JSONWriter {
     }
 
     /// The members that only a key holder can give.
-    mutating func members(of view: InsideView) throws(CommandFailure) {
+    mutating func members(of view: InsideView) throws {
         let figures = view.statistics
         try slots(view.slots)
         try name("access")
         switch view.access {
         case .owner: try value("owner")
-        case .scoped(let groups): try object { writer throws(CommandFailure) in try writer.member("groups", groups) }
+        case .scoped(let groups): try object { writer in try writer.member("groups", groups) }
         }
         try member("owners", view.owners.description)
         try member("generation", figures.generation)
         try member("anchor", view.anchor.description)
         try member("items", figures.items)
         try name("itemsByClass")
-        try object { writer throws(CommandFailure) in
+        try object { writer in
             for (itemClass, count) in figures.itemsByClass { try writer.member(itemClass.name, count) }
         }
         try member("earlierValues", figures.earlierValues)
         try member("keptVersions", figures.keptVersions)
         try member("tombstones", figures.tombstones)
         try name("compartments")
-        try array { writer throws(CommandFailure) in
+        try array { writer in
             for compartment in figures.compartments {
-                try writer.object { writer throws(CommandFailure) in
+                try writer.object { writer in
                     try writer.member("group", compartment.group)
                     try writer.member("accessible", compartment.accessibility.name)
                     if let device = compartment.device { try writer.member("device", device.description) }
@@ -73,15 +73,15 @@ extension JSONWriter {
     }
 
     /// The member `slots`.
-    mutating func slots(_ slots: [SlotInfo]) throws(CommandFailure) {
+    mutating func slots(_ slots: [SlotInfo]) throws {
         try name("slots")
-        try array { writer throws(CommandFailure) in
+        try array { writer in
             for slot in slots { try writer.slot(slot) }
         }
     }
 
-    private mutating func slot(_ slot: SlotInfo) throws(CommandFailure) {
-        try object { writer throws(CommandFailure) in
+    private mutating func slot(_ slot: SlotInfo) throws {
+        try object { writer in
             try writer.member("id", slot.id.description)
             if let name = slot.name { try writer.member("name", name) }
             try writer.member("full", slot.isFull)
@@ -91,7 +91,7 @@ extension JSONWriter {
             try writer.member("strength", SlotText.strength(slot))
             if let cost = slot.cost {
                 try writer.name("kdf")
-                try writer.object { writer throws(CommandFailure) in
+                try writer.object { writer in
                     try writer.member("memoryKiB", cost.memoryKiB)
                     try writer.member("passes", cost.passes)
                     try writer.member("lanes", cost.lanes)
@@ -103,16 +103,16 @@ extension JSONWriter {
         }
     }
 
-    private mutating func member(_ key: String, _ texts: [String]) throws(CommandFailure) {
+    private mutating func member(_ key: String, _ texts: [String]) throws {
         try name(key)
-        try array { writer throws(CommandFailure) in
+        try array { writer in
             for text in texts { try writer.value(text) }
         }
     }
 
-    private mutating func tail(_ tail: TailState) throws(CommandFailure) {
+    private mutating func tail(_ tail: TailState) throws {
         try name("tail")
-        try object { writer throws(CommandFailure) in
+        try object { writer in
             switch tail {
             case .clean: try writer.member("state", "clean")
             case .writeInProgress: try writer.member("state", "writeInProgress")

@@ -4,29 +4,29 @@ import VaultLocal
 /// An item's fields by the names that JSON and options give them.
 enum ItemField {
     /// The secret, or with a name that field or attribute.
-    static func value(_ name: String?, of item: Item, in vault: Vault) throws(CommandFailure) -> Secret {
+    static func value(_ name: String?, of item: Item, in vault: Vault) throws -> Secret {
         if let name, name != "secret", let value = try listed(name, of: item) { return Secret(text: value) }
         guard let name, name != "secret" else {
-            return try attempt { () throws(VaultError) in try vault.open(item) }.takeSecret()
+            return try vault.open(item).takeSecret()
         }
         // Of any size, and from the record where it is sealed.
-        guard let value = try attempt({ () throws(VaultError) in try vault.attribute(name, of: item) }) else {
+        guard let value = try vault.attribute(name, of: item) else {
             throw missing(name, item.attributes, names(of: item))
         }
         return value
     }
 
     /// The secret of an earlier value, or with a name an attribute that the item had.
-    static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws(CommandFailure) -> Secret {
+    static func value(_ name: String?, of value: EarlierValue, in vault: Vault) throws -> Secret {
         guard let name, name != "secret" else {
-            return try attempt { () throws(VaultError) in try vault.secret(of: value) }
+            return try vault.secret(of: value)
         }
         switch name {
         case "replaced": return Secret(text: Timestamp.text(value.replaced))
         case "modified": return Secret(text: Timestamp.text(value.modified))
         default: break
         }
-        guard let attribute = try attempt({ () throws(VaultError) in try vault.attribute(name, of: value) }) else {
+        guard let attribute = try vault.attribute(name, of: value) else {
             throw missing(name, value.attributes, ["secret", "replaced", "modified"])
         }
         return attribute
@@ -39,7 +39,7 @@ enum ItemField {
     }
 
     /// The value of a field or of an attribute that listings hold, or nil where the item has none of that name.
-    static func listed(_ name: String, of item: Item) throws(CommandFailure) -> String? {
+    static func listed(_ name: String, of item: Item) throws -> String? {
         switch name {
         case "class": return item.key.itemClass.name
         case "group": return item.key.group

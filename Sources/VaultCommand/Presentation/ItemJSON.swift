@@ -7,7 +7,7 @@ extension JSONWriter {
     /// - Parameter read: Reads an attribute whose value is not in the item; without it such an attribute is left out.
     mutating func members(
         of item: Item, _ read: ((String) throws(VaultError) -> Secret?)? = nil
-    ) throws(CommandFailure) {
+    ) throws {
         try member("class", item.key.itemClass.name)
         try members(of: item.key.fields)
         try member("group", item.key.group)
@@ -23,9 +23,9 @@ extension JSONWriter {
     /// The member `attributes`: an object of names and values.
     mutating func attributes(
         _ attributes: Attributes, _ read: ((String) throws(VaultError) -> Secret?)? = nil
-    ) throws(CommandFailure) {
+    ) throws {
         try name("attributes")
-        try object { writer throws(CommandFailure) in
+        try object { writer in
             for attribute in attributes.all {
                 guard let value = try Self.value(of: attribute, read) else { continue }
                 try writer.name(attribute.name)
@@ -37,14 +37,14 @@ extension JSONWriter {
     /// An attribute's value; nil if it was not read and cannot be.
     static func value(
         of attribute: Attribute, _ read: ((String) throws(VaultError) -> Secret?)?
-    ) throws(CommandFailure) -> Secret? {
+    ) throws -> Secret? {
         if let value = attribute.secret { return value }
         guard let read else { return nil }
-        return try attempt { () throws(VaultError) in try read(attribute.name) }
+        return try read(attribute.name)
     }
 
     /// The fields that make the key of an item; bytes are in base 64.
-    mutating func members(of fields: ItemKey.Fields) throws(CommandFailure) {
+    mutating func members(of fields: ItemKey.Fields) throws {
         switch fields {
         case .genericPassword(let service, let account):
             try member("service", service)
@@ -70,23 +70,15 @@ extension JSONWriter {
             try member("effectiveSize", effective)
         case .reserved(_, let texts):
             try name("fields")
-            try array { writer throws(CommandFailure) in
+            try array { writer in
                 for text in texts { try writer.value(text) }
             }
         }
     }
 
     /// A member whose value is bytes in base 64.
-    mutating func member(_ key: String, base64 bytes: [UInt8]) throws(CommandFailure) {
+    mutating func member(_ key: String, base64 bytes: [UInt8]) throws {
         try name(key)
-        let failure: CommandFailure? = bytes.withUnsafeBytes { raw in
-            do throws(CommandFailure) {
-                try value(base64: raw)
-                return nil
-            } catch {
-                return error
-            }
-        }
-        if let failure { throw failure }
+        try bytes.withUnsafeBytes { try value(base64: $0) }
     }
 }

@@ -20,45 +20,45 @@ struct JSONWriter: ~Copyable {
     }
 
     /// An object; its members are written by the closure.
-    mutating func object(_ members: (inout JSONWriter) throws(CommandFailure) -> Void) throws(CommandFailure) {
+    mutating func object(_ members: (inout JSONWriter) throws -> Void) throws {
         try container("{", "}", members)
     }
 
     /// An array; its elements are written by the closure.
-    mutating func array(_ elements: (inout JSONWriter) throws(CommandFailure) -> Void) throws(CommandFailure) {
+    mutating func array(_ elements: (inout JSONWriter) throws -> Void) throws {
         try container("[", "]", elements)
     }
 
     /// A member's name; its value comes next.
-    mutating func name(_ name: String) throws(CommandFailure) {
+    mutating func name(_ name: String) throws {
         try separate()
         try quoted(name)
         try output.write(": ")
         afterName = true
     }
 
-    mutating func value(_ text: String) throws(CommandFailure) {
+    mutating func value(_ text: String) throws {
         try separate()
         try quoted(text)
     }
 
-    mutating func value(_ flag: Bool) throws(CommandFailure) {
+    mutating func value(_ flag: Bool) throws {
         try separate()
         try output.write(flag ? "true" : "false")
     }
 
-    mutating func value(_ number: some BinaryInteger) throws(CommandFailure) {
+    mutating func value(_ number: some BinaryInteger) throws {
         try separate()
         try output.write(String(number))
     }
 
-    mutating func null() throws(CommandFailure) {
+    mutating func null() throws {
         try separate()
         try output.write("null")
     }
 
     /// Bytes that are known to be UTF-8, as a string, without making a `String` of them.
-    mutating func value(utf8 bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+    mutating func value(utf8 bytes: UnsafeRawBufferPointer) throws {
         try separate()
         try output.write(byte: 0x22)
         var parser = Unicode.UTF8.ForwardParser()
@@ -68,7 +68,7 @@ struct JSONWriter: ~Copyable {
     }
 
     /// Bytes as a string in base 64 (RFC 4648, with padding).
-    mutating func value(base64 bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+    mutating func value(base64 bytes: UnsafeRawBufferPointer) throws {
         try separate()
         try output.write(byte: 0x22)
         try output.write(base64: bytes)
@@ -76,32 +76,32 @@ struct JSONWriter: ~Copyable {
     }
 
     /// A member whose value is text.
-    mutating func member(_ key: String, _ text: String) throws(CommandFailure) {
+    mutating func member(_ key: String, _ text: String) throws {
         try name(key)
         try value(text)
     }
 
     /// A member whose value is a number.
-    mutating func member(_ key: String, _ number: some BinaryInteger) throws(CommandFailure) {
+    mutating func member(_ key: String, _ number: some BinaryInteger) throws {
         try name(key)
         try value(number)
     }
 
     /// A member whose value is true or false.
-    mutating func member(_ key: String, _ flag: Bool) throws(CommandFailure) {
+    mutating func member(_ key: String, _ flag: Bool) throws {
         try name(key)
         try value(flag)
     }
 
     /// Ends the text with a line end and hands everything over.
-    consuming func finish() throws(CommandFailure) {
+    consuming func finish() throws {
         try output.write(byte: 0x0A)
         try output.flush()
     }
 
     private mutating func container(
-        _ open: String, _ close: String, _ contents: (inout JSONWriter) throws(CommandFailure) -> Void
-    ) throws(CommandFailure) {
+        _ open: String, _ close: String, _ contents: (inout JSONWriter) throws -> Void
+    ) throws {
         try separate()
         try output.write(open)
         depth += 1
@@ -113,7 +113,7 @@ struct JSONWriter: ~Copyable {
         try output.write(close)
     }
 
-    private mutating func separate() throws(CommandFailure) {
+    private mutating func separate() throws {
         if afterName {
             afterName = false
             return
@@ -123,13 +123,13 @@ struct JSONWriter: ~Copyable {
         isFirst = false
     }
 
-    private func newLine() throws(CommandFailure) {
+    private func newLine() throws {
         guard !isOnOneLine else { return }
         try output.write(byte: 0x0A)
         for _ in 0..<depth { try output.write("  ") }
     }
 
-    private func quoted(_ text: String) throws(CommandFailure) {
+    private func quoted(_ text: String) throws {
         try output.write(byte: 0x22)
         if text.utf8.allSatisfy(Self.isPlain) {
             try output.write(text)
@@ -142,7 +142,7 @@ struct JSONWriter: ~Copyable {
     /// Whether a byte stands for itself.
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C }
 
-    private func scalar(_ encoded: Unicode.UTF8.EncodedScalar?) throws(CommandFailure) {
+    private func scalar(_ encoded: Unicode.UTF8.EncodedScalar?) throws {
         guard let encoded else { return }
         if encoded.count == 1, let byte = encoded.first, Self.isPlain(byte) {
             return try output.write(byte: byte)
@@ -161,7 +161,7 @@ struct JSONWriter: ~Copyable {
         }
     }
 
-    private func escape(_ unit: UInt16) throws(CommandFailure) {
+    private func escape(_ unit: UInt16) throws {
         try output.write("\\u")
         for shift in [12, 8, 4, 0] as [UInt16] {
             try output.write(byte: hexDigit(UInt8(truncatingIfNeeded: unit >> shift) & 15))

@@ -46,7 +46,7 @@ enum SecretText {
 extension Output {
     /// Writes a value to standard output, and nothing else; on a terminal a line end too, and what is not plain text
     /// only by `force`.
-    static func deliver(_ value: borrowing Secret, force: Bool) throws(CommandFailure) {
+    static func deliver(_ value: borrowing Secret, force: Bool) throws {
         let isTerminal = Terminal.outputIsTerminal
         if isTerminal && !force && !SecretText.isPlain(value) {
             throw CommandFailure(.usage, "it is not plain text; send it to a file or a pipe, or show it with --force")
@@ -58,19 +58,19 @@ extension Output {
     }
 
     /// Appends a secret; the buffer that it passes through is wiped.
-    func write(_ secret: borrowing Secret) throws(CommandFailure) {
-        try secret.withUnsafeBytes { bytes throws(CommandFailure) in try write(bytes) }
+    func write(_ secret: borrowing Secret) throws {
+        try secret.withUnsafeBytes { bytes in try write(bytes) }
     }
 }
 
 extension JSONWriter {
     /// A secret: a string where it is UTF-8, else `{"base64": …}`.
-    mutating func value(_ secret: borrowing Secret) throws(CommandFailure) {
+    mutating func value(_ secret: borrowing Secret) throws {
         if SecretText.isUTF8(secret) {
-            try secret.withUnsafeBytes { bytes throws(CommandFailure) in try value(utf8: bytes) }
+            try secret.withUnsafeBytes { bytes in try value(utf8: bytes) }
         } else {
-            try secret.withUnsafeBytes { bytes throws(CommandFailure) in
-                try object { writer throws(CommandFailure) in
+            try secret.withUnsafeBytes { bytes in
+                try object { writer in
                     try writer.name("base64")
                     try writer.value(base64: bytes)
                 }

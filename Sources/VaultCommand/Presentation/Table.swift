@@ -19,7 +19,7 @@ struct Table {
     var isEmpty: Bool { rows.isEmpty }
 
     /// Adds a row; off a terminal it is written at once, so that a listing of any length takes no memory.
-    mutating func add(_ cells: [String], to output: Output) throws(CommandFailure) {
+    mutating func add(_ cells: [String], to output: Output) throws {
         if isForPeople {
             rows.append(cells.map(TerminalText.escaped))
         } else {
@@ -28,7 +28,7 @@ struct Table {
     }
 
     /// Writes what is still to be written.
-    func finish(_ output: Output) throws(CommandFailure) {
+    func finish(_ output: Output) throws {
         guard isForPeople, !rows.isEmpty else { return }
         var widths = headings.map { TerminalText.width($0) }
         for row in rows {

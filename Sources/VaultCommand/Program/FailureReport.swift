@@ -7,8 +7,7 @@ enum FailureReport {
     /// Reports an error and returns the exit code; requests for help are answered on standard output.
     static func conclude(_ error: any Error, arguments: [String]) -> ExitStatus {
         switch error {
-        case let failure as CommandFailure: return report(failure)
-        case let error as VaultError: return report(CommandFailure(error))
+        case is CommandFailure, is VaultError: return report(CommandFailure(error))
         case is MissingCommand: return reportMissingCommand(arguments)
         default: break
         }
@@ -16,7 +15,7 @@ enum FailureReport {
         case .success: return answer(Vaultfmt.fullMessage(for: error))
         case .validationFailure: return report(CommandFailure(.usage, usageMessage(error, arguments)))
         default:
-            return report(CommandFailure(.bug, "unexpected: \(error); this is a bug in vaultfmt: please report it"))
+            return report(CommandFailure(error))
         }
     }
 
@@ -39,12 +38,12 @@ enum FailureReport {
     /// Writes help to standard output.
     static func answer(_ text: String) -> ExitStatus {
         let output = Output.standard()
-        do throws(CommandFailure) {
+        do {
             try output.line(text)
             try output.flush()
             return .success
         } catch {
-            return report(error)
+            return report(CommandFailure(error))
         }
     }
 

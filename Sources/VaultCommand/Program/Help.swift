@@ -4,7 +4,7 @@ import ArgumentParser
 /// where a word is neither.
 enum Help {
     /// The help that the arguments ask for, or nil where they ask for something else.
-    static func answer(to arguments: [String]) throws(CommandFailure) -> String? {
+    static func answer(to arguments: [String]) throws -> String? {
         guard arguments.first == "help" else { return nil }
         let words = arguments.dropFirst().filter { !$0.hasPrefix("-") }
         switch words {

@@ -2,12 +2,12 @@ import VaultFmt
 
 extension Output {
     /// Appends bytes in base 64 (RFC 4648, with padding). They may be secret: what they pass through is wiped.
-    func write(base64 bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+    func write(base64 bytes: UnsafeRawBufferPointer) throws {
         var encoded = Secret(count: 4096)
         for start in stride(from: 0, to: bytes.count, by: 3072) {
             let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + 3072, bytes.count)])
             let count = encoded.withUnsafeMutableBytes { Self.encode(piece, into: $0) }
-            try encoded.withUnsafeBytes { text throws(CommandFailure) in
+            try encoded.withUnsafeBytes { text in
                 try write(UnsafeRawBufferPointer(rebasing: text[..<count]))
             }
         }

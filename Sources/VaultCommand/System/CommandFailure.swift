@@ -152,20 +152,23 @@ extension CommandFailure {
     }
 }
 
-/// Calls the library before a vault is open, where a factor can be wrong; its errors become failures of the command.
-func attemptToOpen<Result: ~Copyable>(_ call: () throws(VaultError) -> Result) throws(CommandFailure) -> Result {
-    do throws(VaultError) {
-        return try call()
-    } catch {
-        throw CommandFailure(error)
+extension CommandFailure {
+    /// Any error of a command: what is not a failure yet comes from the library, with a vault that was opened.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as VaultError: self.init(opened: error)
+        default: self.init(.bug, "unexpected: \(error); this is a bug in vaultfmt: please report it")
+        }
     }
 }
 
-/// Calls the library with an opened vault; its errors become failures of the command.
-func attempt<Result: ~Copyable>(_ call: () throws(VaultError) -> Result) throws(CommandFailure) -> Result {
-    do throws(VaultError) {
+/// Calls the library before a vault is open, where a factor can be wrong. Its other errors need no such care:
+/// `FailureReport` reports them as those of an open vault.
+func whileOpening<Result: ~Copyable>(_ call: () throws -> Result) throws -> Result {
+    do {
         return try call()
-    } catch {
-        throw CommandFailure(opened: error)
+    } catch let error as VaultError {
+        throw CommandFailure(error)
     }
 }

@@ -33,7 +33,7 @@ enum Descriptor {
 
     /// Reads to the end into wiped memory.
     /// - Parameter limit: Bytes; more than that is `ExitStatus.usage`.
-    static func readAll(_ descriptor: Int32, name: String, limit: Int) throws(CommandFailure) -> Secret {
+    static func readAll(_ descriptor: Int32, name: String, limit: Int) throws -> Secret {
         var buffer = Secret(count: 4096)
         var used = 0
         while true {
@@ -57,7 +57,7 @@ enum Descriptor {
     }
 
     /// Reads a whole file into wiped memory; `-` is not special.
-    static func readFile(_ path: String, what: String, limit: Int) throws(CommandFailure) -> Secret {
+    static func readFile(_ path: String, what: String, limit: Int) throws -> Secret {
         let descriptor = vault_open(path, O_RDONLY, 0)
         let name = "\(what) \(TerminalText.quoted(path))"
         guard descriptor >= 0 else {

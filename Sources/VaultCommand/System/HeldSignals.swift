@@ -10,7 +10,7 @@ struct HeldSignals: ~Copyable {
     private var before: [(signal: Int32, action: sigaction)] = []
 
     /// - Parameter ignoringKeys: Whether Ctrl-C and Ctrl-\ are another program's, and mean nothing here.
-    init(ignoringKeys: Bool = false) throws(CommandFailure) {
+    init(ignoringKeys: Bool = false) throws {
         pipe = try Pipe()
         _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK)
         NotedSignal.descriptor = pipe.writing

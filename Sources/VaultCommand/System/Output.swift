@@ -22,7 +22,7 @@ final class Output {
     static func standard() -> Output { Output(descriptor: STDOUT_FILENO, name: "standard output") }
 
     /// Appends bytes.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
             if used == buffer.count { try flush() }
@@ -38,21 +38,13 @@ final class Output {
     }
 
     /// Appends text as UTF-8.
-    func write(_ text: String) throws(CommandFailure) {
+    func write(_ text: String) throws {
         var text = text
-        let failure: CommandFailure? = text.withUTF8 { utf8 in
-            do throws(CommandFailure) {
-                try write(UnsafeRawBufferPointer(utf8))
-                return nil
-            } catch {
-                return error
-            }
-        }
-        if let failure { throw failure }
+        try text.withUTF8 { utf8 in try write(UnsafeRawBufferPointer(utf8)) }
     }
 
     /// Appends one byte.
-    func write(byte: UInt8) throws(CommandFailure) {
+    func write(byte: UInt8) throws {
         if used == buffer.count { try flush() }
         let position = used
         buffer.withUnsafeMutableBytes { $0[position] = byte }
@@ -60,13 +52,13 @@ final class Output {
     }
 
     /// Appends text and a line end.
-    func line(_ text: String) throws(CommandFailure) {
+    func line(_ text: String) throws {
         try write(text)
         try write(byte: 0x0A)
     }
 
     /// Hands everything to the system.
-    func flush() throws(CommandFailure) {
+    func flush() throws {
         let count = used
         used = 0
         let failure: Int32 = buffer.withUnsafeMutableBytes { bytes in

@@ -46,9 +46,7 @@ enum Subprocess {
     /// Starts a program.
     /// - Parameters:
     ///   - input, output: Its standard input and output; nil is /dev/null, as its standard error is.
-    static func start(_ path: String, _ arguments: [String], input: Int32?, output: Int32?) throws(CommandFailure)
-        -> pid_t
-    {
+    static func start(_ path: String, _ arguments: [String], input: Int32?, output: Int32?) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -69,7 +67,7 @@ enum Subprocess {
     /// - Parameter keepsOutput: Whether it gets this process's standard output too, as `keptOutput`.
     static func startApart(
         _ path: String, _ arguments: [String], input: Int32, output: Int32, error: Int32, keepsOutput: Bool
-    ) throws(CommandFailure) -> pid_t {
+    ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -93,14 +91,14 @@ enum Subprocess {
     }
 
     /// Starts a program that takes over the terminal, with the standard descriptors that this one has.
-    static func startInForeground(_ path: String, _ arguments: [String]) throws(CommandFailure) -> pid_t {
+    static func startInForeground(_ path: String, _ arguments: [String]) throws -> pid_t {
         try spawn(path, arguments, nil)
     }
 
     private static func spawn(
         _ path: String, _ arguments: [String], _ actions: UnsafePointer<posix_spawn_file_actions_t>?,
         _ attributes: UnsafePointer<posix_spawnattr_t>? = nil
-    ) throws(CommandFailure) -> pid_t {
+    ) throws -> pid_t {
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
         words.append(nil)
         defer { words.forEach { free($0) } }
@@ -114,7 +112,7 @@ enum Subprocess {
 
     /// Runs a program that reads bytes from its standard input, and waits for it.
     /// - Returns: As `wait`.
-    static func feed(_ path: String, _ arguments: [String], _ bytes: borrowing Secret) throws(CommandFailure) -> Int32 {
+    static func feed(_ path: String, _ arguments: [String], _ bytes: borrowing Secret) throws -> Int32 {
         let pipe = try Pipe()
         let process = try start(path, arguments, input: pipe.reading, output: nil)
         pipe.closeReading()
@@ -126,7 +124,7 @@ enum Subprocess {
 
     /// Runs a program and reads what it writes.
     /// - Returns: Nil where it fails.
-    static func read(_ path: String, _ arguments: [String], limit: Int) throws(CommandFailure) -> Secret? {
+    static func read(_ path: String, _ arguments: [String], limit: Int) throws -> Secret? {
         let pipe = try Pipe()
         let process = try start(path, arguments, input: nil, output: pipe.writing)
         pipe.closeWriting()
@@ -142,7 +140,7 @@ final class Pipe {
     private(set) var reading: Int32 = -1
     private(set) var writing: Int32 = -1
 
-    init() throws(CommandFailure) {
+    init() throws {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw CommandFailure(.io, "cannot make a pipe: \(Descriptor.message(errno))") }
         (reading, writing) = (ends[0], ends[1])

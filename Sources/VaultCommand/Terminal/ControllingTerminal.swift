@@ -42,12 +42,12 @@ enum ControllingTerminal {
 
     /// Waits for the turn at the terminal, and keeps it until the next line was read.
     /// - Returns: Whether another process had its turn first; nil where there is no terminal.
-    static func waitForTurn() throws(CommandFailure) -> Bool? { try current()?.hadToWait }
+    static func waitForTurn() throws -> Bool? { try current()?.hadToWait }
 
     /// Shows a prompt and reads a line.
     /// - Parameter hidden: Whether what is typed is kept off the screen.
     /// - Returns: The line without its end, or nil at the end of input (Ctrl-D).
-    static func readLine(prompt: String, hidden: Bool) throws(CommandFailure) -> Secret? {
+    static func readLine(prompt: String, hidden: Bool) throws -> Secret? {
         var buffer = Secret(count: longestLine + 2)
         defer { if seriesDepth == 0 { end() } }
         while true {
@@ -69,7 +69,7 @@ enum ControllingTerminal {
         }
     }
 
-    private static func current() throws(CommandFailure) -> TerminalTurn? {
+    private static func current() throws -> TerminalTurn? {
         if let turn, !turn.isLost { return turn }
         end()
         turn = try TerminalTurn.begin()

@@ -26,6 +26,13 @@ final class Progress: Sendable {
         }
     }
 
+    /// Shows a title while some work goes on.
+    static func during<Result: ~Copyable>(_ title: String, _ work: () throws -> Result) rethrows -> Result {
+        let progress = Progress(title)
+        defer { progress.finish() }
+        return try work()
+    }
+
     /// Says how much is done.
     func update(_ done: UInt64, of total: UInt64) {
         let fraction = total == 0 ? 1 : Double(min(done, total)) / Double(total)

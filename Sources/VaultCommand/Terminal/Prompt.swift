@@ -7,13 +7,13 @@ enum Prompt {
     /// - Parameters:
     ///   - question: Without the colon; what it holds is escaped.
     ///   - instead: What to do where there is no terminal, for the error message.
-    static func secret(_ question: String, instead: String) throws(CommandFailure) -> Secret {
+    static func secret(_ question: String, instead: String) throws -> Secret {
         try requireTerminal(for: question, instead: instead)
         return try ask(question)
     }
 
     /// Asks twice for something secret that is to be stored, until both answers agree; gives up after three rounds.
-    static func newSecret(_ question: String, instead: String) throws(CommandFailure) -> Secret {
+    static func newSecret(_ question: String, instead: String) throws -> Secret {
         try requireTerminal(for: question, instead: instead)
         ControllingTerminal.beginSeries()
         defer { ControllingTerminal.endSeries() }
@@ -27,7 +27,7 @@ enum Prompt {
     }
 
     /// Asks a question that is answered with yes or no; anything but yes is no.
-    static func confirm(_ question: String, instead: String) throws(CommandFailure) -> Bool {
+    static func confirm(_ question: String, instead: String) throws -> Bool {
         try requireTerminal(for: question, instead: instead)
         let text = TerminalText.singleLine(question)
         guard let answer = try ControllingTerminal.readLine(prompt: "\(text) [y/N] ", hidden: false) else {
@@ -39,13 +39,13 @@ enum Prompt {
     /// Whether there is a terminal to ask on.
     static var isPossible: Bool { ControllingTerminal.isThere }
 
-    private static func requireTerminal(for question: String, instead: String) throws(CommandFailure) {
+    private static func requireTerminal(for question: String, instead: String) throws {
         guard ControllingTerminal.isThere else {
             throw CommandFailure(.noAccess, "there is no terminal to ask on (\(question)); \(instead)")
         }
     }
 
-    private static func ask(_ question: String) throws(CommandFailure) -> Secret {
+    private static func ask(_ question: String) throws -> Secret {
         let text = TerminalText.singleLine(question)
         guard let answer = try ControllingTerminal.readLine(prompt: "\(text): ", hidden: true) else {
             throw CommandFailure(.noAccess, "no answer was given (\(question)); nothing was changed")

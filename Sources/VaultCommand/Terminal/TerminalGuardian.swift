@@ -17,7 +17,7 @@ struct TerminalGuardian {
     /// Starts it, in a session of its own, so that nothing sent to the job ends it. Nil where it cannot be started: the
     /// turn goes on without.
     static func start(terminal: Int32, lock: Int32) -> TerminalGuardian? {
-        do throws(CommandFailure) {
+        do {
             let pipe = try Pipe()
             let words = lastWords.isEmpty ? [command] : [command, lastWords]
             let process = try Subprocess.startApart(

@@ -24,7 +24,7 @@ final class TerminalTurn {
 
     /// Waits for the turn; nil where the process has no terminal. A job in the background stops, as one that reads
     /// does.
-    static func begin() throws(CommandFailure) -> TerminalTurn? {
+    static func begin() throws -> TerminalTurn? {
         let terminal = vault_open("/dev/tty", O_RDWR | O_NOCTTY, 0)
         guard terminal >= 0 else { return nil }
         let lock = openLock(terminal)
@@ -72,7 +72,7 @@ final class TerminalTurn {
     }
 
     private init(_ terminal: Int32, _ lock: Int32, _ guardian: TerminalGuardian?, _ hadToWait: Bool)
-        throws(CommandFailure)
+        throws
     {
         self.hadToWait = hadToWait
         self.terminal = terminal

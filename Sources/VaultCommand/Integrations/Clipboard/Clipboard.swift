@@ -10,7 +10,7 @@ enum Clipboard {
 
     /// Puts a secret there. A process of its own takes it away after some seconds, if it is still there; this call does
     /// not wait for that.
-    static func copy(_ secret: borrowing Secret, clearAfter seconds: Int) throws(CommandFailure) {
+    static func copy(_ secret: borrowing Secret, clearAfter seconds: Int) throws {
         let board = try ClipboardTool.find()
         try board.put(secret)
         try ClipboardClearing.start(board, secret, after: seconds)
@@ -50,7 +50,7 @@ enum ClipboardTool: String {
     }
 
     /// The first that works here: Wayland, X11, tmux, the terminal.
-    static func find() throws(CommandFailure) -> ClipboardTool {
+    static func find() throws -> ClipboardTool {
         if Environment.nonEmpty("WAYLAND_DISPLAY") != nil, Subprocess.find("wl-copy") != nil { return .wayland }
         if Environment.nonEmpty("DISPLAY") != nil, Subprocess.find("xclip") != nil { return .x11 }
         if Environment.nonEmpty("TMUX") != nil, Subprocess.find("tmux") != nil { return .tmux }
@@ -66,7 +66,7 @@ enum ClipboardTool: String {
     }
 
     /// Replaces what the clipboard holds.
-    func put(_ secret: borrowing Secret) throws(CommandFailure) {
+    func put(_ secret: borrowing Secret) throws {
         switch self {
         case .wayland: try run(Self.canMarkSensitive() ? ["--sensitive"] : [], secret)
         case .x11: try run(["-selection", "clipboard", "-in"], secret)
@@ -86,7 +86,7 @@ enum ClipboardTool: String {
     }
 
     /// Empties the clipboard. For the terminal, through standard output, which was opened while there was a terminal.
-    func clear() throws(CommandFailure) {
+    func clear() throws {
         switch self {
         case .wayland: try run(["--clear"], Secret(count: 0))
         case .x11: try run(["-selection", "clipboard", "-in"], Secret(count: 0))
@@ -99,7 +99,7 @@ enum ClipboardTool: String {
     }
 
     /// What the clipboard holds; nil where it holds nothing, or does not say.
-    func contents(limit: Int) throws(CommandFailure) -> Secret? {
+    func contents(limit: Int) throws -> Secret? {
         let (program, arguments): (String, [String])
         switch self {
         case .wayland: (program, arguments) = ("wl-paste", ["--no-newline"])
@@ -113,22 +113,22 @@ enum ClipboardTool: String {
 
     /// Whether this wl-copy (2.3.0 and later) can mark what it offers, so that histories of clipboards leave it out
     /// (x-kde-passwordManagerHint). Xclip offers one form of a selection, so it cannot.
-    private static func canMarkSensitive() throws(CommandFailure) -> Bool {
+    private static func canMarkSensitive() throws -> Bool {
         guard let path = Subprocess.find("wl-copy"), let help = try Subprocess.read(path, ["--help"], limit: 65_536)
         else { return false }
         return help.withUnsafeBytes { String(decoding: $0, as: UTF8.self).contains("--sensitive") }
     }
 
     /// Before tmux 3.2 there is no `-w`, and the terminal's clipboard is not set.
-    private func loadBuffer(_ secret: borrowing Secret) throws(CommandFailure) {
-        do throws(CommandFailure) {
+    private func loadBuffer(_ secret: borrowing Secret) throws {
+        do {
             try run(["load-buffer", "-w", "-b", Self.buffer, "-"], secret)
         } catch {
             try run(["load-buffer", "-b", Self.buffer, "-"], secret)
         }
     }
 
-    private func run(_ arguments: [String], _ secret: borrowing Secret) throws(CommandFailure) {
+    private func run(_ arguments: [String], _ secret: borrowing Secret) throws {
         guard let path = Subprocess.find(rawValue) else {
             throw CommandFailure(.io, "\(rawValue) is not there any more; install it")
         }
@@ -138,10 +138,10 @@ enum ClipboardTool: String {
         }
     }
 
-    private static func write(_ secret: borrowing Secret, to descriptor: Int32) throws(CommandFailure) {
+    private static func write(_ secret: borrowing Secret, to descriptor: Int32) throws {
         let output = Output(descriptor: descriptor, name: "the terminal")
         try output.write("\u{1B}]52;c;")
-        try secret.withUnsafeBytes { bytes throws(CommandFailure) in try output.write(base64: bytes) }
+        try secret.withUnsafeBytes { bytes in try output.write(base64: bytes) }
         try output.write("\u{07}")
         try output.flush()
     }

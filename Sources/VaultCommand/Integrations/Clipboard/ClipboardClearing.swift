@@ -14,7 +14,7 @@ enum ClipboardClearing {
     static let longestContents = 16 << 20 + 1
 
     /// Starts the process and leaves it to itself.
-    static func start(_ board: ClipboardTool, _ secret: borrowing Secret, after seconds: Int) throws(CommandFailure) {
+    static func start(_ board: ClipboardTool, _ secret: borrowing Secret, after seconds: Int) throws {
         let salt = Secret.random(count: digestLength - SHA256.byteCount)
         let digest = digest(salt, secret)
         let pipe = try Pipe()
@@ -46,7 +46,7 @@ enum ClipboardClearing {
     static func mayBeUnchanged(_ board: ClipboardTool, _ digest: borrowing Secret) -> Bool {
         guard board.canRead else { return true }
         let read: Secret?
-        do throws(CommandFailure) { read = try board.contents(limit: longestContents) } catch { return true }
+        do { read = try board.contents(limit: longestContents) } catch { return true }
         guard let contents = read else { return true }
         return Self.digest(digest.prefix(digestLength - SHA256.byteCount), contents).equals(digest)
     }

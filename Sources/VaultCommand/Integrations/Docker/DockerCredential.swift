@@ -34,7 +34,8 @@ struct DockerCredential: ParsableCommand {
             case "version": try writeLine("vaultfmt \(Release.version)")
             default: throw CommandFailure(.usage, "unknown credential action \(TerminalText.quoted(operation))")
             }
-        } catch let failure as CommandFailure {
+        } catch {
+            let failure = CommandFailure(error)
             // Docker's clients read the reason from standard output, and know failures by exit code 1 alone.
             try writeLine(failure.message)
             throw CommandFailure(.noSuchItem, failure.message)
@@ -64,11 +65,9 @@ struct DockerCredential: ParsableCommand {
         let opened = try vault.openVault(writable: true)
         // A server has one user at a time.
         let others = try items(of: request.server, in: opened).map(\.key).filter { $0 != key }
-        try attempt { () throws(VaultError) in
-            try opened.transaction { transaction throws(VaultError) in
-                for other in others { _ = try transaction.remove(other) }
-                try transaction.set(key, secret: Secret(text: request.secret), attributes: changes)
-            }
+        try opened.transaction { transaction throws(VaultError) in
+            for other in others { _ = try transaction.remove(other) }
+            try transaction.set(key, secret: Secret(text: request.secret), attributes: changes)
         }
     }
 
@@ -78,13 +77,13 @@ struct DockerCredential: ParsableCommand {
         guard let item = try items(of: server, in: opened).max(by: { $0.modified < $1.modified }) else {
             throw Self.notFound
         }
-        let whole = try attempt { () throws(VaultError) in try opened.open(item) }
+        let whole = try opened.open(item)
         let secret = whole.secret.copy()
         guard SecretText.isUTF8(secret) else {
             throw CommandFailure(.unavailable, "the secret is not UTF-8, so docker cannot take it")
         }
         var writer = JSONWriter(Output.standard(), isOnOneLine: true)
-        try writer.object { writer throws(CommandFailure) in
+        try writer.object { writer in
             try writer.member("ServerURL", server)
             try writer.member("Username", item.key.account ?? "")
             try writer.name("Secret")
@@ -98,25 +97,23 @@ struct DockerCredential: ParsableCommand {
         let opened = try vault.openVault(writable: true)
         let keys = try items(of: server, in: opened).map(\.key)
         guard !keys.isEmpty else { return }
-        try attempt { () throws(VaultError) in
-            try opened.transaction { transaction throws(VaultError) in
-                for key in keys { _ = try transaction.remove(key) }
-            }
+        try opened.transaction { transaction throws(VaultError) in
+            for key in keys { _ = try transaction.remove(key) }
         }
     }
 
     private func list() throws {
         let opened = try vault.openVault()
         var names: [String: (user: String, modified: Int64)] = [:]
-        var cursor = try attempt { () throws(VaultError) in try opened.items(matching: Self.query()) }
-        while let item = try attempt({ () throws(VaultError) in try cursor.next() }) {
+        var cursor = try opened.items(matching: Self.query())
+        while let item = try cursor.next() {
             guard let server = item.attributes.string(Self.serverAttribute) else { continue }
             if let known = names[server], known.modified > item.modified { continue }
             names[server] = (item.key.account ?? "", item.modified)
         }
         var writer = JSONWriter(Output.standard(), isOnOneLine: true)
         let sorted = names.sorted { $0.key < $1.key }
-        try writer.object { writer throws(CommandFailure) in
+        try writer.object { writer in
             for (server, entry) in sorted { try writer.member(server, entry.user) }
         }
         try writer.finish()
@@ -130,12 +127,12 @@ struct DockerCredential: ParsableCommand {
         return query
     }
 
-    private func items(of server: String, in opened: Vault) throws(CommandFailure) -> [Item] {
+    private func items(of server: String, in opened: Vault) throws -> [Item] {
         var query = Self.query()
         query.server = DockerServer(server).server
         var found: [Item] = []
-        var cursor = try attempt { () throws(VaultError) in try opened.items(matching: query) }
-        while let item = try attempt({ () throws(VaultError) in try cursor.next() }) {
+        var cursor = try opened.items(matching: query)
+        while let item = try cursor.next() {
             guard let text = item.attributes.string(Self.serverAttribute), text.utf8.elementsEqual(server.utf8) else {
                 continue
             }
@@ -165,7 +162,7 @@ struct DockerCredential: ParsableCommand {
         text.append(input)
         var splitter = JSONSplitter(SourceReader(text, at: 0))
         var names: Set<String> = []
-        do throws(CommandFailure) {
+        do {
             while let piece = try splitter.next() {
                 if case .member(let name) = piece, !names.insert(name).inserted { return false }
             }
@@ -173,7 +170,7 @@ struct DockerCredential: ParsableCommand {
         } catch { return false }
     }
 
-    private func readServer() throws(CommandFailure) -> String {
+    private func readServer() throws -> String {
         let input = try Descriptor.readAll(STDIN_FILENO, name: "docker's request", limit: 65_536)
         guard let text = input.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else { throw Self.notFound }
         let server = String(text.trimmed)
@@ -182,7 +179,7 @@ struct DockerCredential: ParsableCommand {
         return server
     }
 
-    private func writeLine(_ text: String) throws(CommandFailure) {
+    private func writeLine(_ text: String) throws {
         let output = Output.standard()
         try output.line(TerminalText.singleLine(text))
         try output.flush()
@@ -220,11 +217,9 @@ struct DockerServer {
     }
 
     /// The address is also the security domain: a password for git or a browser at the same server is another item.
-    func key(account: String) throws(CommandFailure) -> ItemKey {
-        try attempt { () throws(VaultError) in
-            try ItemKey.internetPassword(
-                server: server, account: account, protocol: networkProtocol, port: port, path: path,
-                securityDomain: text)
-        }
+    func key(account: String) throws -> ItemKey {
+        try ItemKey.internetPassword(
+            server: server, account: account, protocol: networkProtocol, port: port, path: path,
+            securityDomain: text)
     }
 }

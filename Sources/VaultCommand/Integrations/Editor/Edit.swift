@@ -14,17 +14,14 @@ struct Edit: ParsableCommand {
               EDITOR='code --wait' vaultfmt edit notes
             """)
 
-    @OptionGroup var name: ItemName
-    @OptionGroup(title: "Filters") var filters: ItemFilters
+    @OptionGroup var chosen: ItemChoice
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
-        guard name.isGiven || filters.label != nil else {
-            throw CommandFailure(.usage, "no item is named; give SERVICE [ACCOUNT] or options")
-        }
+        try chosen.check()
         let opened = try vault.openVault(writable: true)
-        let item = try name.find(in: opened, label: filters.label, accessibility: filters.accessible?.value)
-        let before = try attempt { () throws(VaultError) in try opened.open(item) }
+        let item = try chosen.find(in: opened)
+        let before = try opened.open(item)
         guard SecretText.isUTF8(before.secret) else {
             throw CommandFailure(
                 .usage,
@@ -40,14 +37,12 @@ struct Edit: ParsableCommand {
                 "the edited text is empty, so the item stays as it was; 'vaultfmt set --allow-empty' stores an empty secret"
             )
         }
-        try attempt { () throws(VaultError) in
-            try opened.transaction { transaction throws(VaultError) in
-                guard try transaction.item(item.key)?.revision == item.revision else {
-                    throw VaultError(
-                        .busy, "the item was changed by somebody else meanwhile; the edited text is not stored")
-                }
-                try transaction.set(item.key, secret: edited)
+        try opened.transaction { transaction throws(VaultError) in
+            guard try transaction.item(item.key)?.revision == item.revision else {
+                throw VaultError(
+                    .busy, "the item was changed by somebody else meanwhile; the edited text is not stored")
             }
+            try transaction.set(item.key, secret: edited)
         }
     }
 }

@@ -13,7 +13,7 @@ struct MemoryFolder: ~Copyable {
     private let lock: Int32
 
     /// Makes the folder, 0700, in `$XDG_RUNTIME_DIR` or `/dev/shm`, whichever is kept in memory.
-    init() throws(CommandFailure) {
+    init() throws {
         for base in Self.bases where Self.isInMemory(base) {
             // Another process may take a folder that is not yet locked for one that was left.
             for _ in 0..<10 {

@@ -6,13 +6,13 @@ import VaultLocal
 enum SecretEditor {
     /// Opens the editor and waits for it.
     /// - Returns: The new secret, or nil where it is the old one.
-    static func edit(_ secret: borrowing Secret) throws(CommandFailure) -> Secret? {
+    static func edit(_ secret: borrowing Secret) throws -> Secret? {
         let editor = try command()
         MemoryFolder.sweep()
         let signals = try HeldSignals(ignoringKeys: true)
         let folder = try MemoryFolder()
         let outcome: Outcome
-        do throws(CommandFailure) {
+        do {
             try NewFile.create(folder.file, what: "file in memory", secret)
             outcome = try run(editor, folder.file, signals)
         } catch {
@@ -20,7 +20,7 @@ enum SecretEditor {
             throw error
         }
         let edited: Secret
-        do throws(CommandFailure) {
+        do {
             edited =
                 try outcome == .done
                 ? Descriptor.readFile(folder.file, what: "edited file", limit: longest) : Secret(count: 0)
@@ -47,7 +47,7 @@ enum SecretEditor {
     }
 
     /// VISUAL, EDITOR, or vi.
-    private static func command() throws(CommandFailure) -> String {
+    private static func command() throws -> String {
         if let editor = Environment.nonEmpty("VISUAL") ?? Environment.nonEmpty("EDITOR") { return editor }
         guard Subprocess.find("vi") != nil else { throw CommandFailure(.usage, "no editor is known; set EDITOR") }
         return "vi"
@@ -55,9 +55,7 @@ enum SecretEditor {
 
     /// Runs the editor as the shell would, since EDITOR may have arguments. Ctrl-C is the editor's; what ends this
     /// process ends the editor first.
-    private static func run(_ editor: String, _ file: String, _ signals: borrowing HeldSignals) throws(CommandFailure)
-        -> Outcome
-    {
+    private static func run(_ editor: String, _ file: String, _ signals: borrowing HeldSignals) throws -> Outcome {
         let script = (isSimple(editor) ? "exec " : "") + editor + " \"$@\""
         let process = try Subprocess.startInForeground("/bin/sh", ["-c", script, editor, file])
         while true {

@@ -45,9 +45,9 @@ struct GitCredential: ParsableCommand {
 
     /// Where a person was asked and the vault stays closed, git is told to stop: its next question would be for a user
     /// name, with echo, and who is still typing a passphrase would hand it to the server.
-    private func getOrQuit(_ request: borrowing GitRequest, _ place: GitPlace) throws(CommandFailure) {
+    private func getOrQuit(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         TerminalGuardian.lastWords = Self.quit
-        do throws(CommandFailure) { try get(request, place) } catch {
+        do { try get(request, place) } catch {
             if ControllingTerminal.hasAsked { TerminalGuardian.sayLastWords(on: STDOUT_FILENO) }
             throw error
         }
@@ -55,7 +55,7 @@ struct GitCredential: ParsableCommand {
 
     private static let quit = "quit=1\n"
 
-    private func get(_ request: borrowing GitRequest, _ place: GitPlace) throws(CommandFailure) {
+    private func get(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         let opened = try vault.openVault()
         var suitable: [Item] = []
         for item in try place.items(in: opened) {
@@ -69,10 +69,10 @@ struct GitCredential: ParsableCommand {
         // The newest of those that stand for the place as a whole, else the newest of its parts.
         let rank = { (item: Item) in (place.isExact(item.key) ? 1 : 0, item.modified, item.revision) }
         guard let best = suitable.max(by: { rank($0) < rank($1) }) else { return }
-        try answer(try attempt { () throws(VaultError) in try opened.open(best) })
+        try answer(try opened.open(best))
     }
 
-    private func answer(_ opened: borrowing OpenedItem) throws(CommandFailure) {
+    private func answer(_ opened: borrowing OpenedItem) throws {
         let output = Output.standard()
         let attributes = opened.item.attributes
         let account = opened.item.key.account ?? ""
@@ -95,7 +95,7 @@ struct GitCredential: ParsableCommand {
     }
 
     /// A line end in a value would be the start of another attribute.
-    private static func write(_ name: String, _ value: borrowing Secret, to output: Output) throws(CommandFailure) {
+    private static func write(_ name: String, _ value: borrowing Secret, to output: Output) throws {
         guard value.withUnsafeBytes({ bytes in bytes.allSatisfy { $0 != 0x0A && $0 != 0 } }) else {
             throw CommandFailure(
                 .unavailable, "the item's \(name) has a line end or a zero byte, which git cannot take; change it")
@@ -107,7 +107,7 @@ struct GitCredential: ParsableCommand {
 
     // MARK: store
 
-    private func store(_ request: borrowing GitRequest, _ place: GitPlace) throws(CommandFailure) {
+    private func store(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         guard !request.isEphemeral, let scheme = Self.storedScheme(request, place) else { return }
         var changes = AttributeChanges(remove: [Self.schemeAttribute, Self.expiryAttribute, Self.refreshAttribute])
         if !scheme.isEmpty { changes.set[Self.schemeAttribute] = Array(scheme.utf8) }
@@ -127,7 +127,7 @@ struct GitCredential: ParsableCommand {
 
     private func store(
         _ secret: borrowing Secret, _ scheme: String, _ changes: AttributeChanges, _ place: GitPlace
-    ) throws(CommandFailure) {
+    ) throws {
         let opened = try vault.openVault(writable: true)
         var key = try place.key(authenticationType: scheme)
         for item in try place.items(in: opened) where place.isExact(item.key) {
@@ -139,14 +139,14 @@ struct GitCredential: ParsableCommand {
             break
         }
         let found = key
-        try attempt { () throws(VaultError) in try opened.set(found, secret: secret, attributes: changes) }
+        try opened.set(found, secret: secret, attributes: changes)
     }
 
     /// Git says `store` after each success: what is there already is not written again.
     private func isUnchanged(
         _ known: Item, _ secret: borrowing Secret, _ changes: AttributeChanges, _ opened: Vault
-    ) throws(CommandFailure) -> Bool {
-        let old = try attempt { () throws(VaultError) in try opened.open(known) }
+    ) throws -> Bool {
+        let old = try opened.open(known)
         guard old.secret.equals(secret) else { return false }
         let before = old.item.attributes
         return [Self.schemeAttribute, Self.expiryAttribute, Self.refreshAttribute].allSatisfy {
@@ -158,7 +158,7 @@ struct GitCredential: ParsableCommand {
 
     /// Removes all items of the place; with a password only those that have it: another process may have stored a
     /// better one.
-    private func erase(_ request: borrowing GitRequest, _ place: GitPlace) throws(CommandFailure) {
+    private func erase(_ request: borrowing GitRequest, _ place: GitPlace) throws {
         let wanted = request.credential.copied() ?? request.password.copied()
         let opened = try vault.openVault(writable: true)
         var doomed: [ItemKey] = []
@@ -173,17 +173,15 @@ struct GitCredential: ParsableCommand {
         }
         guard !doomed.isEmpty else { return }
         let keys = doomed
-        try attempt { () throws(VaultError) in
-            try opened.transaction { transaction throws(VaultError) in
-                for key in keys { _ = try transaction.remove(key) }
-            }
+        try opened.transaction { transaction throws(VaultError) in
+            for key in keys { _ = try transaction.remove(key) }
         }
     }
 
-    private func hasSecret(_ item: Item, _ wanted: borrowing Secret?, _ opened: Vault) throws(CommandFailure) -> Bool {
+    private func hasSecret(_ item: Item, _ wanted: borrowing Secret?, _ opened: Vault) throws -> Bool {
         switch wanted {
         case .none: true
-        case .some(let secret): try attempt({ () throws(VaultError) in try opened.open(item) }).secret.equals(secret)
+        case .some(let secret): try opened.open(item).secret.equals(secret)
         }
     }
 }

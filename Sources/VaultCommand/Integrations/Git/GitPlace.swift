@@ -26,23 +26,21 @@ struct GitPlace {
     }
 
     /// The key of a new item here.
-    func key(authenticationType: String) throws(CommandFailure) -> ItemKey {
-        try attempt { () throws(VaultError) in
-            try ItemKey.internetPassword(
-                server: server, account: username ?? "", protocol: networkProtocol, port: port,
-                path: path.flatMap { $0.isEmpty ? nil : "/" + $0 } ?? "", authenticationType: authenticationType)
-        }
+    func key(authenticationType: String) throws -> ItemKey {
+        try ItemKey.internetPassword(
+            server: server, account: username ?? "", protocol: networkProtocol, port: port,
+            path: path.flatMap { $0.isEmpty ? nil : "/" + $0 } ?? "", authenticationType: authenticationType)
     }
 
     /// The items that git may be given here: a field that the request does not name may have any value.
-    func items(in vault: Vault) throws(CommandFailure) -> [Item] {
+    func items(in vault: Vault) throws -> [Item] {
         var query = Query()
         query.itemClass = .internetPassword
         query.server = server
         query.account = username
         var found: [Item] = []
-        var cursor = try attempt { () throws(VaultError) in try vault.items(matching: query) }
-        while let item = try attempt({ () throws(VaultError) in try cursor.next() }) {
+        var cursor = try vault.items(matching: query)
+        while let item = try cursor.next() {
             if matches(item.key), item.attributes[DockerCredential.serverAttribute] == nil { found.append(item) }
         }
         return found

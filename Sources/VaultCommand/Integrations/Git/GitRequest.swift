@@ -28,7 +28,7 @@ struct GitRequest: ~Copyable {
     /// Whether git understands `authtype` and `credential`.
     var knowsAuthenticationTypes: Bool { capabilities.contains("authtype") }
 
-    init(_ input: borrowing Secret) throws(CommandFailure) {
+    init(_ input: borrowing Secret) throws {
         let lines = input.withUnsafeBytes { bytes in Self.lines(bytes) }
         for line in lines {
             guard let name = input.withUnsafeBytes({ String(validating: $0[line.name], as: UTF8.self) }) else {

@@ -35,7 +35,7 @@ struct Askpass: ParsableCommand {
         try output.flush()
     }
 
-    private func answer() throws(CommandFailure) -> Secret {
+    private func answer() throws -> Secret {
         guard Environment.value("SSH_ASKPASS_PROMPT") != "confirm" else {
             throw CommandFailure(.usage, "this question is for a person to answer")
         }
@@ -43,7 +43,7 @@ struct Askpass: ParsableCommand {
         guard !question.contains("(yes/no") else {
             throw CommandFailure(.usage, "this question is for a person to answer")
         }
-        guard let bound = try attempt({ () throws(VaultError) in try Environment.text("VAULTFMT_ASKPASS") }) else {
+        guard let bound = try Environment.text("VAULTFMT_ASKPASS") else {
             throw CommandFailure(
                 .usage,
                 "nothing says what may be answered; set VAULTFMT_ASKPASS to a reference, or to 'ssh' for OpenSSH 8.5 or newer"
@@ -61,20 +61,20 @@ struct Askpass: ParsableCommand {
             "\(TerminalText.quoted(question)) is not one of OpenSSH's questions; set VAULTFMT_ASKPASS to a reference")
     }
 
-    private func named(_ service: String, _ account: String, _ itemClass: ItemClass) throws(CommandFailure) -> Secret {
+    private func named(_ service: String, _ account: String, _ itemClass: ItemClass) throws -> Secret {
         var query = Query()
         query.itemClass = itemClass
         query.account = account
         if itemClass == .genericPassword { query.service = service } else { query.server = service }
         if itemClass == .internetPassword { query.protocol = "ssh" }
         let opened = try vault.openVault()
-        var cursor = try attempt { () throws(VaultError) in try opened.items(matching: query) }
-        guard let item = try attempt({ () throws(VaultError) in try cursor.next() }) else {
+        var cursor = try opened.items(matching: query)
+        guard let item = try cursor.next() else {
             throw CommandFailure(
                 .noSuchItem,
                 "no \(itemClass.name) is named \(TerminalText.quoted(service)) \(TerminalText.quoted(account)) for ssh")
         }
-        return try attempt { () throws(VaultError) in try opened.open(item) }.takeSecret()
+        return try opened.open(item).takeSecret()
     }
 }
 

@@ -62,12 +62,12 @@ struct Inject: ParsableCommand {
         try NewFile.create(output, what: "output", filled, replaces: force)
     }
 
-    private func readTemplate() throws(CommandFailure) -> Secret {
+    private func readTemplate() throws -> Secret {
         if let template { return try Descriptor.readFile(template, what: "template", limit: Template.longest) }
         return try Descriptor.readAll(STDIN_FILENO, name: "the template on standard input", limit: Template.longest)
     }
 
-    private func fill(_ source: borrowing Secret, _ pieces: [Template.Piece]) throws(CommandFailure) -> Secret {
+    private func fill(_ source: borrowing Secret, _ pieces: [Template.Piece]) throws -> Secret {
         let needsVault = pieces.contains { if case .reference = $0 { true } else { false } }
         let opened = needsVault ? try vault.openVault() : nil
         var filled = SecretBuffer()
@@ -93,8 +93,8 @@ enum Template {
     static let longest = 16 << 20
 
     /// `{{`, blanks, `vaultfmt:` begins a reference, blanks and `}}` end it; other braces are text.
-    static func pieces(_ source: borrowing Secret) throws(CommandFailure) -> [Piece] {
-        try source.withUnsafeBytes { bytes throws(CommandFailure) in
+    static func pieces(_ source: borrowing Secret) throws -> [Piece] {
+        try source.withUnsafeBytes { bytes in
             var pieces: [Piece] = []
             var textStart = 0
             var at = 0
@@ -114,7 +114,7 @@ enum Template {
                     throw CommandFailure(.usage, "line \(line): the reference is not UTF-8; percent-encode it")
                 }
                 pieces.append(.text(textStart..<open))
-                do throws(CommandFailure) { pieces.append(.reference(try Reference(text))) } catch {
+                do { pieces.append(.reference(try Reference(text))) } catch let error as CommandFailure {
                     throw CommandFailure(error.status, "line \(line): \(error.message)")
                 }
                 textStart = close + 2

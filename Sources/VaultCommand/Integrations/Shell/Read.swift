@@ -36,10 +36,10 @@ struct Read: ParsableCommand {
             throw CommandFailure(.usage, "--aws takes the whole item; leave out ?field=")
         }
         let item = try reference.item(in: opened)
-        try writeAWS(try attempt { () throws(VaultError) in try opened.open(item) })
+        try writeAWS(try opened.open(item))
     }
 
-    private func writeAWS(_ opened: borrowing OpenedItem) throws(CommandFailure) {
+    private func writeAWS(_ opened: borrowing OpenedItem) throws {
         let secret = opened.secret.copy()
         let attributes = opened.item.attributes
         guard let account = opened.item.key.account, !account.isEmpty, SecretText.isUTF8(secret) else {
@@ -47,7 +47,7 @@ struct Read: ParsableCommand {
                 .usage, "AWS wants an item whose account is an access key's id and whose secret is text")
         }
         var writer = JSONWriter(Output.standard())
-        try writer.object { writer throws(CommandFailure) in
+        try writer.object { writer in
             try writer.member("Version", 1)
             try writer.member("AccessKeyId", account)
             try writer.name("SecretAccessKey")

@@ -15,7 +15,7 @@ struct Reference {
     private let group: String?
     private let className: ClassName?
 
-    init(_ text: String) throws(CommandFailure) {
+    init(_ text: String) throws {
         self.text = text
         guard text.hasPrefix(Self.scheme) else {
             throw CommandFailure(
@@ -46,12 +46,12 @@ struct Reference {
     }
 
     /// The value in an opened vault.
-    func value(in vault: Vault) throws(CommandFailure) -> Secret {
+    func value(in vault: Vault) throws -> Secret {
         try ItemField.value(field, of: item(in: vault), in: vault)
     }
 
     /// The one item that is meant.
-    func item(in vault: Vault) throws(CommandFailure) -> Item {
+    func item(in vault: Vault) throws -> Item {
         var name: ItemName
         do { name = try ItemName.parse([]) } catch {
             throw CommandFailure(.bug, "an empty name does not parse; this is a bug in vaultfmt: please report it")
@@ -63,7 +63,7 @@ struct Reference {
         return try name.find(in: vault)
     }
 
-    private static func options(_ text: Substring, _ whole: String) throws(CommandFailure) -> [String: String] {
+    private static func options(_ text: Substring, _ whole: String) throws -> [String: String] {
         var options: [String: String] = [:]
         for pair in text.split(separator: "&") {
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -76,7 +76,7 @@ struct Reference {
         return options
     }
 
-    private static func decoded(_ part: Substring, _ whole: String) throws(CommandFailure) -> String {
+    private static func decoded(_ part: Substring, _ whole: String) throws -> String {
         guard let decoded = percentDecoded(part) else {
             throw CommandFailure(
                 .usage, "\(TerminalText.quoted(whole)) is not percent-encoded; write %25 for a percent sign")

@@ -37,7 +37,7 @@ struct RunProgram: ParsableCommand {
             throw CommandFailure(.usage, "no program is given; write it after --")
         }
         var environment = SecretEnvironment()
-        let wanted = try env.map { text throws(CommandFailure) in try Self.variable(text) }
+        let wanted = try env.map { text in try Self.variable(text) }
         if !wanted.isEmpty {
             let opened = try vault.openVault()
             for (name, reference) in wanted { try environment.set(name, reference.value(in: opened), reference) }
@@ -51,7 +51,7 @@ struct RunProgram: ParsableCommand {
             .cannotStart, "cannot start \(name): \(Descriptor.message(failure)); check its permissions")
     }
 
-    private static func variable(_ text: String) throws(CommandFailure) -> (name: String, reference: Reference) {
+    private static func variable(_ text: String) throws -> (name: String, reference: Reference) {
         guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
             throw CommandFailure(.usage, "--env takes NAME=vaultfmt:SERVICE/ACCOUNT, not \(TerminalText.quoted(text))")
         }
@@ -65,7 +65,7 @@ struct SecretEnvironment: ~Copyable {
     private var text = SecretBuffer()
     private var names: Set<String> = []
 
-    mutating func set(_ name: String, _ value: borrowing Secret, _ reference: Reference) throws(CommandFailure) {
+    mutating func set(_ name: String, _ value: borrowing Secret, _ reference: Reference) throws {
         guard names.insert(name).inserted else {
             throw CommandFailure(.usage, "the variable \(TerminalText.quoted(name)) is given twice; leave one out")
         }
