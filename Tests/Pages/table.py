@@ -29,6 +29,8 @@ class Line:
     words: dict[str, str] = dataclasses.field(default_factory=dict)
     # Regular expressions of what it writes.
     says: list[str] = dataclasses.field(default_factory=list)
+    # The page shows all that it writes. `run --record` writes it into the page.
+    is_shown: bool = False
     code: int = 0
     seconds: float = 60
     # Why it is run in the long run only.
@@ -80,21 +82,25 @@ if [[ -n ${SERVER-} ]]; then kill "$SERVER"; fi
 """
 
 README: list[Entry] = [
+    Line("PREFIX=~/.local Tools/install", seconds=1800, says=["installed vaultfmt"]),
     Line("Tools/demo", long="it builds everything once more", seconds=1800),
     Line("Tools/test", skip="these lines are a part of it"),
-    Line("PREFIX=~/.local Tools/install", seconds=1800, says=["installed vaultfmt"]),
-    Line("vaultfmt create", asked=new("[Pp]assphrase", PASSPHRASE)),
-    Line("vaultfmt set github.com alice", asked=[ASKED, *new("Secret", "s3cret")]),
-    Line("vaultfmt set --generate=24 db.example.org app --label 'Production'", asked=[ASKED]),
-    Line('printf %s "$TOKEN" | vaultfmt set ci.example.org --group ci', before="export TOKEN=t0ken", asked=[ASKED]),
-    Line("vaultfmt list", asked=[ASKED], says=["github.com", "Production", "ci.example.org"]),
-    Line("vaultfmt get github.com alice --clip", asked=[ASKED], says=["45"]),
+    Line("vaultfmt create", asked=new("[Pp]assphrase", PASSPHRASE), is_shown=True),
+    Line("vaultfmt unlock --for 1h", asked=[ASKED], is_shown=True),
+    Line("vaultfmt set github.com alice", asked=new("Secret", "s3cret"), is_shown=True),
+    Line("vaultfmt set --generate=24 db.example.org app --label 'Production'", is_shown=True),
+    Line("vaultfmt list", is_shown=True),
+    Line("vaultfmt get github.com alice", is_shown=True),
+    Line("vaultfmt set --generate github.com alice", is_shown=True),
+    Line("vaultfmt history github.com alice", is_shown=True),
+    Line("vaultfmt get github.com alice --earlier 1", says=["s3cret"], is_shown=True),
+    Line("vaultfmt restore github.com alice", after="[[ $(vaultfmt get github.com alice) == s3cret ]]", is_shown=True),
+    Line("vaultfmt verify", says=["sound"], is_shown=True),
+    Line("vaultfmt get github.com alice --clip", says=["45"]),
     Line(
         "PGPASSWORD=$(vaultfmt get db.example.org app) psql -h db.example.org",
-        asked=[ASKED],
         says=[r"psql -h db.example.org with \S{24}\n"],
     ),
-    Line("vaultfmt unlock --for 1h", asked=[ASKED]),
     Line(
         "vaultfmt run --env PGPASSWORD=vaultfmt:db.example.org/app -- psql -h db.example.org",
         says=[r"psql -h db.example.org with \S{24}\n"],
@@ -104,9 +110,6 @@ README: list[Entry] = [
         after="""printf 'protocol=https\\nhost=git.example.org\\nusername=ann\\npassword=pw\\n' | git credential approve
 printf 'protocol=https\\nhost=git.example.org\\n' | git credential fill | grep -x password=pw""",
     ),
-    Line("vaultfmt history github.com alice", says=[r"^\s*1\b|\n\s*1\b"]),
-    Line("vaultfmt get github.com alice --earlier 1", says=["s3cret"]),
-    Line("vaultfmt restore github.com alice", after="[[ $(vaultfmt get github.com alice) == s3cret ]]"),
     Line(
         "vaultfmt import passwords.csv",
         before="""cat >passwords.csv <<'CSV'
@@ -121,6 +124,7 @@ CSV""",
 cat server.crt >>server.pem""",
     ),
     Line("vaultfmt export --output backup.json", after="grep -q 's3cret' backup.json"),
+    Line('printf %s "$TOKEN" | vaultfmt set ci.example.org --group ci', before="export TOKEN=t0ken"),
     Line(
         "vaultfmt slot add --new-key-file ci.key --name ci --grant-group ci --create-group",
         after="[[ $(vaultfmt get --key-file ci.key ci.example.org) == t0ken ]]",
@@ -129,10 +133,12 @@ cat server.crt >>server.pem""",
     Line(
         "vaultfmt rekey --rotate", asked=[(ASKED[0], "another one"), (r"drop this slot\?[^\n]*", "y")], says=["rotated"]
     ),
-    Line("vaultfmt verify", asked=[(ASKED[0], "another one")]),
     Program("import VaultFmt", "Tests/ReadmeExample/main.swift"),
     Program("import KeychainAccess", "Tests/KeychainProgram/Documentation.swift"),
+    Program("vaultfmt_factors factors = VAULTFMT_FACTORS_INIT;", "Tools/c/example.c"),
+    Program("import vaultfmt", "Tools/python/README.md"),
 ]
+KEYCHAIN_EXAMPLE = README[-3]
 
 # What the reader of another page has: the default vault. It is unlocked where the page does not say how it is opened.
 VAULT = f"""umask 077
@@ -492,7 +498,7 @@ PAGES: dict[str, list[Entry]] = {
     "Docs/programs.md": PROGRAMS,
     "Docs/incidents.md": INCIDENTS,
     "Docs/building.md": BUILDING,
-    "Sources/Keychain/Access/KeychainAccess.docc/KeychainAccess.md": [README[-1]],
+    "Sources/Keychain/Access/KeychainAccess.docc/KeychainAccess.md": [KEYCHAIN_EXAMPLE],
     "Sources/Keychain/Access/KeychainAccess.docc/BringingKeychainCodeToLinux.md": GUIDE,
     "Tools/python/README.md": PYTHON,
 }
