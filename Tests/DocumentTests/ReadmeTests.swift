@@ -12,7 +12,7 @@ struct ReadmeTests {
 
     @Test("shows exactly the example that is built and run here")
     func example() throws {
-        let example = try Self.text("Tests/ReadmeExample/main.swift")
+        let example = try Self.text("Tests/Programs/ReadmeExample/main.swift")
         #expect(try Self.text("README.md").contains("```swift\n\(example)```\n"))
         #expect(example.split(separator: "\n").count == 10)
     }

@@ -133,8 +133,8 @@ cat server.crt >>server.pem""",
     Line(
         "vaultfmt rekey --rotate", asked=[(ASKED[0], "another one"), (r"drop this slot\?[^\n]*", "y")], says=["rotated"]
     ),
-    Program("import VaultFmt", "Tests/ReadmeExample/main.swift"),
-    Program("import KeychainAccess", "Tests/KeychainProgram/Documentation.swift"),
+    Program("import VaultFmt", "Tests/Programs/ReadmeExample/main.swift"),
+    Program("import KeychainAccess", "Tests/Programs/KeychainProgram/Documentation.swift"),
     Program("vaultfmt_factors factors = VAULTFMT_FACTORS_INIT;", "Tools/c/example.c"),
     Program("import vaultfmt", "Tools/python/README.md"),
 ]
@@ -428,7 +428,7 @@ GUIDE: list[Entry] = [
 } >Package.swift
 swift package dump-package | grep '"KeychainAccess"'""",
     ),
-    Program("import VaultFmt", "Tests/KeychainProgram/Documentation.swift"),
+    Program("import VaultFmt", "Tests/Programs/KeychainProgram/Documentation.swift"),
 ]
 
 BUILT_PYTHON = "$TESTS/../.build-python/environment/bin/python"
