@@ -1,48 +1,38 @@
 """Section 8, Merging: one short function for each rule. `rules` chooses between a rule and its first draft."""
 
-from vault import FIELDS, NOBODY, Contents, Item, Rules, State, fold, repr_stamp
+from vault import FIELDS, NOBODY, Contents, Item, Rules, State, fold
 
 
 class Refused(Exception):
     """A merge that needs a decision of its user; both inputs stay as they are."""
 
 
-class Bases:
-    """What both sides have in common: the base in each file, and the clock of the newest common ancestor."""
+class Base:
+    """The common ancestor of the greatest generation, and its items, if its commit is in either file."""
 
     def __init__(self, a, b, rules):
-        held = bases(a, b, rules)
+        ours, theirs = a.ancestors() | {a.chain: (a.generation, a.clock)}, b.ancestors() | {b.chain: 0}
+        common = {chain: ours[chain] for chain in ours.keys() & theirs.keys()}
+        chain = min(common, key=lambda c: (-common[c][0], c), default=None)
+        clocks = [clock for c, (_, clock) in common.items() if rules.greatest_clock or c == chain]
         self.rules = rules
-        self.known = [s.contents for s in held]
-        self.files = [[s] + list(reversed(s.past)) for s in held]
-        common = a.ancestors().keys() & b.ancestors().keys()
-        self.clock = max((a.ancestors()[c][1] for c in common), default=0)
-        covered = {s.chain for s in held}.union(*(s.ancestors().keys() for s in held))
-        self.complete = common <= covered  # no common ancestor tells more than the bases
+        self.clock = max(clocks, default=0)
+        held = next((s for side in (a, b) for s in side.past + (side,) if s.chain == chain), None)
+        self.contents = held and held.contents
+        # No common ancestor is beside it: two merges in opposite directions leave two that do not know each other.
+        self.decides = held is not None and (common.keys() <= {chain} | held.ancestors().keys() or not rules.only_base)
 
-    def items(self, id):
-        """The item in each base; where it was absent then, in the newest state before that in the same file."""
-        found = []
-        for file in self.files:
-            found += [plain(i, self.rules) for i in (s.contents.find(id) for s in file) if i][:1]
-        return found
+    def find(self, id):
+        return self.contents and plain(self.contents.find(id), self.rules)
 
-
-def bases(a, b, rules):
-    """The newest commit of each file that is also a state of the other side. One state twice counts once."""
-    found = []
-    if not rules.base_in_each_file:
-        for s, t in zip(a.past + (a,), b.past + (b,)):
-            if s.chain == t.chain:
-                found = [s]
-        return found
-    for x, y in ((a, b), (b, a)):
-        for s in reversed(x.past + (x,)):
-            if y.contains(s):
-                if s not in found:
-                    found.append(s)
-                break
-    return found
+    def of(self, x, y):
+        """The base of an item on both sides: where no tree has it, the newest value that both hold, live or earlier."""
+        known = self.find(x.id)
+        if known:
+            return known.value()
+        mine, other = x.values(), y.values()
+        return max((mine[stamp] for stamp in mine.keys() & other.keys() if mine[stamp] == other[stamp]), default=None,
+                   key=lambda value: value.stamp)
 
 
 def merge(ours, theirs, dev, rules=Rules(), accept_old_keys=True):
@@ -100,7 +90,7 @@ def unite_truth(on, other, named):
 
 
 def merge_contents(a, b, dev, rules):
-    known = Bases(a, b, rules)
+    known = Base(a, b, rules)
     stamp = Stamps(a, b, dev, rules)
     items, tombs, named = merge_items(a.contents, b.contents, known, stamp, rules)
     slots, removed = merge_slots(a.contents, b.contents, known, rules)
@@ -151,84 +141,64 @@ def plain(item, rules):
 
 
 def one_side_only(item, absent_on, known, rules):
-    """R-8.7: "stays", "deleted", or "named": deleted on the word of a horizon."""
+    """R-8.7: "stays", "deleted", or "named": deleted without the base's item to say that nobody changed it."""
     tomb = next((t for t in absent_on.tombs if t[0] == item.id), None)
-    was = known.items(item.id)
-    below = item.stamp[0] < absent_on.horizon
-    if not rules.clock_of_ancestors:
-        if tomb or was:
-            changed = not unchanged(item, was, rules) if was else item.stamp[0] > tomb[1][0]
-            return "stays" if changed else "deleted"
-        return "named" if below else "stays"
-    old = item.stamp[0] <= known.clock
-    if not (tomb or was or below and old):
-        return "stays"
-    if was and unchanged(item, was, rules):
+    was = known.find(item.id)
+    if was and item.value() == was.value():
         return "deleted"
-    if known.complete or not old:
+    if known.decides or item.stamp[0] > known.clock:
         return "stays"
-    newer = tomb and rules.tombstone_names_revision and item.stamp > tomb[2] and not below
-    return "stays" if newer else "named"
-
-
-def unchanged(x, was, rules):
-    """The revision of x, and every value of it, is in a base: the other side has seen them all."""
-    values = {f: {getattr(w, f) for w in was} for f in FIELDS}
-    settled = {c for w in was for c in w.conflicts} | {(f, v) for f in FIELDS for v in values[f]}
-    seen = all(getattr(x, f) in values[f] for f in FIELDS) and x.conflicts <= settled
-    return seen and (any(x.stamp == w.stamp for w in was) or not rules.revision_counts_too)
-
-
-def replaced(x, other):
-    """The other side has x's revision among its earlier values, its key and attribute, and its conflicts."""
-    seen = (x.stamp, x.secret) in other.versions and x.stamp < other.stamp
-    return seen and (x.key, x.attr) == (other.key, other.attr) and x.conflicts <= other.conflicts
+    below = item.stamp[0] < absent_on.horizon and (rules.horizon_next_to_tombstone or not tomb)
+    if not (below or tomb and item.stamp <= tomb[2]):
+        return "stays"
+    return "deleted" if tomb and not rules.tombstone_names else "named"
 
 
 def merge_item(x, y, known, stamp, rules):
     """R-8.5"""
-    was = known.items(x.id)
-    if x.face() == y.face() or (x.stamp == y.stamp and not rules.value_counts_for_equal):
-        merged = max(x, y, key=Item.rank)
-    elif was and unchanged(x, was, rules) and not unchanged(y, was, rules) or replaced(x, y):
-        merged = y
-    elif was and unchanged(y, was, rules) and not unchanged(x, was, rules) or replaced(y, x):
-        merged = x
+    low, high = sorted((x, y), key=Item.rank)
+    was = known.of(x, y)
+    if low.value() == high.value() or was and low.value() == was:
+        merged = high
+    elif was and high.value() == was:
+        merged = low
     else:
-        merged = field_by_field(x, y, was, stamp, rules)
+        merged = field_by_field(low, high, was, stamp, rules)
     return merged._replace(versions=unite_versions(x, y, merged, rules))
 
 
-def field_by_field(x, y, was, stamp, rules):
-    low, high = sorted((x, y), key=Item.rank)
+def field_by_field(low, high, was, stamp, rules):
     values, lost = {}, set()
     for f in FIELDS:
-        mine, theirs = getattr(low, f), getattr(high, f)
-        if mine == theirs or was and all(getattr(w, f) == mine for w in was):
-            values[f] = theirs
-        elif was and all(getattr(w, f) == theirs for w in was):
-            values[f] = mine
+        mine, theirs, old = getattr(low, f), getattr(high, f), was and getattr(was, f)
+        if rules.named_beats_base and is_named(low, high, f):
+            old, (loser, values[f]) = None, sorted((mine, theirs), key=repr)
         else:
-            values[f] = theirs
-            if rules.every_loser_kept or was and f != "secret" or rules.fields_without_base and f != "secret":
-                lost.add((f, mine))
-    settled = {c for w in was for c in w.conflicts if not (c in x.conflicts and c in y.conflicts)}
-    conflicts = frozenset((x.conflicts | y.conflicts) - settled | lost)
+            values[f], loser = (mine, theirs) if was and theirs == old else (theirs, mine)
+        if (not was or loser != old) and (rules.every_loser_kept or f != "secret"):
+            lost.add((f, loser))
+    # What one side settled, which the base had, stays settled.
+    either = low.conflicts ^ high.conflicts
+    conflicts = low.conflicts & high.conflicts | either - (was.conflicts if was else frozenset()) | lost
     conflicts -= {(f, values[f]) for f in FIELDS}
-    merged = high._replace(conflicts=conflicts, **values)
-    for side in (high, low):
-        if merged.face() == side.face():
-            return merged._replace(stamp=side.stamp)
-    return merged._replace(stamp=stamp.of(x.stamp, y.stamp))
+    return high._replace(conflicts=conflicts, stamp=stamp.of(low.stamp, high.stamp), **values)
+
+
+def is_named(x, y, f):
+    """Both have one revision, and one names the other's value: a merge chose, and nobody has settled it since."""
+    mine, theirs = getattr(x, f), getattr(y, f)
+    return x.stamp == y.stamp and mine != theirs and ((f, mine) in y.conflicts or (f, theirs) in x.conflicts)
 
 
 def unite_versions(x, y, merged, rules):
     """R-8.6"""
-    united = x.versions | y.versions
-    if not rules.every_loser_kept:
-        united |= {(i.stamp, i.secret) for i in (x, y) if i.secret != merged.secret}
-    united = {v for v in united if v[1] != merged.secret}
-    return frozenset(sorted(united, key=repr_stamp)[-rules.versions_kept:] if rules.versions_kept else ())
+    united = {}
+    for version in sorted(x.versions | y.versions, key=repr):
+        united.setdefault(version.stamp, version)
+    united |= {i.stamp: i.value() for i in (x, y) if i.secret != merged.secret}
+    united.pop(merged.stamp, None)
+    kept = sorted(united.values(), key=lambda version: version.stamp)
+    return frozenset(kept[-rules.versions_kept:] if rules.versions_kept else ())
 
 
 def unite_keys(items, rules):
@@ -260,7 +230,7 @@ def merge_slots(a, b, known, rules):
     """R-8.9"""
     removed = a.removed | b.removed
     for slot in a.slots ^ b.slots:
-        if any(slot in c.slots for c in known.known) or not known.known:
+        if known.contents is None or slot in known.contents.slots:
             removed |= {slot}
     slots = (a.slots | b.slots) - removed
     return last_slot(slots, rules), removed
@@ -268,15 +238,15 @@ def merge_slots(a, b, known, rules):
 
 def under_old_keys(on, other, rules):
     """R-8.1: what the other side wrote under keys that were rotated away comes in as earlier values only."""
-    known = Bases(on, other, rules)
+    known = Base(on, other, rules)
     stamp = Stamps(on, other, NOBODY, rules)
     c = on.contents
     items, named = {i.id: plain(i, rules) for i in c.items}, set()
     tombs = {t[0]: t for t in c.tombs}
     for theirs in other.contents.items:
         theirs = plain(theirs, rules)
-        ours, was = items.get(theirs.id), known.items(theirs.id)
-        if ours and (was and unchanged(theirs, was, rules) or replaced(theirs, ours)):
+        ours, was = items.get(theirs.id), known.find(theirs.id)
+        if ours and (was and theirs.value() == was.value() or theirs.value() in ours.versions):
             continue
         if ours is None:
             fate = one_side_only(theirs, c, known, rules)

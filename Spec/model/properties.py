@@ -41,7 +41,7 @@ def check_state(s, rules, parents=()):
 
 def holds(item, field, value):
     live = item.plain_key() if field == "key" else getattr(item, field)
-    earlier = field == "secret" and any(v[1] == value for v in item.versions)
+    earlier = field == "secret" and any(v.secret == value for v in item.versions)
     return value in (live, getattr(item, field)) or (field, value) in item.conflicts or earlier
 
 
@@ -162,13 +162,13 @@ def converge_at_once(states, merged, n):
 
 def seen(c):
     """The contents without revisions, which the order of merging can still change until one round later."""
-    items = tuple((i.id, i.face(), frozenset(v[1] for v in i.versions)) for i in c.items)
+    items = tuple((i.id, i.face(), frozenset(v.secret for v in i.versions)) for i in c.items)
     return items, tuple(t[0] for t in c.tombs), c.slots, c.removed, c.keys
 
 
 def values(c):
     """The same without the conflicts that are named."""
-    items = tuple((i.id, i._replace(conflicts=frozenset()).face(), frozenset(v[1] for v in i.versions)) for i in c.items)
+    items = tuple((i.id, i.key, i.attr, i.secret, frozenset(v.secret for v in i.versions)) for i in c.items)
     return items, tuple(t[0] for t in c.tombs), c.slots, c.removed, c.keys
 
 

@@ -13,25 +13,34 @@ NOBODY = -1  # the device of a revision that a merge makes
 class Rules(NamedTuple):
     """The rules under test. False is the rule as first drafted; README.md tells what each one breaks."""
 
-    base_in_each_file: bool = True  # 8: a base in each file; before: the common prefix of both files only
-    clock_of_ancestors: bool = True  # 8.7: the horizon counts only up to the clock of a common ancestor
+    greatest_clock: bool = True  # 8.7: of all common ancestors; before: the base's
+    only_base: bool = True  # 8.7: the base's items decide only if every other common ancestor is one of the base's
+    horizon_next_to_tombstone: bool = True  # 8.7: the horizon counts, too, where an older tombstone came in
+    tombstone_names: bool = True  # 8.7: a removal that no base confirms is named, although there is a tombstone
+    named_beats_base: bool = True  # 8.5: of two values under one revision of which one is named, the greater holds
     same_revision: bool = True  # 8.5: both machines make the same revision; before: each its own
     every_loser_kept: bool = True  # 8.5: every value that loses is in `conflict`; before: a secret is a version only
-    fields_without_base: bool = True  # 8.5: without a base, too, losing fields are kept; before: the secret only
-    tombstone_names_revision: bool = True  # 6.5: a tombstone names the revision that was removed
     suffix_is_no_change: bool = True  # 8.8: an item that a merge renamed counts as unchanged
     last_slot_stays: bool = True  # 8.9: a merge that would leave no slot is refused
     slot_ids_survive_rotation: bool = True  # 7.17: a slot made anew from the same factors keeps its id
     old_keys_new_items: bool = True  # 8.1: what only the branch under old keys has comes in as an item, all in conflict
     ancestor_suffices: bool = True  # 7.8: an anchor that is an ancestor needs no generation below the hand-over's
-    value_counts_for_equal: bool = True  # 8.5: one revision with two values is a conflict (one device, two copies)
     smaller_id_keeps_key: bool = True  # 8.8: before: the greater revision keeps it
-    revision_counts_too: bool = True  # 8.7: two equal changes are two changes
     generation_orders_heads: bool = True  # 8.4: before: the chain value alone
     agreed_slot: str = ""  # what the users agree on where a merge would leave no slot; "": it is refused
     versions_kept: int = 1  # the setting of earlier values
     least_ancestors: int = 1000  # R-5.17, compaction
     least_merged: int = 126  # R-5.17, merging
+
+
+class Value(NamedTuple):
+    """What an item is or was under a revision."""
+
+    stamp: tuple  # (revision, device)
+    key: object
+    attr: object
+    secret: object
+    conflicts: frozenset
 
 
 class Item(NamedTuple):
@@ -40,8 +49,15 @@ class Item(NamedTuple):
     attr: object
     secret: object
     stamp: tuple  # (revision, device)
-    versions: frozenset = frozenset()  # of (stamp, secret)
+    versions: frozenset = frozenset()  # of Value
     conflicts: frozenset = frozenset()  # of (field, value): what merges left to settle
+
+    def value(self):
+        return Value(self.stamp, self.key, self.attr, self.secret, self.conflicts)
+
+    def values(self):
+        """The live one and the earlier ones, by stamp."""
+        return {version.stamp: version for version in self.versions} | {self.stamp: self.value()}
 
     def face(self):
         return self.key, self.attr, self.secret, self.conflicts
@@ -161,7 +177,7 @@ def write(state, dev, id, field, value, rules, now=0):
     if field == "key" and any(i.key == value for i in state.contents.items):
         return None
     if field == "secret":
-        kept = sorted(old.versions | {(old.stamp, old.secret)}, key=repr_stamp)[-rules.versions_kept:]
+        kept = sorted(old.versions | {old.value()}, key=lambda version: version.stamp)[-rules.versions_kept:]
         item = item._replace(versions=frozenset(kept if rules.versions_kept else ()))
     event = (id, field, value, dev)
     t = state.truth
@@ -170,10 +186,6 @@ def write(state, dev, id, field, value, rules, now=0):
     # A new value settles what merges left open in that field.
     item = item._replace(conflicts=frozenset(c for c in item.conflicts if c[0] != field))
     return append(state, dev, stamp[0], with_item(state.contents, item), truth)
-
-
-def repr_stamp(version):
-    return version[0], repr(version[1])
 
 
 def add(state, dev, id, key, rules, now=0):

@@ -11,11 +11,13 @@ from vaultfmt_reference.anchors import Anchor, compare
 from vaultfmt_reference.codec import NO_DEVICE, Refused
 from vaultfmt_reference.drafts import Content
 from vaultfmt_reference.exchange import History, Maker, unlocked
+from vaultfmt_reference.frames import Place, Reference
 from vaultfmt_reference.items import SEALED, Tombstone
 from vaultfmt_reference.merge import Result, adopt, merge
+from vaultfmt_reference.merging import merge_item
 from vaultfmt_reference.reader import Item, Reader
 from vaultfmt_reference.rewrite import add_scoped, rekey, remove_slot, rotate
-from vaultfmt_reference.sides import Side
+from vaultfmt_reference.sides import HeldItem, Side
 from vaultfmt_reference.verify import verify
 
 A = key("a")
@@ -150,6 +152,71 @@ class Merging(unittest.TestCase):
         result = merged(ours, theirs)
         self.assertEqual(set(secrets(result.data)), {key("b"), key("new")})
         self.assertEqual(len(result.named), 1)
+
+    def test_a_deletion_holds_whichever_of_two_common_ancestors_is_the_base_R_8_7(self) -> None:
+        """Each branch merged the other's first commit: both are common, and neither is the other's ancestor."""
+        for compacted in (False, True):
+            for number in range(6):
+                with self.subTest(number, compacted=compacted):
+                    two = Vault(Content(A, b"0"), seed=f"{number}")
+                    one = two.branch("one")
+                    two.put(Content(key("b")))
+                    one.now.time += 500
+                    one.put(Content(A, b"1"))
+                    deleting, other = one.branch("deleting"), two.branch("other")
+                    deleting.remove(A)
+                    deleting.data, other.data = merged(deleting, two).data, merged(other, one).data
+                    if compacted:
+                        deleting.compact()
+                        other.compact()
+                    self.assertEqual(set(secrets(self.both_ways(other, deleting))), {key("b")})
+
+    def test_a_deletion_holds_next_to_an_older_tombstone_R_8_7(self) -> None:
+        """The removal's own tombstone is gone, and one of an earlier removal has come in."""
+        ours, first = self.branches(Content(A, b"0"), Content(key("b"), b"0"))
+        first.remove(A)
+        ours.now.time += 1000
+        ours.put(Content(A, b"1"))
+        theirs = ours.branch("theirs")
+        theirs.put(Content(key("new"))).compact()
+        ours.remove(A)
+        ours.now.time += 200 * 86_400_000
+        ours.data = merged(ours.compact(), first).data
+        self.assertTrue(any(isinstance(each, Tombstone) for each in ours.reader.walk()))
+        result = self.both_ways(ours, theirs)
+        self.assertEqual(set(secrets(result)), {key("b"), key("new")})
+
+    def test_a_removal_that_no_base_confirms_is_named_R_8_7(self) -> None:
+        """A merge gives two values one revision: the tombstone does not say which of them was removed."""
+        ours, theirs = self.branches()
+        ours.put(Content(A, b"0", {b"label": (0, b"ours")}))
+        theirs.put(Content(A, b"1", {b"label": (0, b"0")}))
+        ours.data = merged(ours, theirs).data
+        item = next(iter(Side.of(ours.reader).items))
+        theirs.compact().remove(A)
+        for first, second in ((ours, theirs), (theirs, ours)):
+            result = merged(first, second)
+            self.assertEqual((secrets(result.data), result.named), ({}, [item]))
+
+    def test_of_one_revision_with_two_values_the_greater_holds_whatever_the_base_R_8_5(self) -> None:
+        """If one of them is named: otherwise machines that see different bases exchange the two for ever."""
+
+        def held(value: bytes, secret: bytes, *lost: bytes) -> HeldItem:
+            entries = {conflict.Lost((1, DEVICE), conflict.ATTRIBUTE, each, b"label") for each in lost}
+            named = {conflict.NAME: (conflict.FLAGS, conflict.encode(entries))} if lost else {}
+            attributes = {b"label": (0, value)} | named
+            side, place = Side(Vault().reader), Place(Reference(), 1, 1)
+            return HeldItem(b"i" * 16, (2, DEVICE), 0, place, (), Content(A, secret, attributes), side, key=A)
+
+        first = held(b"less", b"s", b"more"), held(b"more", b"s")
+        second = held(b"less", b"s"), held(b"more", b"s", b"less")
+        for left, right in (first, second):
+            for base in (None, held(b"less", b"0"), held(b"more", b"0"), held(b"0", b"0")):
+                for one, two in ((left, right), (right, left)):
+                    content = merge_item(one, two, base).content
+                    assert content is not None
+                    lost = {each.value for each in conflict.decode(content.attributes[conflict.NAME][1])}
+                    self.assertEqual((content.attributes[b"label"], lost), ((0, b"more"), {b"less"}))
 
     def test_two_new_items_with_one_key_are_both_kept_R_8_8(self) -> None:
         ours, theirs = self.branches()

@@ -29,6 +29,11 @@ class Lost:
     name: bytes = b""
     flags: int = 0
 
+    @property
+    def what(self) -> tuple[int, bytes, int, bytes]:
+        """The value, whoever had it."""
+        return self.kind, self.name, self.flags, self.value
+
     def encode(self) -> bytes:
         revision, device = self.stamp
         out = revision.to_bytes(8, "big") + device + u8(self.kind) + u8(self.flags) + short(self.name)
@@ -53,6 +58,10 @@ def decode(value: bytes) -> set[Lost]:
         found.append(Lost.decode(cursor))
     ascending((each.encode() for each in found), "conflicts")
     return set(found)
+
+
+def accessibility(number: int, device: bytes) -> bytes:
+    return u8(number) + device
 
 
 def field_names(number: int, count: int) -> tuple[bytes, ...]:

@@ -13,7 +13,7 @@ from .objects import Ancestor, Version
 from .reader import Reader
 from .rewrite import Change, Merge, past, rewrite
 from .ring import Random
-from .sides import Held, HeldItem, Side, base_of, base_side, states
+from .sides import Held, HeldItem, Side, base_of, states
 from .slots import FULL, SCOPED, OwnerPart, Slot
 from .writer import Transaction
 
@@ -56,9 +56,9 @@ def adopt(ours: Reader, theirs: Reader, random: Random, now: Now, device: bytes 
     require(is_rotated and theirs.keys.is_owner, "no hand-over leads from their key to ours (R-8.1)", "foreign")
     transaction, named = Transaction(ours, random, now, device), list[bytes]()
     mine, other = Side.of(ours), Side.of(theirs)
-    base = base_side(ours, theirs, base_of(ours, theirs))
+    base = base_of(ours, theirs)
     for item, held in sorted(other.items.items()):
-        known = base.items.get(item) if base else None
+        known = base.find(item)
         there = mine.items.get(item)
         seen = [*(there.values.values() if there else ()), *(known.values.values() if known else ())]
         new = [each for _, each in sorted(held.values.items()) if not any(has_same_values(each, one) for one in seen)]
@@ -102,8 +102,7 @@ class Merging:
         self.ours, self.theirs, self.takes_slots = ours, theirs, takes_slots
         self.random, self.now, self.device = random, now, device
         self.sides = Side.of(ours), Side.of(theirs)
-        self.base_state = base_of(ours, theirs)
-        self.base = base_side(ours, theirs, self.base_state)
+        self.base = base_of(ours, theirs)
         self.transaction = Transaction(ours, random, now, device)
         self.transaction.revisions.clock = max(ours.commit.clock, theirs.commit.clock)
         # Where ours has its records, by hash, so that none is copied that is there.
@@ -128,7 +127,7 @@ class Merging:
         self.transaction.ring.keyring = self.united_keyring()
         slots = self.slots()
         keep = self.transaction.ring.keyring.keep
-        outcome = merge_items(*self.sides, self.base, self.base_clock(), keep)
+        outcome = merge_items(*self.sides, self.base, keep)
         self.named += outcome.named
         self.apply(outcome)
         return Result(self.written(slots), "merged", self.named)
@@ -195,7 +194,7 @@ class Merging:
     def slots(self) -> list[SlotChoice]:
         left, right = ({slot.id: slot for slot in each.header.slots} for each in (self.ours, self.theirs))
         keyring = self.transaction.ring.keyring
-        base_clock = self.base_clock()
+        base_clock = self.base.clock
         out: list[SlotChoice] = []
         for slot in [*left, *(each for each in right if each not in left)]:
             if slot in keyring.removed:
@@ -214,13 +213,6 @@ class Merging:
         is_open = any(slot.id == self.ours.slot.id for slot, _, _ in out) and any(slot.kind == FULL and slot.is_known for slot, _, _ in out)
         require(is_open, "no slot would be left that the factors at hand open (R-8.9)", "no-slot-opens")
         return out
-
-    def base_clock(self) -> int:
-        """0 without a base: then nothing is older than it."""
-        if self.base_state is None:
-            return 0
-        known = {(generation, chain): clock for side in (self.ours, self.theirs) for generation, chain, clock in past(side).ancestors}
-        return known[self.base_state]
 
     def part(self, reader: Reader, slot: Slot) -> tuple[OwnerPart, list[bytes]]:
         part = reader.owner_part(slot)

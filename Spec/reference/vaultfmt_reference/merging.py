@@ -1,17 +1,15 @@
 """Which items and values a merge keeps: R-8.5 to R-8.8. Nothing here writes."""
 
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
-
 from . import conflict
 from .codec import Limit
 from .conflict import Lost, Stamp
 from .drafts import Content
 from .items import ItemKey
-from .sides import Held, HeldItem, Side
+from .sides import Base, Held, HeldItem, Side
 
-T = TypeVar("T")
-
+# A field's flags and bytes; None where an item does not have it.
+Chosen = tuple[int, bytes] | None
 # Of a removal: its (revision, device), and those that the item had.
 Dead = tuple[Stamp, Stamp]
 # A removal that the merge makes itself.
@@ -44,19 +42,20 @@ class Outcome:
     named: list[bytes] = field(default_factory=list)
 
 
-def merge_items(ours: Side, theirs: Side, base: Side | None, base_clock: int, keep: int) -> Outcome:
+def merge_items(ours: Side, theirs: Side, base: Base, keep: int) -> Outcome:
     out = Outcome(tombstones=united_tombstones(ours, theirs))
     for item in sorted(ours.items.keys() | theirs.items.keys()):
         left, right = ours.items.get(item), theirs.items.get(item)
-        known = base.items.get(item) if base else None
+        known = base.find(item)
         if left and right:
             out.items[item] = merge_item(left, right, known or common(left, right))
             continue
         held, absent = (left, theirs) if left else (right, ours)
         assert held is not None
-        if not is_removed(held, absent, base, known, base_clock):
+        is_confirmed = known is not None and is_unchanged(held, known)
+        if not is_confirmed and not is_removed_unconfirmed(held, absent, base):
             out.items[item] = whole(held)
-        elif item not in out.tombstones:
+        elif not is_confirmed or item not in out.tombstones:
             out.named.append(item)
     for item in out.items:
         out.tombstones.pop(item, None)
@@ -77,14 +76,12 @@ def united_tombstones(ours: Side, theirs: Side) -> dict[bytes, Dead]:
     return out
 
 
-def is_removed(held: HeldItem, absent: Side, base: Side | None, known: HeldItem | None, base_clock: int) -> bool:
-    """R-8.7, of an item that one side lacks."""
-    if base is not None:
-        return known is not None and is_unchanged(held, known)
-    tombstone = absent.tombstones.get(held.id)
-    if held.stamp[0] > base_clock:
+def is_removed_unconfirmed(held: HeldItem, absent: Side, base: Base) -> bool:
+    """R-8.7, of an item that one side lacks, and that is not in the base as it is."""
+    if base.decides or held.stamp[0] > base.greatest_clock:
         return False
-    return held.stamp <= tombstone[1] if tombstone else held.stamp[0] < absent.reader.commit.horizon
+    tombstone = absent.tombstones.get(held.id)
+    return held.stamp[0] < absent.reader.commit.horizon or (tombstone is not None and held.stamp <= tombstone[1])
 
 
 def common(left: HeldItem, right: HeldItem) -> Held | None:
@@ -137,8 +134,41 @@ def merge_item(left: HeldItem, right: HeldItem, base: Held | None) -> Merged:
     return merged
 
 
+@dataclass
+class Choice:
+    """Chooses between the values of two items, field by field."""
+
+    winner: HeldItem
+    loser: HeldItem
+    # Without a base every field that differs counts as changed on both.
+    has_base: bool
+    named: set[Lost]
+    lost: set[Lost] = field(default_factory=set)
+
+    def of(self, kind: int, mine: Chosen, other: Chosen, old: Chosen, name: bytes = b"") -> Chosen:
+        if mine == other:
+            return mine
+        if self.winner.stamp == self.loser.stamp and (self.names(kind, name, mine) or self.names(kind, name, other)):
+            # A merge chose between them, and nobody has settled it since: the greater holds, whatever the base.
+            mine, other = sorted((mine, other), key=lambda each: (each is not None, each and each[::-1]), reverse=True)
+        elif self.has_base and old in (mine, other):
+            return other if mine == old else mine
+        if other is not None:
+            self.lost |= self.names(kind, name, other) or {Lost(self.loser.stamp, kind, other[1], name, other[0])}
+        return mine
+
+    def always(self, kind: int, mine: bytes, other: bytes, old: bytes | None, name: bytes = b"") -> bytes:
+        """A field that every item has."""
+        chosen = self.of(kind, (0, mine), (0, other), None if old is None else (0, old), name)
+        assert chosen is not None
+        return chosen[1]
+
+    def names(self, kind: int, name: bytes, value: Chosen) -> set[Lost]:
+        """The entries of both items' `conflict` that name a value."""
+        return {each for each in self.named if value is not None and each.what == (kind, name, *value)}
+
+
 def by_field(winner: HeldItem, loser: HeldItem, base: Held | None) -> Merged:
-    """Without a base every field that differs counts as changed on both."""
     merged = whole(winner)
     if winner.content is None or loser.content is None:
         # Another device's: nothing of it can be sealed again here, so that its record becomes a version as it is.
@@ -146,62 +176,44 @@ def by_field(winner: HeldItem, loser: HeldItem, base: Held | None) -> Merged:
         return merged
     first, second = (replace(each.content, key=plain(each.key, each.id)) for each in (winner, loser) if each.content)
     there = base.content if base else None
-    lost: set[Lost] = set()
-    secret = chosen(first.secret, second.secret, there.secret if there else None, Lost(loser.stamp, conflict.SECRET, second.secret), lost)
-    key = chosen_key(first, second, there, loser, lost)
-    bound = (second.accessibility, second.device)
+    choice = Choice(winner, loser, there is not None, conflicts_of(first) | conflicts_of(second))
+    secret = choice.always(conflict.SECRET, first.secret, second.secret, there.secret if there else None)
+    key = chosen_key(choice, first, second, there)
     # A version does not say what the accessibility was: then both changed it.
-    old = (there.accessibility, there.device) if there and isinstance(base, HeldItem) else None
-    losing = Lost(loser.stamp, conflict.ACCESSIBILITY, bytes([bound[0]]) + bound[1])
-    kept = chosen((first.accessibility, first.device), bound, old, losing, lost)
-    assert secret is not None and kept is not None
+    old = conflict.accessibility(there.accessibility, there.device) if there and isinstance(base, HeldItem) else None
+    mine, other = (conflict.accessibility(each.accessibility, each.device) for each in (first, second))
+    kept = choice.always(conflict.ACCESSIBILITY, mine, other, old)
     attributes = {}
     for name in sorted((first.attributes.keys() | second.attributes.keys()) - {conflict.NAME}):
-        mine, other = first.attributes.get(name), second.attributes.get(name)
-        gone = Lost(loser.stamp, conflict.ATTRIBUTE, other[1], name, other[0]) if other else None
-        taken = one_of(mine, other, there.attributes.get(name) if there else None, there is not None, gone, lost)
-        if taken is not None:
-            attributes[name] = taken
-    if any(each.kind == conflict.SECRET for each in lost) and loser.stamp != winner.stamp:
+        was = there.attributes.get(name) if there else None
+        chosen = choice.of(conflict.ATTRIBUTE, first.attributes.get(name), second.attributes.get(name), was, name)
+        if chosen is not None:
+            attributes[name] = chosen
+    if any(each.kind == conflict.SECRET for each in choice.lost) and loser.stamp != winner.stamp:
         lose(merged, winner, loser)
-    settled = united(conflicts_of(first), conflicts_of(second), conflicts_of(there) if there else set()) | lost
+    settled = united(conflicts_of(first), conflicts_of(second), conflicts_of(there) if there else set()) | choice.lost
+    content = Content(key, secret, attributes, kept[0], kept[1:])
+    live = {each.what for each in fields_of(content, winner.stamp)}
+    settled = {each for each in settled if each.what not in live}
     if settled:
         attributes[conflict.NAME] = conflict.FLAGS, conflict.encode(settled)
-    merged.content, merged.modified = Content(key, secret, attributes, *kept), max(winner.modified, loser.modified)
+    merged.content, merged.modified = content, max(winner.modified, loser.modified)
     return merged
 
 
-def chosen(mine: T, other: T, old: T | None, losing: Lost, lost: set[Lost]) -> T:
-    """A field that every item has."""
-    taken = one_of(mine, other, old, old is not None, losing, lost)
-    assert taken is not None
-    return taken
-
-
-def one_of(mine: T | None, other: T | None, old: T | None, is_based: bool, losing: Lost | None, lost: set[Lost]) -> T | None:
-    """One field: that of the side that changed it, or the winner's."""
-    if mine == other or (is_based and other == old):
-        return mine
-    if is_based and mine == old:
-        return other
-    if losing is not None:
-        lost.add(losing)
-    return mine
-
-
-def chosen_key(first: Content, second: Content, there: Content | None, loser: HeldItem, lost: set[Lost]) -> bytes:
+def chosen_key(choice: Choice, first: Content, second: Content, there: Content | None) -> bytes:
     mine, other = ItemKey.decode(first.key), ItemKey.decode(second.key)
-    was = ItemKey.decode(plain(there.key, loser.id)) if there else None
+    was = ItemKey.decode(plain(there.key, choice.loser.id)) if there else None
     if len({(each.number, len(each.fields)) for each in (mine, other, was) if each}) > 1:
         # Fields of different classes do not compare: the key is one field.
-        return chosen(first.key, second.key, there.key if there else None, Lost(loser.stamp, conflict.KEY_FIELD, second.key, b"key"), lost)
+        return choice.always(conflict.KEY_FIELD, first.key, second.key, there.key if there else None, b"key")
     fields, changed = conflict.key_fields(mine), conflict.key_fields(other)
     old = conflict.key_fields(was) if was else {}
-    chosen_fields = {
-        name: chosen(value, changed[name], old.get(name), Lost(loser.stamp, conflict.KEY_FIELD, changed[name], name), lost)
+    chosen = {
+        name: choice.always(conflict.KEY_FIELD, value, changed[name], old.get(name), name)
         for name, value in fields.items()
     }
-    return conflict.from_fields(mine.number, chosen_fields, mine).encode()
+    return conflict.from_fields(mine.number, chosen, mine).encode()
 
 
 def lose(merged: Merged, winner: HeldItem, loser: HeldItem) -> None:
@@ -214,18 +226,19 @@ def lose(merged: Merged, winner: HeldItem, loser: HeldItem) -> None:
 def everything(held: Held) -> set[Lost]:
     """All fields of an item that gives its place up."""
     content = held.content
-    if content is None:
-        return set()
-    key = ItemKey.decode(content.key)
-    lost = {Lost(held.stamp, conflict.SECRET, content.secret)}
-    lost |= {Lost(held.stamp, conflict.KEY_FIELD, value, name) for name, value in conflict.key_fields(key).items()}
-    lost |= {
-        Lost(held.stamp, conflict.ATTRIBUTE, value, name, flags)
-        for name, (flags, value) in content.attributes.items()
-        if name != conflict.NAME
+    return fields_of(content, held.stamp) | conflicts_of(content) if content else set()
+
+
+def fields_of(content: Content, stamp: Stamp) -> set[Lost]:
+    """Each field's value, as an entry of `conflict`."""
+    fields = conflict.key_fields(ItemKey.decode(content.key))
+    attributes = {name: held for name, held in content.attributes.items() if name != conflict.NAME}
+    return {
+        Lost(stamp, conflict.SECRET, content.secret),
+        Lost(stamp, conflict.ACCESSIBILITY, conflict.accessibility(content.accessibility, content.device)),
+        *(Lost(stamp, conflict.KEY_FIELD, value, name) for name, value in fields.items()),
+        *(Lost(stamp, conflict.ATTRIBUTE, value, name, flags) for name, (flags, value) in attributes.items()),
     }
-    lost.add(Lost(held.stamp, conflict.ACCESSIBILITY, bytes([content.accessibility]) + content.device))
-    return lost | conflicts_of(content)
 
 
 # Conflicts

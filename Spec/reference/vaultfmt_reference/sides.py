@@ -7,12 +7,12 @@ from .anchors import Ancestry, commits
 from .codec import Refused
 from .conflict import Stamp
 from .drafts import Content
-from .frames import KEYRING
+from .frames import KEYRING, Place
 from .items import MEANING, Attribute, Entry, Tombstone
 from .keyring import Keyring
 from .objects import State, Version
 from .reader import Item, Reader, Value
-from .frames import Place
+from .rewrite import past
 
 
 @dataclass
@@ -105,9 +105,37 @@ def states(reader: Reader) -> set[State]:
     return {reader.state, *ancestry.in_file, *ancestry.in_history}
 
 
-def base_of(ours: Reader, theirs: Reader) -> State | None:
+@dataclass
+class Base:
+    """The common ancestor of the greatest generation."""
+
+    clock: int = 0
+    # The greatest of all common ancestors.
+    greatest_clock: int = 0
+    # Its items, if its tree can be read in either file.
+    side: Side | None = None
+    # Whether every other common ancestor is one of its own: then nothing that both sides know is missing in its items.
+    decides: bool = False
+
+    def find(self, item: bytes) -> HeldItem | None:
+        return self.side.items.get(item) if self.side else None
+
+
+def base_of(ours: Reader, theirs: Reader) -> Base:
     shared = states(ours) & states(theirs)
-    return min(shared, key=lambda state: (-state[0], state[1]), default=None)
+    if not shared:
+        return Base()
+    state = min(shared, key=lambda each: (-each[0], each[1]))
+    known = {(generation, chain): clock for each in (ours, theirs) for generation, chain, clock in past(each).ancestors}
+    base = Base(known[state], max(known[each] for each in shared))
+    for reader in (ours, theirs):
+        try:
+            for earlier in at(reader, state):
+                base.side, base.decides = Side.of(earlier), shared <= states(earlier)
+                return base
+        except Refused:
+            continue
+    return base
 
 
 def at(reader: Reader, state: State) -> Iterator[Reader]:
@@ -120,18 +148,3 @@ def at(reader: Reader, state: State) -> Iterator[Reader]:
             body = reader.keys.unseal_at("keyring", reference.offset, reader.frame(reference, KEYRING))
             earlier.keyring = Keyring.decode(body)
             yield earlier
-
-
-def base_side(ours: Reader, theirs: Reader, state: State | None) -> Side | None:
-    """The base's items, if its tree can be read in either file."""
-    for reader in (ours, theirs):
-        if state is None:
-            break
-        try:
-            for earlier in at(reader, state):
-                return Side.of(earlier)
-        except Refused:
-            continue
-    return None
-
-
