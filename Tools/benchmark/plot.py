@@ -100,5 +100,5 @@ def draw(lines, folder):
         parts += panel(found, index % columns * width, index // columns * height, width, height - 12)
     bottom = math.ceil(len(rows) / columns) * height + 14
     parts += legend(52, bottom, lines) + [tag("text", "against the number of items", x=columns * width - 16, y=bottom, text_anchor="end")]
-    title = "Cost of each kind of work against the number of items, beside SQLCipher and the bare primitives"
+    title = "Cost of each kind of work against the number of items, compared with SQLCipher and the bare primitives"
     (folder / "overview.svg").write_text(page(columns * width, bottom + 12, parts, title))

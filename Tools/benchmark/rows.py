@@ -90,35 +90,35 @@ ROWS = [
     Row("get_us", "read one, vault open", "µs", "get_us", lambda n: 1 if n < 10_000 else 0.5, reading),
     Row("durable_update_us", "change one, durable", "µs", "durable_update_us", lambda n: 1, changing),
     Row("durable_update_aged_us", "change one, durable, in an aged vault", "µs", "durable_update_aged_us", lambda n: 1, changing),
-    Row("scan_us_per_item", "read everything with secrets, per item", "µs", "scan_us_per_item", lambda n: 1, scanning),
-    Row("scan_over_opens", "the same, beside bare opens", "µs", None, lambda n: 1.5, scanning, "limit", ours="scan_us_per_item"),
+    Row("scan_us_per_item", "read everything, with secrets, per item", "µs", "scan_us_per_item", lambda n: 1, scanning),
+    Row("scan_over_opens", "the same, compared with bare opens", "µs", None, lambda n: 1.5, scanning, "limit", ours="scan_us_per_item"),
     Row("list_us_per_item", "list metadata, per item (peer: reads everything)", "µs", "scan_us_per_item", lambda n: 0.5, listing),
     Row("fill_us_per_item", "bulk insert in one transaction, per item", "µs", "fill_us_per_item", lambda n: 1 if n < 100_000 else 0.2, filling),
-    Row("passphrase_us_per_item", "change a passphrase, KDF aside, per item", "µs", "rekey_us_per_item", lambda n: 0.2, copying),
+    Row("passphrase_us_per_item", "change a passphrase, without the KDF, per item", "µs", "rekey_us_per_item", lambda n: 0.2, copying),
     Row("rotate_us_per_item", "rotate everything to a new key, per item", "µs", "rekey_us_per_item", lambda n: 1, rotating),
     Row("file_bytes_per_item", "file size, bulk loaded, per item", "B", "file_bytes_per_item", lambda n: 1.75),
-    Row("peak_memory_mb", "peak memory of anything but an import", "MB", "peak_memory_mb", against="bound", bound=lambda n: 32),
+    Row("peak_memory_mb", "peak memory of everything except an import", "MB", "peak_memory_mb", against="bound", bound=lambda n: 32),
     Row("fill_memory_mb", "peak memory of a one-transaction import", "MB", "fill_memory_mb", against="bound", bound=lambda n: 32 + 200 * n / 1e6),
 ]
 # What many random changes do; made once for each size.
 GROWTH_ROWS = [
-    Row("durable_mean_us", "mean of many random changes, compactions included", "µs", "durable_mean_us", lambda n: None, drawn=False),
-    Row("growth_open_ratio", "opening after them, beside before", "×", against="bound", bound=lambda n: 1.5),
-    Row("growth_size_ratio", "greatest file size on the way, beside 2.5 × live + 8 MiB", "×", against="bound", bound=lambda n: 1),
-    Row("growth_written_ratio", "bytes written for a change, beside its commit's own", "×", against="bound", bound=lambda n: 3),
+    Row("durable_mean_us", "mean of many random changes, including compactions", "µs", "durable_mean_us", lambda n: None, drawn=False),
+    Row("growth_open_ratio", "opening after them, compared with before", "×", against="bound", bound=lambda n: 1.5),
+    Row("growth_size_ratio", "greatest file size during them, compared with 2.5 × live + 8 MiB", "×", against="bound", bound=lambda n: 1),
+    Row("growth_written_ratio", "bytes written for a change, compared with its commit's own", "×", against="bound", bound=lambda n: 3),
 ]
 LARGE = 16 * MIB
 LARGE_ROWS = [
-    Row("large_set_us", "set a secret of 16 MiB, beside sealing, writing and syncing it", "µs", None, lambda n: 1.5,
+    Row("large_set_us", "set a secret of 16 MiB, compared with sealing, writing and syncing it", "µs", None, lambda n: 1.5,
         lambda shape, cost: cost("seal", LARGE) + cost("append", LARGE), "limit"),
-    Row("large_get_us", "get it, beside opening it", "µs", None, lambda n: 1 / 0.7, lambda shape, cost: cost("open", LARGE), "limit"),
-    # The format has every record hashed too, so no reader of it does with less than this.
-    Row("large_get_over_hash", "get it, beside hashing and opening it", "µs", None, lambda n: None,
+    Row("large_get_us", "get it, compared with opening it", "µs", None, lambda n: 1 / 0.7, lambda shape, cost: cost("open", LARGE), "limit"),
+    # The format has every record hashed too, so no reader can do with less than this.
+    Row("large_get_over_hash", "get it, compared with hashing and opening it", "µs", None, lambda n: None,
         lambda shape, cost: cost("hash", LARGE) + cost("open", LARGE), "limit", ours="large_get_us"),
-    Row("large_set_memory", "memory to set it, beside its size", "×", against="bound", bound=lambda n: 2.2),
-    Row("large_get_memory", "memory to get it, beside its size", "×", against="bound", bound=lambda n: 2.2),
+    Row("large_set_memory", "memory to set it, compared with its size", "×", against="bound", bound=lambda n: 2.2),
+    Row("large_get_memory", "memory to get it, compared with its size", "×", against="bound", bound=lambda n: 2.2),
 ]
-# Vaults that are made otherwise, beside ours as they are by default.
+# Vaults with other settings, compared with the default.
 VARIANTS = {"forgetful": "no earlier values", "scoped": "with a scoped slot"}
 VARIANT_WORK = ("fill", "open", "open-scoped", "set", "scan", "list", "rotate")
 VARIANT_ROWS = [
@@ -126,20 +126,20 @@ VARIANT_ROWS = [
     for variant, means in VARIANTS.items()
     for name, says in (
         ("open_get_us", "open with a raw key, read one"), ("durable_update_us", "change one, durable"),
-        ("scan_us_per_item", "read everything with secrets, per item"), ("list_us_per_item", "list metadata, per item"),
+        ("scan_us_per_item", "read everything, with secrets, per item"), ("list_us_per_item", "list metadata, per item"),
         ("fill_us_per_item", "bulk insert in one transaction, per item"), ("rotate_us_per_item", "rotate everything, per item"))
 ]
 SCOPED_OPEN = Row(
     "scoped_open_scoped_us", "open with a scoped slot's key, read one (peer: ours with a full slot's)", "µs", "open_get_us",
     lambda n: None, ours="open_scoped_us", drawn=False)
-# The same beside a later SQLCipher, from Python.
+# The same, compared with a later SQLCipher, from Python.
 WHEEL_ROWS = [
     Row(f"wheel_{row.name}", f"{row.says} (peer: SQLCipher 4.12 from Python)", row.unit, row.peer, lambda n: None, ours=row.name, drawn=False)
     for row in ROWS
     if row.peer in ("open_get_us", "get_us", "durable_update_us", "fill_us_per_item", "rekey_us_per_item") or row.name == "scan_us_per_item"
 ]
 FLAT = Row(
-    "open_get_flat", "opening the largest vault, beside the smallest", "×", "open_get_flat", against="bound", bound=lambda n: 1.5,
+    "open_get_flat", "opening the largest vault, compared with the smallest", "×", "open_get_flat", against="bound", bound=lambda n: 1.5,
     drawn=False)
 
 

@@ -9,7 +9,7 @@ from rows import Row, result
 
 # No key derivation runs: the vault opens with a raw key.
 RAW_KEY = b"\x2b" * 32
-GET = Row("command_get_ms", "vaultfmt get, raw key (peer: keepassxc-cli show, 0.1 s of it key derivation)", "ms", "keepassxc_show_ms",
+GET = Row("command_get_ms", "vaultfmt get, raw key (peer: keepassxc-cli show, including 0.1 s of key derivation)", "ms", "keepassxc_show_ms",
           against="bound", bound=lambda n: 15)
 SET = Row("command_set_ms", "vaultfmt set, raw key (peer: keepassxc-cli edit, likewise)", "ms", "keepassxc_edit_ms", lambda items: None, drawn=False)
 WORK = {"list": "list", "export": "export", "import": "import", "rekey": "rekey", "rotate": "rekey --rotate"}
