@@ -33,6 +33,8 @@ package final class Store {
     /// The newest commit that this handle itself brought to the disk.
     var synced: CommittedState?
     var isPoisoned = false
+    /// Whether the writer's lock is kept between changes: until a file that is still being made has its name.
+    var keepsLock = false
     /// Whether this handle has changed the vault before, and so is likely to do so again.
     var hasCommitted = false
     /// The file that a large change in progress goes to.
@@ -162,6 +164,7 @@ package final class Store {
 
     package var sealing: Sealing { pages.sealing }
     package var vault: Bytes16 { header.id }
+    package var clock: UInt64 { state.commit.clock }
     package var tree: TreeReader { TreeReader(source: pages, root: state.commit.root) }
     package var finder: StateFinder {
         StateFinder(file: file, codec: codec, vault: header.id, bodyStart: header.bodyStart, headerHash: headerHash)

@@ -15,9 +15,11 @@ extension Store {
     }
 
     /// Creates a vault that is complete before it has its name: generation 1, no items. An existing file is an error.
+    ///
+    /// - Parameter keepsLock: Whether nobody else may write to it before `releaseLock`.
     package static func create(
         at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret, _ new: New,
-        place: Place
+        place: Place, keepsLock: Bool = false
     ) throws(VaultError) -> Store {
         let resolved = try place.fileSystem.resolve(path)
         guard try place.fileSystem.identity(of: resolved) == nil else {
@@ -29,8 +31,9 @@ extension Store {
         let directory = try place.fileSystem.directory(of: resolved)
         let loaded = try named(resolved, header, (bytes, hash), keys, wrappingKey, new, place)
         try directory.sync()
-        loaded.file.unlock()
         let store = Store(loaded, path: resolved, isWritable: true, place: place)
+        store.keepsLock = keepsLock
+        store.endWriting()
         store.synced = store.state
         place.watch?.committed(store.watched)
         return store

@@ -89,8 +89,8 @@ extension Store {
         return (header, bytes)
     }
 
-    /// The keys under the file's new header: an owner derives them, a scoped holder opens the slot again.
-    private func reopenedSlot(_ header: Header) throws(VaultError) -> OpenedSlot {
+    /// The keys under a header: an owner derives them, whatever became of its slot; a scoped holder opens the slot again.
+    func reopenedSlot(_ header: Header) throws(VaultError) -> OpenedSlot {
         if let vaultKey = slot.keys.vaultKey() {
             let keys = VaultKeys(vaultKey: vaultKey, epoch: header.epoch)
             return OpenedSlot(id: slot.id, keys: keys, wrappingKey: slot.wrappingKey.copy(), grants: Grants())

@@ -174,7 +174,7 @@ extension Store {
     func finishRelocation() throws(VaultError) {
         guard let relocation else { return }
         let loaded = try Store.load(
-            relocation.file, header, try file.bytes(header.length, at: 0), try sameSlot(), place)
+            relocation.file, header, try file.bytes(header.length, at: 0), try reopenedSlot(header), place)
         try fileSystem.rename(relocation.temporary, to: path, replacing: true)
         self.relocation = nil
         do throws(VaultError) { try relocation.directory.sync() } catch {
@@ -193,14 +193,6 @@ extension Store {
         do throws(VaultError) { try fileSystem.remove(relocation.temporary) } catch {
             // The next writer removes it.
         }
-    }
-
-    /// The slot that opened the vault, once more, under the same header.
-    private func sameSlot() throws(VaultError) -> OpenedSlot {
-        guard let slot = header.slots.first(where: { $0.id == slot.id }) else {
-            throw VaultError(.noSuchSlot, "the slot that opened this vault was removed")
-        }
-        return try SlotOpener.open(slot, header, wrappingKey: self.slot.wrappingKey.copy())
     }
 
     /// Where what a transaction appended can be read, once it was flushed, together with what was there before.

@@ -71,7 +71,15 @@ extension Store {
         }
     }
 
-    package func endWriting() { file.unlock() }
+    package func endWriting() {
+        if !keepsLock { file.unlock() }
+    }
+
+    /// Lets others write to a file that was created with its lock kept.
+    package func releaseLock() {
+        keepsLock = false
+        file.unlock()
+    }
 
     /// Under the lock: newest state, and no tail.
     private func prepare(_ check: () throws(VaultError) -> Void) throws(VaultError) {

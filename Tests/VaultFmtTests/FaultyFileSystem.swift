@@ -5,7 +5,7 @@ import VaultStore
 
 /// The real file system, with its calls counted, and failing where a plan says so.
 final class FaultyFileSystem: FileSystem {
-    enum Call: Sendable { case read, write, sync, truncate, create, rename, syncDirectory }
+    enum Call: Sendable { case read, write, sync, truncate, create, rename, syncDirectory, unlock }
 
     struct Counts {
         var read = 0
@@ -15,6 +15,7 @@ final class FaultyFileSystem: FileSystem {
         var create = 0
         var rename = 0
         var syncDirectory = 0
+        var unlock = 0
 
         subscript(call: Call) -> Int {
             get { self[keyPath: Self.path(call)] }
@@ -30,6 +31,7 @@ final class FaultyFileSystem: FileSystem {
             case .create: \.create
             case .rename: \.rename
             case .syncDirectory: \.syncDirectory
+            case .unlock: \.unlock
             }
         }
     }
@@ -141,7 +143,11 @@ private final class FaultyFile: FileHandle {
     func size() throws(VaultError) -> UInt64 { try inner.size() }
     func identity() throws(VaultError) -> FileIdentity { try inner.identity() }
     func lock() throws(VaultError) -> Bool { try inner.lock() }
-    func unlock() { inner.unlock() }
+    func unlock() {
+        inner.unlock()
+        // A plan can look at the file before anything else happens; it cannot fail.
+        _ = system.failure(.unlock)
+    }
     func isLockedByAnother() throws(VaultError) -> Bool { try inner.isLockedByAnother() }
     func lockHolder() -> String? { inner.lockHolder() }
 

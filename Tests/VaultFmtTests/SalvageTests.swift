@@ -1,5 +1,8 @@
+import Foundation
+import Synchronization
 import Testing
 import VaultBytes
+import VaultStore
 
 @testable import VaultFmt
 
@@ -57,6 +60,32 @@ struct SalvageTests {
             _ = try Vault.salvage(
                 path, factors: try Fast.rawKey(), to: folder.file("new.vault"), newFactors: try Fast.rawKey(3))
         }
+    }
+
+    @Test("E19: nobody else can write to the new vault, or take it for left behind, before it has its name")
+    func unfinished() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let dump = try sample(path).dump()
+        let system = FaultyFileSystem()
+        let free = Mutex<[String]>([])
+        system.fail { [place = folder.path] (_, _) in
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+            for name in names where name.contains(".vaultfmt-") {
+                guard let file = try? RealFileSystem().open(place + "/" + name, writable: true) else { continue }
+                if (try? file.lock()) == true { free.withLock { $0.append(name) } }
+            }
+            return nil
+        }
+        let report = try Vault.salvage(
+            path, factors: try Fast.rawKey(), to: folder.file("new.vault"), newFactors: try Fast.rawKey(),
+            options: CreateOptions(), place: Store.Place(fileSystem: system))
+        #expect(system.counts.unlock > 0)
+        #expect(free.withLock { $0 } == [])
+        #expect(report.isComplete && folder.names == ["a.vault", "new.vault"])
+        // Then everybody can.
+        try Fast.open(folder.file("new.vault")).put(try password("later"), "x")
+        #expect(try Fast.open(folder.file("new.vault")).allItems().count == dump.count + 1)
     }
 
     /// What one damaged object may cost: itself, and nothing else.

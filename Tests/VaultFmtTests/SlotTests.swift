@@ -197,6 +197,31 @@ struct SlotTests {
         #expect(after[..<4096] != before[..<4096])
     }
 
+    @Test("E14: get a new name, and one more is added, without another keyring; one that is gone is recorded in it")
+    func keyrings() throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        try vault.put(key, "x")
+        func appended(_ change: () throws -> Void) throws -> [FrameType] {
+            let before = try contents(path).count
+            try change()
+            let commit = try newestCommit(path)
+            #expect(commit.start == before)
+            return try frames(contents(path)).filter { $0.range.lowerBound >= before }.map(\.type)
+        }
+        let id = try vault.slots()[0].id
+        #expect(try appended { try vault.renameSlot(id, to: "other") } == [.commit])
+        #expect(try appended { try vault.addSlot(try Fast.rawKey(9)) } == [.commit])
+        let added = try vault.slots()[1].id
+        #expect(try appended { try vault.changeFactors(of: added, to: try Fast.rawKey(8)) } == [.keyring, .commit])
+        let changed = try vault.slots()[1].id
+        #expect(try appended { try vault.removeSlot(changed) } == [.keyring, .commit])
+        #expect(try Set(vault.keyring.removedSlots.map(\.id)) == [added.bytes, changed.bytes])
+        #expect(try Fast.open(path).text(key) == "x")
+        #expect(try vault.verify().isSound)
+    }
+
     @Test("keep extensions of the header that are not known, byte for byte (R-3.25)")
     func extensions() throws {
         let folder = try Folder()

@@ -32,6 +32,8 @@ public final class Transaction {
         var tombstones: Int64 = 0
         var versions: Int64 = 0
         var liveBytes: Int64 = 0
+        /// Whether frames went that nothing names any more, so that those that stay must be counted.
+        var isLiveBytesLost = false
     }
 
     init(_ core: VaultCore) throws(VaultError) {
@@ -117,7 +119,7 @@ public final class Transaction {
         guard ref.offset >= appender.start else { return try core.frame(ref, type, before: referrer) }
         // A page of the file can claim anything, also what is being appended.
         try decoding { () throws(FormatError) in
-            try ref.check(type, from: core.store.header.bodyStart, before: referrer)
+            try ref.check(type, from: core.store.pages.bodyStart, before: referrer)
         }
         let frame = try appender.frame(ref)
         try FrameReader.check(frame, ref, type)
@@ -165,9 +167,7 @@ public final class Transaction {
         guard isNeeded || ring.kept > 0 else { return try apply(change, secret: secret) }
         var failure: VaultError?
         guard let opened = try opened(old, else: &failure) else {
-            guard !isNeeded, let failure, Self.cannotBeRead.contains(failure.code) else {
-                throw failure ?? Self.noSuchItem
-            }
+            guard !isNeeded, let failure else { throw failure ?? Self.noSuchItem }
             // Another device's value is kept as it is. What is damaged cannot be kept, and a new secret repairs the
             // item.
             change.replaces = failure.code == .deviceBound
@@ -179,9 +179,10 @@ public final class Transaction {
         try apply(change, secret: secret)
     }
 
-    /// Nil, and why, for an item that cannot be opened.
-    private func opened(_ item: Item, else failure: inout VaultError?) throws(VaultError) -> OpenedItem? {
+    /// Nil, and why, for an item that another device or nobody can open.
+    func opened(_ item: Item, else failure: inout VaultError?) throws(VaultError) -> OpenedItem? {
         do throws(VaultError) { return try open(item) } catch {
+            guard Self.cannotBeRead.contains(error.code) else { throw error }
             failure = error
             return nil
         }
@@ -339,15 +340,33 @@ public final class Transaction {
             tally.liveBytes += Int64(ref.length) - Int64(old.keyring.length)
         }
         let history = try appendHistory() ?? old.history
+        let live = try Self.sum(old.liveBytes, tally.liveBytes)
+        let counted = try counted(root, ref, history)
         let state = Store.NewState(
             root: root, keyring: ref, history: history, clock: core.lastTick,
             tombstoneHorizon: max(old.tombstoneHorizon, merging?.tombstoneHorizon ?? 0), items: items,
             tombstones: try Self.sum(old.tombstones, tally.tombstones),
             versions: try Self.sum(old.versions, tally.versions),
-            liveBytes: try Self.sum(old.liveBytes, tally.liveBytes),
+            liveBytes: counted ?? live,
             generation: merging?.generation(after: old.generation))
         try store.commit(appender, state, keyring: ring.keyring)
         core.stateChanged()
+    }
+
+    /// The live bytes of the state that is made, counted where what was removed was too damaged to tell its own; nil if
+    /// that is not needed, or something that stays is as damaged.
+    private func counted(_ root: Commit.Root?, _ keyring: ObjectRef, _ history: ObjectRef?) throws(VaultError)
+        -> UInt64?
+    {
+        guard tally.isLiveBytesLost else { return nil }
+        try appender.flush()
+        let store = core.store
+        var live = LiveFrames(store.pagesOfChange, EntryCheck(ring.view, clock: core.lastTick))
+        do throws(VaultError) { try live.count(root) } catch {
+            guard Self.cannotBeRead.contains(error.code) else { throw error }
+            return nil
+        }
+        return store.header.bodyStart + UInt64(Format.commitSize + keyring.length + (history?.length ?? 0)) + live.bytes
     }
 
     /// The history that a merged branch brings along; nil if no branch is merged.

@@ -26,8 +26,8 @@ extension Transaction {
     }
 
     /// Makes an item what it was: secret and attributes. What it is now becomes an earlier value, if the vault keeps
-    /// any; the restored one stays among them. Its key and accessibility stay. Throws `noSuchItem` if the item, or this
-    /// earlier value of it, is not there.
+    /// any, unless it is damaged; the restored one stays among them. Its key and accessibility stay. Throws `noSuchItem`
+    /// if the item, or this earlier value of it, is not there.
     public func restore(_ value: EarlierValue, of key: ItemKey) throws(VaultError) {
         let old = try existing(key)
         guard value.item.bytes == old.entry.id,
@@ -36,11 +36,15 @@ extension Transaction {
         else { throw Self.noSuchValue }
         let current = EarlierValue(version, of: old.entry.id, ring.view, referrer: frame.offset)
         let earlier = try open(current)
-        let now = try open(old)
         var change = ItemChange(old, earlier.attributes)
         change.restored = earlier.attributes
-        let losesSealed = try losesSealedValue(now.item, in: earlier.attributes)
-        change.replaces = losesSealed || !now.secret.equals(earlier.secret)
+        var failure: VaultError?
+        if let now = try opened(old, else: &failure) {
+            let losesSealed = try losesSealedValue(now.item, in: earlier.attributes)
+            change.replaces = losesSealed || !now.secret.equals(earlier.secret)
+        } else {
+            change.replaces = failure?.code == .deviceBound
+        }
         try apply(change, secret: earlier.secret)
     }
 
@@ -138,10 +142,17 @@ extension Transaction {
         guard keeps || (old.earlierValues > 0 && (isLargeChanged || bound != nil)) else {
             return ChangedVersions(ref: old.entry.versions)
         }
-        let before = try versions(of: old)
+        let before: Versions?
+        do throws(VaultError) { before = try versions(of: old) } catch {
+            throw error.naming(.earlierValues, of: old.key)
+        }
         var withdrawal = Withdrawal(item: old.entry.id, placed: placed, bound: bound)
         var new: [Versions.Version] = []
-        for version in before?.versions ?? [] { new.append(try withdrawn(version, &withdrawal)) }
+        for version in before?.versions ?? [] {
+            do throws(VaultError) { new.append(try withdrawn(version, &withdrawal)) } catch {
+                throw error.naming(.earlierValue, of: old.key)
+            }
+        }
         if keeps {
             let version = Versions.Version(old.entry, replaced: now, old.attributes)
             // What is damaged cannot be kept.
@@ -237,6 +248,8 @@ extension Transaction {
     func versionsToRemove(_ item: Item) throws(VaultError) -> Versions? {
         do throws(VaultError) { return try versions(of: item) } catch {
             guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+            // Which records they had is not known any more.
+            tally.isLiveBytesLost = true
             return nil
         }
     }

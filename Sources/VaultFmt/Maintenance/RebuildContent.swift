@@ -204,7 +204,10 @@ struct RebuildReader: Sendable {
         for record in decoded.largeRecords { try page.check(record.record, .record) }
         guard let ref = decoded.entry.versions?.frame, kept > 0 else { return LiveItem(decoded, nil) }
         try page.check(ref, .versions)
-        var versions = try source.versions(ref, of: decoded, check)
+        var versions: Versions
+        do throws(VaultError) { versions = try source.versions(ref, of: decoded, check) } catch {
+            throw error.naming(.earlierValues, of: try ItemKey((0..<key.count).map { key[$0] }))
+        }
         versions.versions = versions.versions.suffix(kept)
         return LiveItem(decoded, versions)
     }

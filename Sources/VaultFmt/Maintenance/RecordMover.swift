@@ -50,7 +50,7 @@ struct RecordMover {
         }
         guard moves.count >= Self.leastDivided else {
             try meanwhile()
-            return try first.run(moves[...]).get()
+            return try Self.moved(first.run(moves[...]), of: entries)
         }
         let middle = moves.count * 7 / 16
         var failure: VaultError?
@@ -59,7 +59,21 @@ struct RecordMover {
             return first.run(moves[..<middle])
         }) { [second, moves] in second.run(moves[middle...]) }
         if let failure { throw failure }
-        return try one.get() + other.get()
+        return try Self.moved(one, of: entries) + Self.moved(other, of: entries)
+    }
+
+    /// Says of which item a record is that could not be moved.
+    private static func moved(
+        _ result: Result<[RecordPlace], MoveFailure>, of entries: [LeafEntry]
+    ) throws(VaultError) -> [RecordPlace] {
+        do throws(MoveFailure) { return try result.get() } catch {
+            for entry in entries {
+                guard let item = entry.item, item.decoded.entry.id == error.item else { continue }
+                throw error.reason.naming(
+                    DamagedPart(error.place, of: item), of: try ItemKey(entry.page.key(entry.index)))
+            }
+            throw error.reason
+        }
     }
 
     /// What becomes of the records in the compartment of one; nil if they stay as they are.
@@ -107,6 +121,13 @@ private struct RecordMove: Sendable {
     var new: RecordPlace
     let offset: UInt64
     let reseal: Reseal?
+}
+
+/// A record that could not be moved, and why.
+private struct MoveFailure: Error {
+    let item: Bytes16
+    let place: RecordPlace
+    let reason: VaultError
 }
 
 /// What moving takes, whichever record it is.
@@ -165,13 +186,15 @@ private final class MovingPart: Sendable {
 
     init(_ work: MovingWork) { self.work = work }
 
-    func run(_ moves: ArraySlice<RecordMove>) -> Result<[RecordPlace], VaultError> {
+    func run(_ moves: ArraySlice<RecordMove>) -> Result<[RecordPlace], MoveFailure> {
         buffers.withLock { buffers in
             var moved: [RecordPlace] = []
             moved.reserveCapacity(moves.count)
-            do throws(VaultError) {
-                for move in moves { moved.append(try work.move(move, &buffers.frame, &buffers.body)) }
-            } catch { return .failure(error) }
+            for move in moves {
+                do throws(VaultError) { moved.append(try work.move(move, &buffers.frame, &buffers.body)) } catch {
+                    return .failure(MoveFailure(item: move.item, place: move.old, reason: error))
+                }
+            }
             return .success(moved)
         }
     }

@@ -328,11 +328,14 @@ private struct StateVerifier: ~Copyable {
         }
     }
 
-    /// Reports what goes wrong, but for reading errors.
-    private mutating func attempt(_ body: (inout StateVerifier) throws(VaultError) -> Void) throws(VaultError) {
+    /// Reports what goes wrong, but for reading errors; with the item that it concerns, if it does one.
+    private mutating func attempt(
+        _ part: DamagedPart? = nil, of item: Item? = nil, _ body: (inout StateVerifier) throws(VaultError) -> Void
+    ) throws(VaultError) {
         do throws(VaultError) { try body(&self) } catch {
             guard error.code != .io else { throw error }
-            report.add(error)
+            guard let part, let item else { return report.add(error) }
+            report.add(error.naming(part, of: item.key))
         }
     }
 
@@ -383,26 +386,27 @@ private struct StateVerifier: ~Copyable {
             report.add("two entries have one id", at: page.offset)
         }
         let live = LiveItem(try ItemCodec.decode(page, index), nil)
-        try attempt { (this) throws(VaultError) in try this.checkRecord(item, page) }
+        try attempt(.secret, of: item) { (this) throws(VaultError) in try this.checkRecord(item, page) }
         for attribute in item.attributes.all {
             guard case .inOwnRecord(let record) = attribute.content else { continue }
-            try attempt { (this) throws(VaultError) in
+            try attempt(.attribute, of: item) { (this) throws(VaultError) in
                 try page.check(record.record, .record)
                 try this.checkLarge(attribute, RecordPlace(record), of: item.id.bytes)
             }
         }
         guard let versions = live.decoded.entry.versions else { return }
         report.earlierValues += UInt64(versions.count)
-        try attempt { (this) throws(VaultError) in
+        try attempt(.earlierValues, of: item) { (this) throws(VaultError) in
             try page.check(versions.frame, .versions)
             this.count(versions.frame)
-            try this.checkVersions(try this.store.pages.versions(versions.frame, of: live.decoded, this.entries))
+            let read = try this.store.pages.versions(versions.frame, of: live.decoded, this.entries)
+            try this.checkVersions(read, of: item)
         }
     }
 
-    private mutating func checkVersions(_ versions: Versions) throws(VaultError) {
+    private mutating func checkVersions(_ versions: Versions, of item: Item) throws(VaultError) {
         for version in versions.versions {
-            try attempt { (this) throws(VaultError) in
+            try attempt(.earlierValue, of: item) { (this) throws(VaultError) in
                 let place = RecordPlace(version)
                 try this.open(place, of: versions.item) { (body) throws(VaultError) in
                     _ = try RecordCodec.readEarlier(body, Attributes(inPage: version.attributes), at: place.ref.offset)
@@ -410,7 +414,7 @@ private struct StateVerifier: ~Copyable {
             }
             for attribute in Attributes(inPage: version.attributes).all {
                 guard case .inOwnRecord(let record) = attribute.content else { continue }
-                try attempt { (this) throws(VaultError) in
+                try attempt(.earlierValue, of: item) { (this) throws(VaultError) in
                     try this.checkLarge(attribute, RecordPlace(record), of: versions.item)
                 }
             }

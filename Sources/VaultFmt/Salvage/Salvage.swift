@@ -70,9 +70,12 @@ extension Vault {
         let unfinished = Temporary.name(beside: target, place.random)
         do throws(VaultError) {
             options.keptVersions = max(options.keptVersions, source.keptVersions)
-            let vault = try create(at: unfinished, factors: newFactors, options: options, place: place)
+            // Nobody else may take it for what an interrupted program left, or write to it, before that.
+            let vault = try create(
+                at: unfinished, factors: newFactors, options: options, place: place, keepsLock: true)
             try source.copy(items, takesUnproven: takesUnproven, into: vault, &report)
             try place.fileSystem.rename(unfinished, to: target, replacing: false)
+            vault.releaseLock()
         } catch {
             do throws(VaultError) { try place.fileSystem.remove(unfinished) } catch {}
             throw error.code == .fileExists ? VaultError(.fileExists, "\(newPath) exists already") : error
@@ -189,7 +192,7 @@ struct SalvageSource: ~Copyable {
     }
 
     /// Puts all into a new vault, at once.
-    func copy(_ items: [Candidate], takesUnproven: Bool, into vault: consuming Vault, _ report: inout SalvageReport)
+    func copy(_ items: [Candidate], takesUnproven: Bool, into vault: Vault, _ report: inout SalvageReport)
         throws(VaultError)
     {
         try vault.transaction { (transaction) throws(VaultError) in

@@ -200,7 +200,8 @@ enum SlotEditing {
             wrappingKey: opened?.wrappingKey.secret.copy() ?? store.slot.wrappingKey.copy(),
             slotID: opened?.id ?? store.slot.id)
         if header.length == store.header.length {
-            try store.replaceHeader(replacement, keyring: keyring, clock: core.lastTick)
+            let changed = keyring == store.keyring ? nil : keyring
+            try store.replaceHeader(replacement, keyring: changed, clock: core.lastTick)
             core.stateChanged()
         } else {
             try Rebuild.run(Rebuild.Plan(replacement, keyring: keyring), core)

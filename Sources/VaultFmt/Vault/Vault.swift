@@ -34,6 +34,9 @@ public final class Vault: Sendable {
         try exclusive.withLock(waitingForTransaction: core.lockWait) { () throws(VaultError) in try body(core) }
     }
 
+    /// Lets others write to a vault that was created with its lock kept.
+    func releaseLock() { core.store.releaseLock() }
+
     /// The store beneath, for tools that look at what is not shown here.
     package func withStore<R>(_ body: (Store) throws(VaultError) -> R) throws(VaultError) -> R {
         try withCore { (core) throws(VaultError) in try body(core.store) }
@@ -57,7 +60,8 @@ public final class Vault: Sendable {
     }
 
     package static func create(
-        at path: String, factors: borrowing Factors, options: consuming CreateOptions, place: Store.Place
+        at path: String, factors: borrowing Factors, options: consuming CreateOptions, place: Store.Place,
+        keepsLock: Bool = false
     ) throws(VaultError) -> Vault {
         let cost = try options.cost.checked(for: factors.kinds, allowWeak: options.allowWeak)
         try SlotEditing.checkName(options.slotName)
@@ -76,7 +80,7 @@ public final class Vault: Sendable {
         let store = try Store.create(
             at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(),
             Store.New(clock: clock, keeping: keeping),
-            place: place)
+            place: place, keepsLock: keepsLock)
         let wait = options.lockWait
         return Vault(VaultCore(store, device: options.takeDevice(), lockWait: wait))
     }

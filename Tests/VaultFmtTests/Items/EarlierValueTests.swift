@@ -406,6 +406,59 @@ struct EarlierValueTests {
         #expect(try damaged.allItems().map(\.key) == [other])
     }
 
+    @Test("E18: that are damaged go with their item, or are forgotten, and what is live is counted right")
+    func damagedCounts() throws {
+        let memory = InMemory()
+        let vault = try memory.create()
+        let third = try ItemKey.genericPassword(service: "mail", account: "cid", group: "team")
+        let large = Attributes([Attribute("file", [UInt8](repeating: 7, count: 9000))])
+        for key in [key, other, third] {
+            try vault.add(key, secret: Secret(text: "0"), attributes: large)
+            for secret in ["1", "2", "3"] { try vault.put(key, secret) }
+            try vault.update(key, attributes: AttributeChanges(remove: ["file"]))
+        }
+        try vault.put(try password("s"), "x")
+        let sound = try memory.bytes()
+        let places = try [key, other].map { key in
+            Int(try #require(try vault.item(key)?.entry.versions).frame.offset) + 100
+        }
+        /// Changes a copy in which these frames are damaged, and mends it: nothing may be wrong then.
+        func check(_ damaged: [Int], _ name: String, _ change: (Vault) throws -> Void) throws {
+            func flip() throws {
+                var bytes = try memory.bytes(name)
+                for place in damaged { bytes[place] ^= 1 }
+                memory.files.put(name, bytes)
+            }
+            memory.files.put(name, sound)
+            try flip()
+            try change(try memory.open(name))
+            try flip()
+            let after = try memory.open(name)
+            try VaultFmtTests.expectSound(after)
+            let live = try after.withCore { (core) throws(VaultError) in core.store.state.commit.liveBytes }
+            try after.compact()
+            let compacted = try after.withCore { (core) throws(VaultError) in core.store.state.commit }
+            // A compaction adds a history, and packs the pages: nothing else of what is live changes.
+            #expect(Int(live) - Int(compacted.liveBytes) + (compacted.history?.length ?? 0) < 4096, "\(name)")
+        }
+        try check([places[0]], "removed") { vault in try vault.remove(key) }
+        try check([places[0]], "forgotten") { vault in
+            let count = try vault.forgetEarlierValues(of: key)
+            #expect(count == 3)
+        }
+        try check(places, "one by one") { vault in
+            try vault.remove(key)
+            try vault.remove(other)
+        }
+        try check(places, "together") { vault in
+            try vault.transaction { (transaction) throws(VaultError) in
+                try transaction.set(third, secret: Secret(text: "4"))
+                _ = try transaction.remove(key)
+                try transaction.forgetEarlierValues(of: other)
+            }
+        }
+    }
+
     @Test("are seen by a transaction that makes them, several in one")
     func oneTransaction() throws {
         let folder = try Folder()

@@ -50,6 +50,26 @@ struct LargeChangeTests {
         #expect(try Fast.open(path).text(try password("small")) == "later")
     }
 
+    @Test("E15: is made by an owner whose slot another program changed or removed", arguments: [false, true])
+    func slotGone(isRemoved: Bool) throws {
+        let folder = try Folder()
+        let path = folder.file("a.vault")
+        let vault = try Fast.create(path)
+        let own = try vault.slots()[0].id
+        let other = try Fast.open(path)
+        if isRemoved {
+            _ = try other.addSlot(try Fast.rawKey(9))
+            _ = try other.removeSlot(own)
+        } else {
+            _ = try other.changeFactors(of: own, to: try Fast.rawKey(9))
+        }
+        try vault.transaction(fill)
+        #expect(folder.names == ["a.vault"])
+        try vault.put(try password("small"), "later")
+        let again = try Fast.openWritable(path, try Fast.rawKey(9))
+        #expect(try again.allItems().count == Self.count + 1 && again.text(try password("small")) == "later")
+    }
+
     @Test("that is given up leaves the file as it was")
     func rollback() throws {
         let folder = try Folder()

@@ -80,6 +80,85 @@ struct RebuildTests {
         try expectSound(vault)
     }
 
+    /// What of an item is damaged.
+    enum Damage: CaseIterable, Sendable {
+        case secret, attribute, earlierValue, versions
+
+        var name: String {
+            switch self {
+            case .secret: "the secret of "
+            case .attribute: "a large attribute of "
+            case .earlierValue: "an earlier value of "
+            case .versions: "the list of earlier values of "
+            }
+        }
+    }
+
+    @Test(
+        "E17: is stopped by a damaged frame of an item, says of which item and what helps, and goes on after that",
+        arguments: Way.allCases, Damage.allCases)
+    func damaged(way: Way, damage: Damage) throws {
+        let vault = try memory.create()
+        let file = setting(Attributes([Attribute("file", [UInt8](repeating: 7, count: 10_000))]))
+        let item = try ItemKey.genericPassword(service: "mail", account: "ann")
+        try vault.put(item, "one")
+        try vault.update(item, attributes: file)
+        try vault.put(item, "two")
+        for number in 0..<100 { try vault.put(try password("s", "\(number)"), "x") }
+        let found = try #require(try vault.item(item))
+        let version = try #require(try vault.earlierValues(of: item).first).version
+        let ref =
+            switch damage {
+            case .secret: found.entry.record
+            case .attribute: try #require(found.largeRecords.first).record
+            case .earlierValue: version.record
+            case .versions: try #require(found.entry.versions).frame
+            }
+        var bytes = try memory.bytes()
+        bytes[Int(ref.offset) + 70] ^= 1
+        memory.files.put("a.vault", bytes)
+        let damaged = try memory.open()
+        let error = fails(.authenticationFailed, damage.name + "generic-password 'mail' 'ann'") {
+            try rewrite(damaged, way)
+        }
+        #expect(error?.detail.contains("salvag") ?? false && error?.offset == ref.offset, "\(error?.detail ?? "")")
+        #expect(try memory.bytes() == bytes, "the file stays as it was")
+        switch damage {
+        case .secret:
+            try damaged.restore(try #require(try damaged.earlierValues(of: item).first), of: item)
+            #expect(try damaged.text(item) == "one" && damaged.earlier(item).map(\.secret) == ["one"])
+        case .attribute:
+            // The earlier value has it too, and would have to be resealed for owners.
+            fails(.authenticationFailed, "an earlier value of generic-password 'mail' 'ann'") {
+                try damaged.update(item, attributes: file)
+            }
+            try damaged.forgetEarlierValues(of: item)
+            try damaged.update(item, attributes: file)
+        case .earlierValue, .versions: try damaged.forgetEarlierValues(of: item)
+        }
+        try rewrite(damaged, way)
+        try expectSound(try memory.open())
+        #expect(try memory.open().allItems().count == 101)
+    }
+
+    @Test("E17: as does removing the item", arguments: Way.allCases)
+    func damagedRemoved(way: Way) throws {
+        let vault = try memory.create(kept: 0)
+        try vault.put(work, "w")
+        let ref = try #require(try vault.item(work)).entry.record
+        try vault.put(key, "x")
+        var bytes = try memory.bytes()
+        bytes[Int(ref.offset) + 70] ^= 1
+        memory.files.put("a.vault", bytes)
+        let damaged = try memory.open()
+        if way != .grant {
+            fails(.authenticationFailed, "generic-password 's' 'w' group 'work'") { try rewrite(damaged, way) }
+        }
+        try damaged.remove(work)
+        try rewrite(damaged, way)
+        try expectSound(try memory.open())
+    }
+
     private func newest(_ vault: Vault) throws -> Commit {
         try vault.withCore { (core) throws(VaultError) in core.store.state.commit }
     }
