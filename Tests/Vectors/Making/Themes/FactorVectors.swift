@@ -92,6 +92,7 @@ extension Collection {
         try passphrase(
             "passphrase-65536", .success, bases, "A passphrase of 65,536 bytes, the longest.", slot: longest,
             given: longest)
+        try addLengthsAsTyped(bases)
         try passphrase(
             "passphrase-long-end", .noSlotOpens, bases, "The last of 1000 bytes is another one.",
             slot: [0x78].times(1000),
@@ -101,6 +102,33 @@ extension Collection {
             "A passphrase, and there are only slots for raw keys.",
             request: .words("x")
         ) { $0.header.extensions = [Extension(name: "a", isCritical: false, value: [])] }
+    }
+
+    /// The limit is that of the passphrase as typed, whatever NFC makes of it.
+    private mutating func addLengthsAsTyped(_ bases: Bases) throws {
+        // Three bytes as typed: NFC makes six of the one, and two of the other.
+        let (growing, grown) = ([UInt8]("\u{958}".utf8), [UInt8]("\u{915}\u{93C}".utf8))
+        let (shrinking, shrunk) = ([UInt8]("a\u{308}".utf8), [UInt8]("\u{E4}".utf8))
+        func repeated(_ bytes: [UInt8], _ rest: Int) -> [UInt8] {
+            Array(repeatElement(bytes, count: 21_845).joined()) + [0x78].times(rest)
+        }
+        try passphrase(
+            "passphrase-65536-growing", .success, bases, "65,536 bytes as typed, of which NFC makes 131,071.",
+            slot: repeated(grown, 1), given: repeated(growing, 1))
+        try passphrase(
+            "passphrase-65536-grown", .noSlotOpens, bases, "The same 131,071 bytes, as typed: they are refused.",
+            slot: repeated(grown, 1), given: repeated(grown, 1))
+        try passphrase(
+            "passphrase-65537-growing", .noSlotOpens, bases,
+            "65,537 bytes as typed, of which NFC makes more: they are refused.",
+            slot: repeated(grown, 2), given: repeated(growing, 2))
+        try passphrase(
+            "passphrase-65536-shrinking", .success, bases, "65,536 bytes as typed, of which NFC makes 43,691.",
+            slot: repeated(shrunk, 1), given: repeated(shrinking, 1))
+        try passphrase(
+            "passphrase-65537-shrinking", .noSlotOpens, bases,
+            "65,537 bytes as typed, of which NFC makes 43,692: they are refused.",
+            slot: repeated(shrunk, 2), given: repeated(shrinking, 2))
     }
 
     private mutating func passphrase(

@@ -510,8 +510,13 @@ extension Collection {
         try draft.add(DraftKey.generic("later", "ann"), "later")
         try draft.commit()
         let fourth = draft.anchor
+        let secondSeed = draft.keys.signingSeed
+        var secondBranch = draft
         try draft.rotate(slots)
         let twice = Base(file: draft.file)
+        // It went on under the second key.
+        try secondBranch.remove(Bases.bob)
+        try secondBranch.commit()
 
         try handOver("state", once, "The state that was handed over is remembered.", second)
         try handOver("ancestor", once, "An earlier state under the key that was handed over is remembered.", first)
@@ -639,6 +644,23 @@ extension Collection {
             third
         ) { ring, _ in
             ring.handOvers[0] = ring.handOvers[0].with { $0.flip(40) }
+        }
+        let seconds: [(String, String, ReadRequest.Anchor)] = [
+            ("third", "the first state under its key: earlier than it could be, and an ancestor", third),
+            ("other", "another state of its generation", Self.changed(fourth)),
+            ("branch", "a branch that went on under its key", secondBranch.anchor),
+            ("first", "the state of the first hand-over: the generations do not ascend", second),
+            ("before-first", "a state before that of the first hand-over: the generations descend", first),
+        ]
+        for (name, what, state) in seconds {
+            try handOver("second-of-\(name)", twice, "Of two hand-overs the second is of \(what).", first) {
+                ring, keys in
+                let message = Bindings.handOver(
+                    keys.vault, generation: state.generation, chain: state.chain.bytes, next: keys.publicKey)
+                ring.handOvers[1] = HandOver(
+                    publicKey: ring.handOvers[1].publicKey, generation: state.generation, chain: state.chain,
+                    signature: Plain.sign(message, seed: secondSeed))
+            }
         }
         func below(
             _ name: String, _ comment: String, _ state: ReadRequest.Anchor, floor: UInt64,

@@ -335,6 +335,15 @@ extension Collection {
                 ) { try $0.remakeScoped { edit(&$0.payload) } }
             }
         }
+        // asks an owner for the payload's form only.
+        let compared = [("index", 0, "index key"), ("public", 40, "public key"), ("group", 85, "group key")]
+        for (name, byte, what) in compared {
+            try forged(
+                "scoped-wrong-\(name)-key-seen-by-owner", "R-3.15", .success, bases.scoped,
+                "Scoped slot: another \(what). An owner does not compare it with its own.",
+                request: .raw(Base.key)
+            ) { try $0.remakeScoped { $0.payload.flip(byte) } }
+        }
         for index in [0, 1] {
             try forged(
                 "scoped-wrong-group-key-\(index)", "R-3.14", .authenticationFailed, bases.scoped,
