@@ -78,7 +78,7 @@ final class VaultCore {
     }
 
     /// What entries of the current state are checked against.
-    var entryCheck: EntryCheck { EntryCheck(view, clock: store.state.commit.clock) }
+    var entryCheck: EntryCheck { EntryCheck(view, clock: store.clock) }
 
     func find(_ key: ItemKey) throws(VaultError) -> Item? {
         guard let (page, index) = try store.tree.find(key.bytes) else { return nil }
@@ -113,27 +113,28 @@ final class VaultCore {
 
     /// A frame that another one, at `referrer`, refers to; its hash and head are checked.
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
-        try decoding { () throws(FormatError) in try ref.check(type, from: store.header.bodyStart, before: referrer) }
-        return try FrameReader.read(ref, type, store.file)
+        let pages = store.pages
+        try decoding { () throws(FormatError) in try ref.check(type, from: pages.bodyStart, before: referrer) }
+        return try FrameReader.read(ref, type, pages.file)
     }
 
     /// The body of a record that a frame at `referrer` refers to.
     func body(
         _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, before referrer: UInt64
     ) throws(VaultError) -> Secret {
+        let pages = store.pages
+        try decoding { () throws(FormatError) in try ref.check(.record, from: pages.bodyStart, before: referrer) }
         guard ref.length >= Self.largeRecord else {
-            let frame = try frame(ref, .record, before: referrer)
-            return try Self.open(frame, ref, identity, try key(identity.compartment), store.sealing)
+            let frame = try FrameReader.read(ref, .record, pages.file)
+            return try Self.open(frame, ref, identity, try key(identity.compartment), pages.sealing)
         }
-        try decoding { () throws(FormatError) in try ref.check(.record, from: store.header.bodyStart, before: referrer)
-        }
-        let frame = try store.file.bytes(ref.length, at: ref.offset)
+        let frame = try pages.file.bytes(ref.length, at: ref.offset)
         let key: SecretBox
         do throws(VaultError) { key = try self.key(identity.compartment) } catch {
             try FrameReader.check(frame, ref, .record)
             throw error
         }
-        return try Self.openLarge(frame, ref, identity, key, store.sealing)
+        return try Self.openLarge(frame, ref, identity, key, pages.sealing)
     }
 
     /// The key of a compartment, by its number.

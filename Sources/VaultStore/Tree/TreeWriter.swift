@@ -118,10 +118,19 @@ package struct TreeWriter: ~Copyable {
             guard isEqual, hasRoom(page, for: value.count - page.layout.entries[index].value.count) else { return nil }
             return try write(page, ref, index, value)
         }
-        guard hasRoom(page, for: Self.leastRoom) else { return nil }
         let index = page.childIndex(for: key)
-        guard let child = try replaceValue(try page.child(index), level - 1, key, value) else { return nil }
+        let old = try page.child(index)
+        guard hasRoom(page, for: growth(of: old)) else { return nil }
+        guard let child = try replaceValue(old, level - 1, key, value) else { return nil }
         return try write(page, ref, index, PageBuilder.child(child))
+    }
+
+    /// How much longer a reference becomes at most when its page is written again: only pages of the path come before
+    /// it, and none of them is longer than a writer makes pages.
+    private func growth(of old: ObjectRef) -> Int {
+        let path = UInt64(Int(Format.Limit.level) + 1) * UInt64(Format.pageTarget)
+        let new = VarintSize.of(Int(clamping: appender.position + path)) + VarintSize.of(Format.pageTarget)
+        return max(0, new - VarintSize.of(Int(clamping: old.offset)) - VarintSize.of(old.length))
     }
 
     private func hasRoom(_ page: Page, for growth: Int) -> Bool {
