@@ -40,7 +40,7 @@ extension KeychainTests {
 
         static func rows() -> [Row] {
             do {
-                return try section("Keys that say what to do").flatMap { line -> [Row] in
+                return try section("Keys that control the operation").flatMap { line -> [Row] in
                     let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
                     guard cells.count == 7, let first = cells[0].components(separatedBy: " with ").first,
                         !names(first).isEmpty
@@ -140,7 +140,9 @@ extension KeychainTests {
         func complete() throws {
             let declared = Set(try Self.constants().keys)
             let named = Set(
-                Self.names(try Self.section("Keys that say what to do").joined() + Self.section("Attributes").joined()))
+                Self.names(
+                    try Self.section("Keys that control the operation").joined()
+                        + Self.section("Attributes").joined()))
             #expect(declared.count > 70 && declared.isSubset(of: named), "\(declared.subtracting(named).sorted())")
             let absent = Set(Self.names(try Self.section("What does not compile").joined(separator: "\n")))
             let sources = try ["Keys", "Values", "Random"].map { try Self.read("Sources/Keychain/SecItem/\($0).swift") }
