@@ -3,7 +3,7 @@ import statistics
 
 from programs import figures, say
 from rows import (
-    FLAT, GROWTH_ROWS, LARGE_ROWS, ROWS, SCOPED_OPEN, VARIANT_ROWS, VARIANT_WORK, VARIANTS, WHEEL_ROWS, limit, needed, result)
+    FLAT, GROWTH_ROWS, LARGE_ROWS, ROWS, SCOPED_OPEN, SLOT_ROWS, VARIANT_ROWS, VARIANT_WORK, VARIANTS, WHEEL_ROWS, limit, needed, result)
 
 # Kinds of work that follow each other, ours and the peer's. What stands alone has no like at the other.
 WORK = [("fill", "fill"), ("open", "open"), ("get", "get"), ("scan", "scan"), ("list", None),
@@ -166,3 +166,15 @@ def large(programs, rounds):
     for row in LARGE_ROWS:
         at_least = statistics.median(limit(row, {}, known) for known in limits) if row.limit else None
         yield result(row, 1, samples.median("ours", row.ours or row.name), limit=at_least)
+
+
+def slots(programs):
+    """Vaults of 64 slots."""
+    say("64 slots")
+    found = {}
+    for kind in ("raw", "passphrases"):
+        path = programs.folder / f"slots-{kind}"
+        found |= figures([programs.ours, "slots", kind, path])
+        remove(path)
+    for row in SLOT_ROWS:
+        yield result(row, 1, found[row.name], found.get(row.peer))

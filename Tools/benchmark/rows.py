@@ -2,7 +2,7 @@
 import dataclasses
 from typing import Callable, Optional
 
-COMMIT = 336  # bytes of a commit that are sealed
+COMMIT = 480  # bytes of a commit that are sealed
 MIB = 1 << 20
 
 
@@ -26,7 +26,7 @@ class Row:
 
 
 def record(shape):
-    return shape["record_bytes"] - 76
+    return shape["record_bytes"] - 80
 
 
 def page(shape):
@@ -41,7 +41,7 @@ def each(shape, cost, primitive):
 def opening(shape, cost):
     """Header, commit, keyring, a page of each level and one record: read, hashed and opened. The MACs count as hashes; so do the keys derived."""
     height, keyring = shape["height"], shape["keyring_bytes"]
-    lengths = [shape["header_bytes"], 448, keyring, *[shape["page_bytes"]] * int(height), shape["record_bytes"]]
+    lengths = [shape["header_bytes"], 512, keyring, *[shape["page_bytes"]] * int(height), shape["record_bytes"]]
     hashes = 3 * cost("hash", shape["header_bytes"]) + 2 * cost("hash", 400) + cost("hash", keyring)
     hashes += height * cost("hash", shape["page_bytes"]) + cost("hash", shape["record_bytes"])
     opens = 3 * cost("open", 32) + cost("open", COMMIT) + cost("open", keyring - 48)
@@ -117,6 +117,16 @@ LARGE_ROWS = [
         lambda shape, cost: cost("hash", LARGE) + cost("open", LARGE), "limit", ours="large_get_us"),
     Row("large_set_memory", "memory to set it, compared with its size", "×", against="bound", bound=lambda n: 2.2),
     Row("large_get_memory", "memory to get it, compared with its size", "×", against="bound", bound=lambda n: 2.2),
+]
+# Opening a vault of 64 slots, the most; made once.
+SLOT_ROWS = [
+    Row("slots_last_us", "open with the last of 64 raw keys, read one (peer: with the only one)", "µs", "slots_only_us", lambda n: None),
+    Row("slots_wrong_us", "refuse a raw key that opens none of 64 slots (peer: open with the only one)", "µs", "slots_only_us", lambda n: None),
+    Row("slots_passphrases_last_ms", "open with the last of 21 moderate passphrases among 64 slots, read one (peer: 21 × with the only one)",
+        "ms", "slots_passphrases_bound_ms", lambda n: 1.2),
+    Row("slots_passphrases_wrong_ms", "refuse a passphrase that opens none of them (peer: the same)", "ms", "slots_passphrases_bound_ms",
+        lambda n: 1.2),
+    Row("slots_memory_mb", "peak memory of that: one derivation's, and a little", "MB", against="bound", bound=lambda n: 300),
 ]
 # Vaults with other settings, compared with the default.
 VARIANTS = {"forgetful": "no earlier values", "scoped": "with a scoped slot"}

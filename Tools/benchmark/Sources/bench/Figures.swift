@@ -15,6 +15,9 @@ struct Figures {
         add(name, (now() - start) / Double(count))
     }
 
+    /// The first figure.
+    var first: Double { lines.first?.1 ?? 0 }
+
     var json: String { "{" + lines.map { "\"\($0)\": \(($1 * 1000).rounded() / 1000)" }.joined(separator: ", ") + "}" }
 }
 

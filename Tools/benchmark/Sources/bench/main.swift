@@ -4,6 +4,7 @@
 //     bench shape PATH                        what a vault consists of
 //     bench growth PATH ITEMS CHANGES         so many random changes of a vault that is there
 //     bench large set|get PATH                one secret of 16 MiB
+//     bench slots raw|passphrases PATH         a vault of 64 slots
 //     bench operation NAME PATH ITEMS COUNT   one kind of work so many times, for profilers
 import Glibc
 import VaultFmt
@@ -29,8 +30,9 @@ do throws(VaultError) {
     case "shape": print(try Shape.figures(arguments[2]).json)
     case "growth": print(try Growth.run(arguments[2], items: number(3), changes: number(4)).json)
     case "large": print(try Large.run(arguments[2], arguments[3]).json)
+    case "slots": print(try Slots.run(arguments[2], arguments[3]).json)
     case "operation": try Operations.run(arguments[2], arguments[3], items: number(4), count: number(5))
-    default: preconditionFailure("work, shape, growth, large or operation")
+    default: preconditionFailure("work, shape, growth, large, slots or operation")
     }
 } catch {
     print("bench: \(error)")
