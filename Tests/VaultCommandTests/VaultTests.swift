@@ -233,6 +233,28 @@ struct VaultTests {
         #expect(damaged.output.contains("byte \(record.lowerBound)"), "\(damaged.output)")
     }
 
+    @Test("E17: what rewrites the file stops at a damaged secret, names the item and what helps; then it goes on")
+    func damagedSecret() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: "one".utf8)
+        for number in 0..<20 { try sandbox.ok("set", "svc", "\(number)", input: "secret \(number)".utf8) }
+        var bytes = try sandbox.read("test.vault")
+        let record = try #require(bytes.firstRange(of: Array("vREC".utf8)))
+        bytes[record.lowerBound + 100] ^= 1
+        try sandbox.write("test.vault", bytes)
+        let name = "the secret of generic-password 'svc' 'ann' cannot be read"
+        try sandbox.fails(65, name, "compact")
+        try sandbox.fails(65, "set another secret, restore an earlier value, or remove the item", "rekey", "--rotate")
+        #expect(try sandbox.fails(65, "problems in", "verify").output.contains(name))
+        #expect(try sandbox.read("test.vault") == bytes)
+        #expect(try sandbox.ok("get", "svc", "7").output == "secret 7")
+        try sandbox.ok("set", "svc", "ann", input: "two".utf8)
+        try sandbox.ok("compact")
+        try sandbox.ok("rekey", "--rotate")
+        try sandbox.ok("verify")
+        #expect(try sandbox.ok("get", "svc", "ann").output == "two")
+    }
+
     @Test("verify --anchor takes a vault that is at the anchor or continues it")
     func verifyAnchor() throws {
         let sandbox = try Sandbox.withVault()

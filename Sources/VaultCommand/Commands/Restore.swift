@@ -25,11 +25,19 @@ struct Restore: ParsableCommand {
         let item = try chosen.find(in: opened)
         let value = try choice.value(of: item, in: opened)
         try Progress.during("writing") { try opened.restore(value, of: item.key) }
-        let kept =
-            opened.keptVersions > 0
-            ? "what it was until now is its earlier value 1"
-            : "the vault keeps no earlier values, so what it was until now is gone"
         Terminal.note(
-            "\(ItemText.summary(item.key)) is again what it was until \(Timestamp.short(value.replaced)) UTC; \(kept)")
+            "\(ItemText.summary(item.key)) is again what it was until \(Timestamp.short(value.replaced)) UTC; \(try kept(item, in: opened))"
+        )
+    }
+
+    /// What became of what the item was before.
+    private func kept(_ before: Item, in vault: Vault) throws -> String {
+        guard vault.keptVersions > 0 else {
+            return "the vault keeps no earlier values, so what it was until now is gone"
+        }
+        let values = try vault.earlierValues(of: before.key)
+        return values.contains { $0.revision == before.revision }
+            ? "what it was until now is its earlier value 1"
+            : "what it was until now had the same secrets, or was too damaged to be kept"
     }
 }
