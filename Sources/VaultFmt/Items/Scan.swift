@@ -162,10 +162,15 @@ final class ScanPart: Sendable {
             }
         }
         var start = 0
+        // Items that follow each other are mostly in one compartment.
+        var last: (compartment: UInt64, key: Result<SecretBox, VaultError>)?
         while state.next < state.items.count {
             let item = state.items[state.next]
             let end = start + Self.size(item)
-            guard let key = state.keys.key(item.entry.compartment), end <= state.memory.count else { return }
+            if last?.compartment != item.entry.compartment {
+                last = state.keys.key(item.entry.compartment).map { (item.entry.compartment, $0) }
+            }
+            guard let key = last?.key, end <= state.memory.count else { return }
             do throws(VaultError) {
                 let (secret, attributes) = try open(item, try key.get(), &state.frame, &state.memory, start..<end)
                 state.results.append(.success(secret))

@@ -14,6 +14,9 @@ final class CompartmentKeys {
         let isLocked: Bool
     }
 
+    /// The key of a compartment of the keyring, if it was needed before.
+    func known(_ number: UInt64) -> SecretBox? { keys[number] }
+
     /// The key of a compartment: its records are sealed under it.
     func key(_ compartment: KeyringView.Compartment, _ context: borrowing Context) throws(VaultError) -> SecretBox {
         let number = compartment.info.number

@@ -139,6 +139,7 @@ final class VaultCore {
 
     /// The key of a compartment, by its number.
     func key(_ number: UInt64) throws(VaultError) -> SecretBox {
+        if let known = compartments.known(number) { return known }
         guard let compartment = view.compartment(number) else {
             throw VaultError(.structureInvalid, "a compartment does not exist")
         }

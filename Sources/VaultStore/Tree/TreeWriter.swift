@@ -29,7 +29,7 @@ package struct TreeWriter: ~Copyable {
     /// Whether the pages written are likely to be read soon.
     private var keepsPages = false
     private static let fewChanges = 16
-    /// As much as a child's reference or a small change of a value can add to a page.
+    /// How much shorter a page may become without being looked at more closely.
     private static let leastRoom = 16
 
     package init(source: PageSource, appender: Appender, indexKey: consuming Secret) {
@@ -43,7 +43,7 @@ package struct TreeWriter: ~Copyable {
         guard changes.count > 0 else { return root }
         keepsPages = changes.count <= Self.fewChanges
         if let root, changes.count == 1, let value = changes.value(0),
-            let ref = try replaceValue(root.ref, root.level, changes.key(0), value)
+            let ref = try replaceValue(root.ref, root.level, changes.key(0), value, isRoot: true)
         {
             return Commit.Root(ref: ref, level: root.level)
         }
@@ -110,17 +110,19 @@ package struct TreeWriter: ~Copyable {
     /// The pages on the way to a key, with nothing changed but its value and the references to them; nil, and nothing
     /// done, if the key is new or a page would have to be divided or joined.
     private mutating func replaceValue(
-        _ ref: ObjectRef, _ level: UInt8, _ key: [UInt8], _ value: [UInt8]
+        _ ref: ObjectRef, _ level: UInt8, _ key: [UInt8], _ value: [UInt8], isRoot: Bool = false
     ) throws(VaultError) -> ObjectRef? {
         let page = try source.page(ref, level: level)
         if page.layout.isLeaf {
             let (index, isEqual) = page.lowerBound(key)
-            guard isEqual, hasRoom(page, for: value.count - page.layout.entries[index].value.count) else { return nil }
+            guard isEqual else { return nil }
+            let growth = value.count - page.layout.entries[index].value.count
+            guard hasRoom(page, for: growth, isRoot: isRoot) else { return nil }
             return try write(page, ref, index, value)
         }
         let index = page.childIndex(for: key)
         let old = try page.child(index)
-        guard hasRoom(page, for: growth(of: old)) else { return nil }
+        guard hasRoom(page, for: growth(of: old), isRoot: isRoot) else { return nil }
         guard let child = try replaceValue(old, level - 1, key, value) else { return nil }
         return try write(page, ref, index, PageBuilder.child(child))
     }
@@ -133,10 +135,10 @@ package struct TreeWriter: ~Copyable {
         return max(0, new - VarintSize.of(Int(clamping: old.offset)) - VarintSize.of(old.length))
     }
 
-    private func hasRoom(_ page: Page, for growth: Int) -> Bool {
-        let length = page.layout.frameLength(growingBy: growth + 2)
-        return length <= Format.pageTarget
-            && page.layout.frameLength(growingBy: growth - Self.leastRoom) > Format.pageTarget / 4
+    /// Whether a page is neither divided nor joined if it grows by so much. The root has no neighbour to be joined with.
+    private func hasRoom(_ page: Page, for growth: Int, isRoot: Bool) -> Bool {
+        guard page.layout.frameLength(growingBy: growth + 2) <= Format.pageTarget else { return false }
+        return isRoot || page.layout.frameLength(growingBy: growth - Self.leastRoom) > Format.pageTarget / 4
     }
 
     private mutating func write(_ page: Page, _ ref: ObjectRef, _ index: Int, _ value: [UInt8]) throws(VaultError)
