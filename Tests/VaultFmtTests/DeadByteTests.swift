@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultBytes
 
 @testable import VaultFmt
 
@@ -39,7 +40,14 @@ struct DeadByteTests {
         let slot = try owner.addSlot(try Fast.rawKey(9), grantedGroups: ["ci"]).id
         let reader = try RawReader(try Fast.openWritable(path, try Fast.rawKey(9)))
         #expect(try reader.secrets(in: contents(path)) == ["now"])
-        for bytes in older { #expect(try reader.secrets(in: bytes) == []) }
+        // The index of now: nothing of the file is dead, and all of it opens; of older copies, nothing does.
+        #expect(try owner.statistics().deadBytes < UInt64(Format.commitSize))
+        let present = try frames(contents(path)).count { $0.type != .record }
+        #expect(try reader.indexObjects(in: contents(path)) == present)
+        for bytes in older {
+            #expect(try reader.secrets(in: bytes) == [] && reader.indexObjects(in: bytes) == 0)
+            #expect(try RawReader(owner).indexObjects(in: bytes) == 0, "the owner has the index key of now, too")
+        }
         // A second newcomer sees nothing from between, nor does the first lose anything.
         try owner.put(second, "later")
         older.append(try contents(path))

@@ -48,6 +48,17 @@ struct RawReader {
         return found
     }
 
+    /// How many pages, versions, keyrings, histories and commits in these bytes the index key opens.
+    func indexObjects(in bytes: [UInt8]) throws -> Int {
+        let kinds: [FrameType: Sealing.Placed] = [
+            .page: .page, .versions: .versions, .keyring: .keyring, .history: .history, .commit: .commit,
+        ]
+        return try frames(bytes).count { frame in
+            guard let kind = kinds[frame.type] else { return false }
+            return open(bytes, frame, kind) != nil
+        }
+    }
+
     /// What a record is bound to.
     private struct Identity: Hashable {
         let item: Bytes16

@@ -41,8 +41,7 @@ extension VaultError {
         case .authenticationFailed, .structureInvalid, .io:
             VaultError(
                 code,
-                "\(part.name) of \(key.summary) cannot be read: \(detail); \(part.wayOut) (salvaging recovers the rest)",
-                at: offset)
+                "\(part.name) of \(key.summary) cannot be read: \(detail); \(part.wayOut)", at: offset)
         default: self
         }
     }
