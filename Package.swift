@@ -1,6 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// Three switches, each of something that the command line cannot say without touching the dependencies as well.
+//
 // Tools/test makes warnings errors. Others do not: a later compiler may warn of what this one does not.
 let isStrict = Context.environment["VAULTFMT_STRICT"] != nil
 let strict: [SwiftSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
@@ -21,6 +23,9 @@ let fuzzing: [Product] =
 // Code that is compiled as it was found.
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
+// More than 30 targets, for these reasons: a C library is a target (4), C code cannot share one with Swift (4), each
+// layer and each product is a module (12), each layer has its tests (9), a program that a test starts is a target (6),
+// and so is code in another Swift (4). What they share is in four more.
 let package = Package(
     name: "vaultfmt",
     products: [
@@ -71,7 +76,7 @@ let package = Package(
 
         // The Keychain's APIs. KeychainCore is beneath all three, and no product.
         .target(
-            name: "KeychainCore", dependencies: ["VaultFmt", "VaultLocal"], path: "Sources/Keychain/Core",
+            name: "KeychainCore", dependencies: ["VaultBytes", "VaultFmt", "VaultLocal"], path: "Sources/Keychain/Core",
             swiftSettings: settings),
         .target(
             name: "KeychainAccess", dependencies: ["KeychainCore", "VaultFmt"], path: "Sources/Keychain/Access",
@@ -90,7 +95,7 @@ let package = Package(
         .target(
             name: "VaultCommand",
             dependencies: [
-                "VaultFmt", "VaultLocal", "CCSV", "CVaultShim",
+                "VaultBytes", "VaultFmt", "VaultLocal", "CCSV", "CVaultShim",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -102,87 +107,25 @@ let package = Package(
         // What the program checks before the Swift runtime is initialised.
         .target(name: "CVaultStart", path: "Sources/C/CVaultStart", cSettings: strictC),
 
-        .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes"], swiftSettings: strict),
+        .testTarget(name: "VaultBytesTests", dependencies: ["VaultBytes", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto"], swiftSettings: strict),
         .testTarget(
-            name: "VaultStoreTests", dependencies: ["VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport"],
+            name: "VaultStoreTests", dependencies: ["VaultStore", "TestSupport", "CTestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "TestSupport", "CTestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "VaultLocalTests",
-            dependencies: [
-                "VaultLocal", "VaultForge", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "VaultFmtTests", dependencies: ["VaultFmt", "Fuzzing", "MemoryFiles", "CTestSupport"],
-            swiftSettings: strict),
-
-        // The rest of the C interface is tested from C: Tests/C.
-        .testTarget(name: "VaultCTests", dependencies: ["VaultC", "CVaultFmt", "VaultFmt"], swiftSettings: strict),
-
-        // What Tools/fuzz feeds with bytes, and round-trip with seeds; the tests replay its corpus.
-        .target(
-            name: "Fuzzing",
-            dependencies: ["VaultForge", "MemoryFiles", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"],
-            path: "Tests/Fuzzing",
-            swiftSettings: settings),
-        .target(
-            name: "ImportFuzzing",
-            dependencies: [
-                "Fuzzing", "VaultForge", "MemoryFiles", "CTestSupport", "VaultCommand", "VaultFmt", "VaultStore",
-                "VaultCrypto",
-            ],
-            path: "Tests/ImportFuzzing", swiftSettings: settings),
-        .executableTarget(
-            name: "round-trip",
-            dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            path: "Tests/RoundTrip", swiftSettings: settings),
-
-        .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing", "ImportFuzzing"], swiftSettings: strict),
-        // The snippets of programs written for Apple's Keychain (Tests/Seeds), in the Swift that they are in, and a
-        // program that runs them.
-        .target(name: "SeedUser", dependencies: ["KeychainAccess"], path: "Tests/Seeds/User", swiftSettings: swift5),
-        .target(
-            name: "SeedStore",
-            dependencies: ["KeychainStores", "SecItem", .product(name: "Logging", package: "swift-log")],
-            path: "Tests/Seeds/Store", swiftSettings: swift5),
-        .target(
-            name: "SeedFirstRun", dependencies: ["KeychainAccess"], path: "Tests/Seeds/FirstRun", swiftSettings: swift5),
-        .target(name: "SeedToken", dependencies: ["KeychainAccess"], path: "Tests/Seeds/Token", swiftSettings: swift5),
-        .target(
-            name: "SeedHelperSave", dependencies: ["SecItem"], path: "Tests/Seeds/HelperSave", swiftSettings: swift5),
-        .target(name: "SeedHelper", dependencies: ["SecItem"], path: "Tests/Seeds/Helper", swiftSettings: swift5),
-        .executableTarget(
-            name: "SeedProgram",
-            dependencies: [
-                "SeedUser", "SeedStore", "SeedFirstRun", "SeedToken", "SeedHelperSave", "SeedHelper", "KeychainAccess",
-            ],
-            path: "Tests/SeedProgram", swiftSettings: swift5),
-        .testTarget(name: "SeedTests", dependencies: ["SeedProgram"], swiftSettings: strict),
-
+            name: "VaultLocalTests", dependencies: ["VaultLocal", "TestSupport", "CTestSupport"], swiftSettings: strict),
         // They share one vault in use a process, so they are one suite; what needs a process of its own is in the
-        // program.
-        .executableTarget(
-            name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem", "VaultFmt", "VaultLocal"],
-            path: "Tests/KeychainProgram",
-            swiftSettings: settings),
-        // Wrappers in the style of well-known ones, in the Swift that such code is in; KeychainTests uses them.
-        .target(
-            name: "Wrappers", dependencies: ["SecItem"], path: "Tests/Wrappers", exclude: ["README.md"],
-            swiftSettings: swift5),
+        // programs.
         .testTarget(
             name: "KeychainTests",
             dependencies: [
-                "Wrappers", "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultLocal", "VaultFmt",
-                "VaultStore",
-                "VaultCrypto", "VaultBytes",
-                "CSodium", "KeychainProgram",
-                .product(name: "Logging", package: "swift-log"),
+                "KeychainAccess", "SecItem", "KeychainStores", "KeychainCore", "VaultLocal", "TestSupport", "CSodium",
+                "KeychainProgram", "SeedProgram", "Wrappers", .product(name: "Logging", package: "swift-log"),
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: strict),
-
-        .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
         .testTarget(
             name: "VaultCommandTests",
             dependencies: [
@@ -190,54 +133,94 @@ let package = Package(
             ],
             exclude: ["Programs/git_server.py"],
             swiftSettings: settings),
+        // What is written is so: the specification (against Spec/reference, which was written from it alone), the
+        // README's example, the articles' code, the C header's numbers. The rest of the C interface is tested from C:
+        // Tests/C.
+        .testTarget(
+            name: "DocumentTests",
+            dependencies: ["VaultFmt", "VaultC", "CVaultFmt", "vectors", "ReadmeExample", "TestSupport"],
+            swiftSettings: strict),
+        // It replays the corpora of Tools/fuzz.
+        .testTarget(name: "FuzzingTests", dependencies: ["Fuzzing", "ImportFuzzing"], swiftSettings: strict),
+
+        // What tests, vectors, harness and fuzzing share: numbers that a seed repeats, folders, a file system in
+        // memory, and the forge, which makes, takes apart and alters vaults.
+        .target(
+            name: "TestSupport", dependencies: ["VaultBytes", "VaultCrypto", "VaultStore", "CTestSupport"],
+            path: "Tests/Support/Swift", swiftSettings: settings),
+        .target(name: "CTestSupport", path: "Tests/Support/C", cSettings: strictC),
+
+        // What Tools/fuzz feeds with bytes, and round-trip with seeds. Two targets: the tests of the library use the
+        // first, and the second needs the command with all that it depends on.
+        .target(
+            name: "Fuzzing", dependencies: ["TestSupport", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes"],
+            path: "Tests/Fuzzing", swiftSettings: settings),
+        .target(
+            name: "ImportFuzzing",
+            dependencies: [
+                "Fuzzing", "TestSupport", "CTestSupport", "VaultCommand", "VaultFmt", "VaultStore", "VaultCrypto",
+            ],
+            path: "Tests/ImportFuzzing", swiftSettings: settings),
+
+        // Makes the conformance vectors, and answers the runner for this implementation (Spec/vectors/README.md). Two
+        // targets: Tools/mutants links the first into a program of its own.
+        .target(
+            name: "VectorMaking", dependencies: ["TestSupport", "VaultBytes", "VaultCrypto", "CSodium"],
+            path: "Tests/Vectors/Making", swiftSettings: settings),
+        .executableTarget(
+            name: "vectors",
+            dependencies: [
+                "VectorMaking", "TestSupport", "Fuzzing", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore",
+                "CSodium",
+            ],
+            path: "Tests/Vectors", exclude: ["Making"], swiftSettings: settings),
 
         // What Tools/harness runs: crashes, faults, kills and whatever else a test of one process cannot show.
         .executableTarget(
             name: "harness",
             dependencies: [
-                "VaultForge", "MemoryFiles", "VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes",
-                "CTestSupport",
+                "TestSupport", "VaultLocal", "VaultFmt", "VaultStore", "VaultCrypto", "VaultBytes", "CTestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Harness",
             exclude: [
                 "Clients/run", "Clients/smtp_server.py", "Hosts/run", "Hosts/host.c", "Hosts/host.py",
-                "Scopes/attacker.py",
-                "Scopes/forging.py",
-                "Terminal/recording_server.py",
+                "Scopes/attacker.py", "Scopes/forging.py", "Terminal/recording_server.py",
             ],
             swiftSettings: settings),
 
-        // The README's example, which a test builds and runs.
+        // Programs that tests run, in Tests/Programs: a process of its own is what they test, so each is a target.
         .executableTarget(
-            name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/ReadmeExample", swiftSettings: strict),
-        .testTarget(name: "ReadmeTests", dependencies: ["ReadmeExample"], swiftSettings: strict),
-
-        // Makes, takes apart and alters vaults, for vectors, harness and fuzzing.
-        .target(
-            name: "VaultForge", dependencies: ["VaultBytes", "VaultCrypto"], path: "Tests/VaultForge",
-            swiftSettings: settings),
-        // A file system of bytes in memory, with a clock that is set.
-        .target(
-            name: "MemoryFiles", dependencies: ["VaultStore", "VaultBytes"], path: "Tests/MemoryFiles",
-            swiftSettings: settings),
-
-        // Makes the conformance vectors, and answers the runner for this implementation (Spec/vectors/README.md).
-        .target(
-            name: "VectorMaking", dependencies: ["VaultForge", "VaultBytes", "VaultCrypto", "CSodium"],
-            path: "Tests/Vectors/Making",
-            swiftSettings: settings),
+            name: "ReadmeExample", dependencies: ["VaultFmt"], path: "Tests/Programs/ReadmeExample",
+            swiftSettings: strict),
         .executableTarget(
-            name: "vectors",
+            name: "round-trip",
+            dependencies: ["Fuzzing", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Tests/Programs/RoundTrip", swiftSettings: settings),
+        .executableTarget(
+            name: "KeychainProgram", dependencies: ["KeychainAccess", "SecItem", "VaultFmt", "VaultLocal"],
+            path: "Tests/Programs/KeychainProgram", swiftSettings: settings),
+        // Snippets of programs written for Apple's Keychain, in the Swift that they are in, and a program that runs
+        // them; three modules, since three of the snippets declare the same names. Wrappers in the style of well-known
+        // ones are used by KeychainTests, and not by the program.
+        .target(
+            name: "SeedsOne",
             dependencies: [
-                "VectorMaking", "MemoryFiles", "Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto",
-                "VaultStore", "CSodium",
+                "KeychainAccess", "KeychainStores", "SecItem", .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Tests/Vectors", exclude: ["Making"],
-            swiftSettings: settings),
-
-        // They compare the library with Spec/reference, which was written from the specification alone.
-        .testTarget(name: "SpecTests", dependencies: ["VaultFmt", "vectors"], swiftSettings: strict),
+            path: "Tests/Programs/Seeds/One", swiftSettings: swift5),
+        .target(
+            name: "SeedsTwo", dependencies: ["KeychainAccess", "SecItem"], path: "Tests/Programs/Seeds/Two",
+            swiftSettings: swift5),
+        .target(
+            name: "SeedsThree", dependencies: ["KeychainAccess"], path: "Tests/Programs/Seeds/Three",
+            swiftSettings: swift5),
+        .executableTarget(
+            name: "SeedProgram", dependencies: ["SeedsOne", "SeedsTwo", "SeedsThree", "KeychainAccess"],
+            path: "Tests/Programs/SeedProgram", swiftSettings: swift5),
+        .target(
+            name: "Wrappers", dependencies: ["SecItem"], path: "Tests/Programs/Wrappers", exclude: ["README.md"],
+            swiftSettings: swift5),
     ]
 )
 
@@ -245,10 +228,8 @@ let package = Package(
 if Context.environment["VAULTFMT_LIBRARY_ONLY"] != nil {
     let kept: Set = [
         "CSodium", "CArgon2", "CUtf8proc", "CVaultShim", "VaultBytes", "VaultCrypto", "VaultStore", "VaultFmt",
-        "VaultLocal", "VaultForge",
-        "MemoryFiles",
-        "VectorMaking", "vectors", "Fuzzing", "CTestSupport", "VaultBytesTests", "VaultCryptoTests", "VaultStoreTests",
-        "VaultFmtTests", "VaultLocalTests",
+        "VaultLocal", "TestSupport", "CTestSupport", "Fuzzing", "VectorMaking", "vectors", "VaultBytesTests",
+        "VaultCryptoTests", "VaultStoreTests", "VaultFmtTests", "VaultLocalTests",
     ]
     package.targets.removeAll { !kept.contains($0.name) }
     package.products.removeAll { $0.name != "VaultFmt" }

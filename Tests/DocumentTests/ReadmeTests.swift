@@ -42,8 +42,8 @@ struct ReadmeTests {
     func links() throws {
         let documents = [
             "README.md", "SECURITY.md", "CHANGELOG.md", "Docs/building.md", "Docs/incidents.md", "Docs/programs.md",
-            "Spec/performance.md",
-            "Spec/rationale.md", "Spec/threat-model.md", "Spec/vaultfmt-1.md", "Tools/python/README.md",
+            "Spec/performance.md", "Spec/rationale.md", "Spec/threat-model.md", "Spec/vaultfmt-1.md", "Tools/README.md",
+            "Tools/python/README.md", "CONTRIBUTING.md",
         ]
         for document in documents {
             let folder = Self.root.appendingPathComponent(document).deletingLastPathComponent()

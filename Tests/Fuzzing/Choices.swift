@@ -1,3 +1,5 @@
+internal import TestSupport
+
 /// Where a generator's decisions come from: a seed, or the bytes of a fuzzer's input.
 package protocol Choices {
     /// A number from 0 to one below `end`, which is at least 1.
@@ -15,17 +17,11 @@ extension Choices {
 
 /// Decisions from a seed; the same ones each time.
 package struct SeededChoices: Choices, RandomNumberGenerator, Sendable {
-    private var state: UInt64
+    private var numbers: Numbers
 
-    package init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { numbers = Numbers(seed) }
 
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    package mutating func next() -> UInt64 { numbers.next() }
 
     package mutating func below(_ end: Int) -> Int { Int(next() >> 1) % max(end, 1) }
 

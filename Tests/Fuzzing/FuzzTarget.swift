@@ -29,7 +29,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     }
 
     /// Another input of at most so many bytes, in a way that this target knows; nil if it has none of its own.
-    /// - Parameter mutateBytes: The fuzzer's own mutation of some bytes, which may then have so many.
+    /// - `mutateBytes`: The fuzzer's own mutation of some bytes, which may then have so many.
     public func mutation(
         of input: UnsafeRawBufferPointer, most: Int, seed: UInt64,
         mutateBytes: (_ bytes: inout [UInt8], _ most: Int) -> Void

@@ -5,7 +5,7 @@ public enum InputTime {
     private static let most = 5.0
 
     /// Runs what an input does; traps where it took too long. What does not end at all is libFuzzer's to end.
-    /// - Parameter bytes: The input's length, for what is to take time that grows with it and not with its square; nil
+    /// - `bytes`: The input's length, for what is to take time that grows with it and not with its square; nil
     ///   for a fixed limit.
     public static func limited(bytes: Int? = nil, _ body: () throws -> Void) rethrows {
         let start = clock()

@@ -1,6 +1,5 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultFmt
-internal import VaultForge
 package import VaultStore
 
 /// Does operations to a vault and to a model of it, and compares them.
@@ -26,9 +25,8 @@ package final class OperationRunner {
 
     private static let deviceFile = [UInt8](1...48)
 
-    /// - Parameters:
-    ///   - path: A file that is not there yet.
-    ///   - letTimePass: Moves the file system's clock on by so many milliseconds.
+    /// - `path`: A file that is not there yet.
+    /// - `letTimePass`: Moves the file system's clock on by so many milliseconds.
     package init(path: String, place: Store.Place, letTimePass: @escaping (Int64) -> Void = { _ in }) throws {
         self.place = place
         self.path = path

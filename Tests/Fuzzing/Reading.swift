@@ -1,8 +1,7 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
-internal import VaultForge
 internal import VaultStore
 
 /// Does to a file all that can be done to one, and checks what must hold whatever is in it: errors are typed and in

@@ -1,6 +1,6 @@
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
-internal import VaultForge
 
 extension Recipe {
     /// A vault file that opens with the fuzzing key, whatever is in its objects; empty if the header says no length

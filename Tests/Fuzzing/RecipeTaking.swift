@@ -1,9 +1,9 @@
+internal import TestSupport
 package import VaultBytes
-internal import VaultForge
 
 extension Recipe {
     /// Takes a sound vault apart that has a slot for this raw key; nil if there is anything in it that does not open.
-    /// - Parameter devices: Secrets by ids of what the vault binds to devices; that of fuzzing is always known.
+    /// - `devices`: Secrets by ids of what the vault binds to devices; that of fuzzing is always known.
     package init?(taking bytes: [UInt8], rawKey: [UInt8], devices: [Bytes16: [UInt8]] = [:]) {
         let devices = FuzzKeys.devices.merging(devices) { $1 }
         guard let forge = attempt({ try Forge(bytes, .rawKey(rawKey), devices: devices) }),

@@ -1,6 +1,6 @@
+internal import TestSupport
 internal import VaultBytes
 internal import VaultFmt
-internal import VaultForge
 
 /// What decodes must re-encode to the same bytes (specification, section 1): for the header, and for the body of every
 /// object that opens.

@@ -1,6 +1,5 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultFmt
-internal import VaultForge
 internal import VaultStore
 
 /// Vaults, recipes and choices to start fuzzing from: small, and each with something that the others have not.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Synchronization
+internal import TestSupport
 
 /// One run of a part: its budget and seed, its cases and failures. Any number of threads may count at once.
 final class PartRun: Sendable {

@@ -1,11 +1,10 @@
 internal import CTestSupport
 internal import Fuzzing
 internal import Glibc
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultCommand
 internal import VaultCrypto
 internal import VaultFmt
-internal import VaultForge
 internal import VaultStore
 
 /// The command's import parsers, as `FuzzTarget` has the library's: the first byte says the form, the rest is the

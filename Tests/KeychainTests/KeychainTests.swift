@@ -2,27 +2,15 @@ import Foundation
 import KeychainAccess
 import KeychainCore
 import Synchronization
+import TestSupport
 import Testing
 import VaultFmt
+
+typealias Folder = TestSupport.Folder
 
 /// Everything here uses the one vault that a process's Keychain calls work on, so one test runs at a time.
 @Suite("The Keychain's APIs", .serialized)
 struct KeychainTests {}
-
-/// A folder that goes with the test.
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        path =
-            FileManager.default.temporaryDirectory.appendingPathComponent("vaultfmt-keychain-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { do { try FileManager.default.removeItem(atPath: path) } catch {} }
-
-    func file(_ name: String) -> String { path + "/" + name }
-}
 
 /// A raw key: no key derivation.
 func rawKey(_ byte: UInt8 = 0x2B) throws -> Factors {

@@ -500,5 +500,6 @@ PAGES: dict[str, list[Entry]] = {
     "Docs/building.md": BUILDING,
     "Sources/Keychain/Access/KeychainAccess.docc/KeychainAccess.md": [KEYCHAIN_EXAMPLE],
     "Sources/Keychain/Access/KeychainAccess.docc/BringingKeychainCodeToLinux.md": GUIDE,
+    "Tools/README.md": [],
     "Tools/python/README.md": PYTHON,
 }

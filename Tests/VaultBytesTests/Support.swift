@@ -1,20 +1,10 @@
+import TestSupport
 import Testing
 import VaultBytes
 
-/// A generator that gives the same numbers in each run.
-struct Numbers: RandomNumberGenerator {
-    private var state: UInt64
+typealias Numbers = TestSupport.Numbers
 
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension Numbers {
     /// From 1 to 2^63 − 1, as generations, revisions and clocks are.
     mutating func number() -> UInt64 { next() >> 1 | 1 }
 

@@ -1,5 +1,5 @@
 import Foundation
-import MemoryFiles
+import TestSupport
 import Testing
 import VaultStore
 

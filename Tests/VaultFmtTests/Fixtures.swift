@@ -1,21 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import VaultFmt
 
-/// A folder of its own for one test, removed with it.
-final class Folder {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "vaultfmt-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-}
+typealias Folder = TestSupport.Folder
+typealias Numbers = TestSupport.Numbers
 
 /// Vaults that open fast.
 enum Fast {

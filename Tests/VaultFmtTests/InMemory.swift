@@ -1,4 +1,4 @@
-import MemoryFiles
+import TestSupport
 import Testing
 import VaultBytes
 import VaultCrypto

@@ -1,10 +1,10 @@
 import CTestSupport
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import VaultBytes
 import VaultFmt
-import VaultForge
 import VaultStore
 
 @testable import VaultLocal

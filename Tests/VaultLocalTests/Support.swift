@@ -1,28 +1,15 @@
 import CTestSupport
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import VaultFmt
-import VaultForge
 
 @testable import VaultLocal
 
-/// A temporary folder of a test's own.
-final class Folder {
-    let path: String
+typealias Folder = TestSupport.Folder
 
-    init() throws {
-        var template = Array((NSTemporaryDirectory() + "vaultlocal-test-XXXXXX").utf8CString)
-        guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
-        path = String(decoding: template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        // A folder that cannot be removed is left to the system's own tidying.
-        do { try FileManager.default.removeItem(atPath: path) } catch {}
-    }
-
-    func file(_ name: String) -> String { path + "/" + name }
+extension Folder {
     func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: file(name)))) }
     func write(_ name: String, _ bytes: some Sequence<UInt8>) throws {
         try Data(bytes).write(to: URL(fileURLWithPath: file(name)))

@@ -1,24 +1,14 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultBytes
 import VaultCrypto
 import VaultStore
 
-/// A folder of its own for one test, removed with it.
-final class Folder {
-    let path: String
+typealias Folder = TestSupport.Folder
+typealias Numbers = TestSupport.Numbers
 
-    init() throws {
-        path = NSTemporaryDirectory() + "vaultfmt-store-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        do { try FileManager.default.removeItem(atPath: path) } catch { print("\(path) was not removed: \(error)") }
-    }
-
-    func file(_ name: String) -> String { path + "/" + name }
-
+extension Folder {
     /// The names of all files in it, sorted.
     var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
 }
@@ -70,20 +60,7 @@ func fails(
     return nil
 }
 
-/// A generator that gives the same numbers in each run.
-struct Numbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension Numbers {
     mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
 }
 

@@ -93,7 +93,7 @@ package.targets.append(
     .executableTarget(
         name: "reader-mutants",
         dependencies: [
-            "CMutants", "VectorMaking", "MemoryFiles", "Fuzzing", "VaultForge", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore",
+            "CMutants", "VectorMaking", "TestSupport", "Fuzzing", "VaultFmt", "VaultBytes", "VaultCrypto", "VaultStore",
             "CSodium",
         ],
         path: "Tests/ReaderMutants", swiftSettings: settings))

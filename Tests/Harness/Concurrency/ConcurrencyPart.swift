@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TestSupport
 internal import VaultFmt
 
 /// Processes that change one vault at the same time: what they did has one order, which each of them saw.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TestSupport
 internal import VaultFmt
 
 /// A vault that several processes use at once. It has a raw-key slot, which stays, and one with a passphrase, which

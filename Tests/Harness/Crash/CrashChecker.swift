@@ -1,3 +1,4 @@
+internal import TestSupport
 internal import VaultFmt
 internal import VaultLocal
 internal import VaultStore
@@ -67,11 +68,10 @@ struct CrashChecker {
         if isNew, found.model != nil, depth > 0, numbers.chance(goesOn) { goOn(files, found, moment, isLossy: isLossy) }
     }
 
-    /// - Parameters:
-    ///   - memory: What the machine remembers: whatever a crash left, it must not refuse the vault that it left with
-    ///     it.
-    ///   - isLossy: Whether a sync has failed before and lost what it was to bring to the disk, which later ones cannot
-    ///     see. A reader may have remembered that; the vault is then refused until it is accepted.
+    /// - `memory`: What the machine remembers: whatever a crash left, it must not refuse the vault that it left with
+    ///   it.
+    /// - `isLossy`: Whether a sync has failed before and lost what it was to bring to the disk, which later ones cannot
+    ///   see. A reader may have remembered that; the vault is then refused until it is accepted.
     private static func open(_ image: [UInt8]?, _ keys: [Int], _ memory: [String: [UInt8]], isLossy: Bool) -> Outcome {
         guard let image else { return .none }
         var failure = ""

@@ -1,3 +1,5 @@
+internal import TestSupport
+
 /// Rebuilds what a crash may leave on a disk, at every moment of what was recorded.
 ///
 /// At each moment some writes, truncations and changes of names are not durable yet. Each may have happened or not,

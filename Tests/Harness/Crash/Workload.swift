@@ -1,3 +1,4 @@
+internal import TestSupport
 internal import VaultCrypto
 internal import VaultFmt
 internal import VaultLocal
@@ -47,7 +48,7 @@ final class Workload {
     private var serial = 0
 
     /// Creates the vault; a crash may leave none of it before that is acknowledged.
-    /// - Parameter remembers: Whether its programs are those of a machine that remembers states.
+    /// - `remembers`: Whether its programs are those of a machine that remembers states.
     init(_ numbers: Numbers, items: Int, remembers: Bool = false) throws {
         disk = Disk()
         self.remembers = remembers
@@ -126,7 +127,7 @@ final class Workload {
     }
 
     /// Starts a program, which sees one of the states that are possible; those begun after it never happened.
-    /// - Parameter plan: What goes wrong while it opens; killed, it throws.
+    /// - `plan`: What goes wrong while it opens; killed, it throws.
     func open(writable: Bool = true, _ plan: ((DiskProcess.Call, Int) -> DiskProcess.Fate?)? = nil) throws -> Program {
         var failure: (any Error)?
         for key in Set(allowed.map { states[$0].key }).sorted(by: >) {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TestSupport
 internal import VaultFmt
 
 /// A program that uses the library without some of its standard descriptors, as a daemon may, and prints to them.

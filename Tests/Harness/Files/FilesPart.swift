@@ -1,5 +1,6 @@
 internal import CTestSupport
 internal import Glibc
+internal import TestSupport
 internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore

@@ -1,8 +1,7 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
-internal import VaultForge
 internal import VaultStore
 
 /// A vault of ten items, and what may become of it when one bit of it is wrong.
@@ -34,7 +33,7 @@ struct FlipSpecimen: Sendable {
     private let fragile: Range<Int>
     private static let path = "a.vault"
 
-    /// - Parameter isUsed: Whether it was changed since it was written as a whole; with a scoped slot, earlier values
+    /// - `isUsed`: Whether it was changed since it was written as a whole; with a scoped slot, earlier values
     ///   and a large attribute.
     init(isUsed: Bool) throws {
         let files = MemoryFileSystem(clock: 1_700_000_000_000)

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TestSupport
 internal import VaultFmt
 
 /// Four writers and two readers on one vault, killed at random moments: nothing acknowledged is lost, nothing is seen

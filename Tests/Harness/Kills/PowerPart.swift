@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TestSupport
 internal import VaultFmt
 
 /// What a disk holds when the power goes: copies of an ext4 image under stopped writers, mounted (which replays the

@@ -1,6 +1,6 @@
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
-internal import VaultForge
 internal import VaultStore
 
 /// Appends commits and pages to a file, under the keys of whoever forges.
@@ -12,7 +12,7 @@ struct CommitForger {
     private(set) var chain: Bytes32
     private var numbers: Numbers
 
-    /// - Parameter isOwner: Whether he has the vault key; else the index key only, and invents the owner key and the
+    /// - `isOwner`: Whether he has the vault key; else the index key only, and invents the owner key and the
     ///   signing seed.
     init(
         _ version: MachineVersion, _ state: MachineState, vault: Bytes16, isOwner: Bool, numbers: Numbers

@@ -1,6 +1,6 @@
 internal import Synchronization
+internal import TestSupport
 internal import VaultFmt
-internal import VaultForge
 internal import VaultLocal
 internal import VaultStore
 

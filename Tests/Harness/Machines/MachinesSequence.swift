@@ -1,7 +1,6 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultBytes
 internal import VaultFmt
-internal import VaultForge
 internal import VaultLocal
 internal import VaultStore
 

@@ -1,8 +1,7 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
-internal import VaultForge
 internal import VaultLocal
 internal import VaultStore
 

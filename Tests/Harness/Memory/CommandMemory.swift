@@ -1,5 +1,6 @@
 internal import CTestSupport
 internal import Glibc
+internal import TestSupport
 
 /// The real command: what is in its memory when it is about to end, and who can read it while it runs.
 struct CommandMemory {

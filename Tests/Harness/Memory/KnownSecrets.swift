@@ -1,7 +1,7 @@
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
-internal import VaultForge
 internal import VaultStore
 
 /// A vault whose factors, keys and secrets are known.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TestSupport
 internal import VaultFmt
 
 /// The library, in a process that does one thing after the other and waits to be looked at in between.

@@ -1,8 +1,7 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
-internal import VaultForge
 internal import VaultStore
 
 /// A small vault with a raw-key slot and something of everything in it, and what a reader may find in any alteration of

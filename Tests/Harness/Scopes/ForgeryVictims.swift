@@ -1,4 +1,4 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultCrypto
 internal import VaultFmt
 internal import VaultLocal
@@ -99,7 +99,7 @@ final class ForgeryVictims {
         }
     }
 
-    /// - Parameter isAllowed: Whether a state may be served; nil for one that the owners did not make.
+    /// - `isAllowed`: Whether a state may be served; nil for one that the owners did not make.
     private func judge(
         _ bytes: [UInt8], _ who: String, _ totals: inout ForgeryTotals, isAllowed: (ScopesVault.Genuine?) -> Bool,
         _ open: () throws -> Vault

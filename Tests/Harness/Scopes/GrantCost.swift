@@ -1,7 +1,6 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultCrypto
 internal import VaultFmt
-internal import VaultForge
 internal import VaultStore
 
 /// What a grant costs: it rewrites the file and reseals the group's records, where a full slot only replaces the

@@ -111,7 +111,7 @@ struct ScopesModel {
 
     /// Puts an item there, new or instead of what it was, from this version on.
     ///
-    /// - Parameter devices: Those of whoever changes it.
+    /// - `devices`: Those of whoever changes it.
     mutating func put(_ item: Item, version: Int, devices: Set<Int>) {
         var item = item
         guard let index = items.firstIndex(where: { $0.number == item.number }) else {

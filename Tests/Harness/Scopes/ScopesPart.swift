@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TestSupport
 internal import VaultFmt
 
 /// What a slot, a locked program or another machine should not open is not in the file, whatever happened before; and

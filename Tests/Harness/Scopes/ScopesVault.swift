@@ -1,8 +1,7 @@
-internal import MemoryFiles
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
-internal import VaultForge
 internal import VaultStore
 
 /// A vault in memory with owners on two devices and one without, and scoped slots; and the model of what it holds.

@@ -1,20 +1,7 @@
 internal import Glibc
+internal import TestSupport
 
-/// A folder of its own, removed with it.
-final class Folder {
-    let path: String
-
-    init() throws {
-        var template = Array(
-            "\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/vaultfmt-harness-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Wrong("no temporary folder") }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit { _ = try? shell("rm -rf '\(path)'") }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-
+extension Folder {
     var names: [String] { Files.names(in: path) }
 }
 

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Synchronization
+internal import TestSupport
 
 extension Part {
     static let terminal = Part(

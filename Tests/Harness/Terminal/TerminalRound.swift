@@ -1,5 +1,6 @@
 internal import CTestSupport
 internal import Glibc
+internal import TestSupport
 
 /// One round: the helpers start together, and somebody sits at the terminal who answers, mistypes, kills and
 /// interrupts.

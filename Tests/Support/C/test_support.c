@@ -2,6 +2,7 @@
 #include "test_support.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <grp.h>
 #include <signal.h>
 #include <spawn.h>
@@ -126,3 +127,11 @@ int test_memory_file(void) {
     return fd >= 0 ? fd : -errno;
 }
 pid_t test_fork(void) { return fork(); }
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    (void)status, (void)kind, (void)place;
+    remove(path);
+    return 0;
+}
+
+void test_remove_folder(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }

@@ -18,9 +18,8 @@ struct Child {
     }()
 
     /// Starts a program, the binary unless another is named, in a session of its own.
-    /// - Parameters:
-    ///   - input: A descriptor for standard input; if nil, `terminal` is.
-    ///   - terminal: The path of a terminal that becomes the process's own.
+    /// - `input`: A descriptor for standard input; if nil, `terminal` is.
+    /// - `terminal`: The path of a terminal that becomes the process's own.
     static func start(
         _ arguments: [String], program: String = binary, environment: [String: String], directory: String,
         input: Int32? = nil,

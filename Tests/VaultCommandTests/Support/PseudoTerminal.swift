@@ -12,13 +12,13 @@ final class PseudoTerminal {
     private var pending: [UInt8] = []
 
     /// Starts the binary on a new terminal.
-    /// - Parameter output: A file for standard output instead of the terminal.
+    /// - `output`: A file for standard output instead of the terminal.
     convenience init(_ sandbox: Sandbox, _ arguments: String..., output: String? = nil, columns: UInt16 = 200) throws {
         try self.init(sandbox, program: Child.binary, arguments, output: output, columns: columns)
     }
 
     /// Starts a shell on a new terminal; in the script `$0` is the binary.
-    /// - Parameter hasJobs: Whether each of its commands is a job of its own, as at a prompt.
+    /// - `hasJobs`: Whether each of its commands is a job of its own, as at a prompt.
     convenience init(_ sandbox: Sandbox, shell script: String, hasJobs: Bool = true) throws {
         let script = (hasJobs ? "set -m; " : "") + script
         try self.init(sandbox, program: "/bin/bash", ["-c", script, Child.binary], output: nil, columns: 200)

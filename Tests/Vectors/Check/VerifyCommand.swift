@@ -1,7 +1,6 @@
 import Foundation
-import MemoryFiles
+import TestSupport
 import VaultBytes
-import VaultForge
 import VaultStore
 import VectorMaking
 

@@ -1,5 +1,5 @@
 import Foundation
-import VaultForge
+import TestSupport
 import VectorMaking
 
 /// `generate` and `compare`: every vector and `ops` vector, the same bytes each time.

@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// The vaults that most vectors are variations of.
 struct Bases {

@@ -1,5 +1,5 @@
 internal import CSodium
-internal import VaultForge
+internal import TestSupport
 
 /// Signatures as nobody makes them, put together from libsodium's arithmetic.
 enum Ed25519 {

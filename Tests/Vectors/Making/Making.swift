@@ -1,4 +1,4 @@
-internal import VaultForge
+internal import TestSupport
 
 /// All vectors, the same bytes each time.
 package enum VectorMaking {

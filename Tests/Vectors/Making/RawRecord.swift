@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// The body of an item's record, in parts that can be changed one by one (section 5.1).
 struct RawRecord {

@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// One ciphertext that two keys open: XChaCha20-Poly1305 does not commit to its key, and here is the proof.
 extension Collection {

@@ -1,5 +1,5 @@
+internal import TestSupport
 package import VaultBytes
-internal import VaultForge
 
 /// One vector: a file, how it is read, and what comes out.
 package struct Vector: Sendable {

@@ -1,7 +1,6 @@
-import MemoryFiles
+import TestSupport
 import VaultBytes
 import VaultFmt
-import VaultForge
 import VaultStore
 import VectorMaking
 

@@ -1,6 +1,6 @@
+import TestSupport
 import VaultBytes
 import VaultFmt
-import VaultForge
 import VectorMaking
 
 /// The writer's requirements: each starts from a vector or from nothing.

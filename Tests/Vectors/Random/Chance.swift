@@ -1,20 +1,15 @@
+import TestSupport
 import VaultCrypto
 import VaultFmt
 import VectorMaking
 
-/// Random choices that a seed repeats (SplitMix64). Keys, nonces and ids come from elsewhere.
+/// Random choices that a seed repeats. Keys, nonces and ids come from elsewhere.
 struct Chance: RandomNumberGenerator {
-    private var state: UInt64
+    private var numbers: Numbers
 
-    init(_ seed: UInt64) { state = seed }
+    init(_ seed: UInt64) { numbers = Numbers(seed) }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    mutating func next() -> UInt64 { numbers.next() }
 
     /// True in so many of a hundred cases.
     mutating func isIn(percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }

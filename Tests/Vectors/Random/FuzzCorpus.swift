@@ -1,7 +1,7 @@
 import Foundation
 import Fuzzing
+import TestSupport
 import VaultBytes
-import VaultForge
 import VectorMaking
 
 /// What vaults are made of to compare readers: the fuzzers' corpus and the conformance vectors, in the repository's

@@ -1,8 +1,7 @@
 import Foundation
 import Fuzzing
-import MemoryFiles
+import TestSupport
 import VaultBytes
-import VaultForge
 import VaultStore
 import VectorMaking
 

@@ -1,5 +1,5 @@
 import Foundation
-import VaultForge
+import TestSupport
 import VectorMaking
 
 /// `random`: vaults of a seed as vectors, for an exchange with another implementation (Tools/exchange).

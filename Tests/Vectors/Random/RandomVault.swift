@@ -1,9 +1,8 @@
 import Fuzzing
-import MemoryFiles
+import TestSupport
 import VaultBytes
 import VaultCrypto
 import VaultFmt
-import VaultForge
 import VaultStore
 import VectorMaking
 

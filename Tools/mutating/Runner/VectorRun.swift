@@ -1,6 +1,6 @@
 import CMutants
 import Foundation
-import MemoryFiles
+import TestSupport
 import VectorMaking
 
 /// A file and how it is read, with what the reader answers.

@@ -52,6 +52,9 @@ long test_find(const void *bytes, size_t size, const void *needle, size_t length
 /* A file that has no name and is in memory; its descriptor. */
 int test_memory_file(void);
 
+/* Removes a folder with all that is in it; what cannot be removed stays. */
+void test_remove_folder(const char *path);
+
 /* fork(2), which Swift does not offer; for programs of one thread. */
 pid_t test_fork(void);
 #endif

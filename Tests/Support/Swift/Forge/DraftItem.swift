@@ -98,7 +98,7 @@ package struct DraftAttribute {
     package var compartment: UInt64?
     package var revision: UInt64?
 
-    /// - Parameter flags: 1 sealed, 2 concealed, 4 binary.
+    /// - `flags`: 1 sealed, 2 concealed, 4 binary.
     package init(_ name: String, _ value: [UInt8], flags: UInt8 = 0) {
         self.name = name
         self.value = value

@@ -83,9 +83,8 @@ package struct SlotRecipe {
 extension ForgeKeys {
     /// Seals a slot of these clear parameters. Without a payload it is a full one's: the vault key.
     ///
-    /// - Parameters:
-    ///   - clear: Its owner part has the length that the part will have, and its payload that of the kind.
-    ///   - nonce: Of the payload; the owner part's is the same in reverse.
+    /// - `clear`: Its owner part has the length that the part will have, and its payload that of the kind.
+    /// - `nonce`: Of the payload; the owner part's is the same in reverse.
     package func slot(
         _ clear: Slot, _ factors: ForgeFactors, payload: [UInt8]? = nil, part: OwnerPart, nonce: [UInt8],
         edit: (inout SlotRecipe) throws -> Void = { _ in }

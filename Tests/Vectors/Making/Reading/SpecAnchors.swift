@@ -1,6 +1,6 @@
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
-internal import VaultForge
 
 /// Compares what was remembered with the state that is served.
 struct SpecAncestry {

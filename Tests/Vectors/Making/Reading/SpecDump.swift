@@ -1,6 +1,6 @@
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
-internal import VaultForge
 
 /// The verdict on a vault, and the dump of what was released before it (Spec/vectors/README.md).
 package struct SpecReading {

@@ -1,6 +1,6 @@
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
-internal import VaultForge
 
 /// The factors that are given, and the slot that they open (section 3.1).
 struct SpecFactors {

@@ -1,6 +1,6 @@
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
-internal import VaultForge
 
 /// The state that is served, and what follows it (section 7.1, steps 3 to 8).
 struct SpecState {

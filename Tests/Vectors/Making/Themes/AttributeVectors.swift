@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// Attributes: in pages, in items' records, and in records of their own (section 6.2).
 extension Collection {

@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// Commits: seals, proofs, fields and digests (sections 5.6 and 7.1).
 extension Collection {

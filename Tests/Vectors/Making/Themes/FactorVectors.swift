@@ -1,6 +1,6 @@
+internal import TestSupport
 internal import VaultBytes
 internal import VaultCrypto
-internal import VaultForge
 
 /// Factors: passphrases, key files, raw and external keys (section 3.1). The vault is `one`, with a slot added after
 /// its raw-key slot.

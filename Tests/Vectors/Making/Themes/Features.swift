@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// What a reader must be able to read: every class, every shape that a writer makes.
 extension Collection {

@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// Headers (section 3): each is altered in one place, and has a right hash and MAC unless they are what is wrong.
 extension Collection {

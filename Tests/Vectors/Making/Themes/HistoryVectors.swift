@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// Histories, anchors and hand-overs (sections 5.5, 7.2 and 7.3).
 extension Collection {

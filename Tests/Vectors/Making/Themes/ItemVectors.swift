@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// Item keys, entries and tombstones (sections 6.1, 6.3 and 6.5).
 extension Collection {

@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// Keyrings: the setting of earlier values, devices, groups, compartments, removed slots, extensions (section 5.4).
 extension Collection {

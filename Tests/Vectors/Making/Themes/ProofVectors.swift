@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// Owner MACs and signatures of commits.
 extension Collection {

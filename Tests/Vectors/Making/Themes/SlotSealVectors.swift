@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// What slots seal: payloads, owner parts, grants.
 extension Collection {

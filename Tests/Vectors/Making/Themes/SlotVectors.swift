@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// Slots that vectors add.
 enum Slots {

@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// The end of the file: reserves, tails, cuts, and the search for the newest commit (sections 2 and 7.1).
 extension Collection {

@@ -1,5 +1,5 @@
+internal import TestSupport
 internal import VaultBytes
-internal import VaultForge
 
 /// Earlier values (sections 5.3 and 6.4).
 extension Collection {
