@@ -98,7 +98,7 @@ static void use_everything(vaultfmt_vault *vault) {
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_refresh(vault));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_lock(vault));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_unlock(vault, &factors, NULL));
-    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_keep_open(vault, 1));
+    EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_keep_unlocked(vault, 1));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_info(vault, &info));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_get_statistics(vault, &statistics));
     EXPECT(VAULTFMT_OTHER_PROCESS, vaultfmt_items(vault, NULL, &cursor));

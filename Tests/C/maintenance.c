@@ -28,15 +28,15 @@ static void anchors(void) {
     CHECK(new.generation == old.generation + 1 && memcmp(new.vault_id, old.vault_id, 16) == 0);
     CHECK(memcmp(new.owners, old.owners, sizeof new.owners) == 0 && strcmp(new.anchor, old.anchor) != 0);
     EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, old.anchor, &verdict));
-    CHECK(verdict == VAULTFMT_DESCENDS);
+    CHECK(verdict == VAULTFMT_VERDICT_DESCENDS);
     EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, new.anchor, &verdict));
-    CHECK(verdict == VAULTFMT_SAME);
+    CHECK(verdict == VAULTFMT_VERDICT_SAME);
     EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_check_anchor(vault, "no anchor", &verdict));
     /* The last of its four parts is the owners' public key. */
     snprintf(other, sizeof other, "%s", new.anchor);
     other[strlen(other) - 1] = other[strlen(other) - 1] == '0' ? '1' : '0';
     EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, other, &verdict));
-    CHECK(verdict == VAULTFMT_FOREIGN);
+    CHECK(verdict == VAULTFMT_VERDICT_FOREIGN);
     vaultfmt_close(vault);
     options.anchor = other;
     EXPECT(VAULTFMT_FOREIGN_OWNER, vaultfmt_open(file_in_folder("anchors.vault"), &factors, &options, &vault));

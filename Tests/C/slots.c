@@ -116,7 +116,7 @@ static void rotated(void) {
     REQUIRE(vaultfmt_get_info(vault, &after));
     CHECK(memcmp(before.owners, after.owners, sizeof before.owners) != 0);
     EXPECT(VAULTFMT_OK, vaultfmt_check_anchor(vault, before.anchor, &verdict));
-    CHECK(verdict == VAULTFMT_DESCENDS);
+    CHECK(verdict == VAULTFMT_VERDICT_DESCENDS);
     REQUIRE(vaultfmt_get_slots(vault, &slots));
     CHECK(slots->count == 1 && is_text(slots->slots[0]->name, "renamed"));
     vaultfmt_slots_free(slots);
@@ -185,23 +185,23 @@ static void kept_open(void) {
     vaultfmt_bytes owners = {strangers, sizeof strangers};
     vaultfmt_open_options options = VAULTFMT_OPEN_OPTIONS_INIT;
     const char *path = file_in_folder("locking.vault");
-    vaultfmt_status status = vaultfmt_keep_open(vault, 60);
-    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_keep_open(vault, 0));
+    vaultfmt_status status = vaultfmt_keep_unlocked(vault, 60);
+    EXPECT(VAULTFMT_INVALID_ARGUMENT, vaultfmt_keep_unlocked(vault, 0));
     if (status == VAULTFMT_NO_KERNEL_KEYRING) {
-        EXPECT(VAULTFMT_NO_KERNEL_KEYRING, vaultfmt_open_kept(path, NULL, &second));
+        EXPECT(VAULTFMT_NO_KERNEL_KEYRING, vaultfmt_open_unlocked(path, NULL, &second));
         CHECK(second == NULL);
         fputs("no kernel keyring here: keeping a vault open was not tested\n", stderr);
     } else {
         EXPECT(VAULTFMT_OK, status);
-        EXPECT(VAULTFMT_OK, vaultfmt_open_kept(path, NULL, &second));
+        EXPECT(VAULTFMT_OK, vaultfmt_open_unlocked(path, NULL, &second));
         CHECK(has_secret(second, "s", "early", "wiped"));
         vaultfmt_close(second);
         options.owners = owners;
-        EXPECT(VAULTFMT_FOREIGN_OWNER, vaultfmt_open_kept(path, &options, &second));
+        EXPECT(VAULTFMT_FOREIGN_OWNER, vaultfmt_open_unlocked(path, &options, &second));
         CHECK(second == NULL);
-        EXPECT(VAULTFMT_OK, vaultfmt_end_keeping(path));
-        EXPECT(VAULTFMT_NO_SLOT_OPENS, vaultfmt_open_kept(path, NULL, &second));
-        EXPECT(VAULTFMT_OK, vaultfmt_end_keeping(path));
+        EXPECT(VAULTFMT_OK, vaultfmt_end_unlocked(path));
+        EXPECT(VAULTFMT_NO_SLOT_OPENS, vaultfmt_open_unlocked(path, NULL, &second));
+        EXPECT(VAULTFMT_OK, vaultfmt_end_unlocked(path));
     }
     vaultfmt_close(vault);
 }

@@ -1,4 +1,5 @@
 internal import CVaultFmt
+internal import VaultBytes
 internal import VaultFmt
 
 /// What callers pass in: checked, and copied.
@@ -84,12 +85,9 @@ enum Input {
     }
 
     static func slotID(_ bytes: [UInt8]) throws(VaultError) -> SlotID {
-        guard let id = SlotID(hex: hex(bytes)) else { throw VaultError(.invalidArgument, "a slot's id has 16 bytes") }
+        guard let id = SlotID(hex: Hex.encode(bytes)) else {
+            throw VaultError(.invalidArgument, "a slot's id has 16 bytes")
+        }
         return id
-    }
-
-    static func hex(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef")
-        return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
     }
 }

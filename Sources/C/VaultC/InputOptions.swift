@@ -1,4 +1,5 @@
 internal import CVaultFmt
+internal import VaultBytes
 internal import VaultFmt
 
 extension Input {
@@ -145,7 +146,7 @@ extension Input {
 
     static func earlierID(_ id: vaultfmt_earlier_id) -> EarlierValueID {
         let bytes = withUnsafeBytes(of: id.device) { Array($0) }
-        return EarlierValueID(revision: id.revision, device: DeviceID(hex: hex(bytes)))
+        return EarlierValueID(revision: id.revision, device: DeviceID(hex: Hex.encode(bytes)))
     }
 
     static func newEarlierValue(

@@ -89,12 +89,12 @@ public func vaultfmt_unlock(
 // MARK: unlocking once
 
 @c @implementation
-public func vaultfmt_keep_open(_ vault: OpaquePointer?, _ seconds: UInt32) -> vaultfmt_status {
+public func vaultfmt_keep_unlocked(_ vault: OpaquePointer?, _ seconds: UInt32) -> vaultfmt_status {
     status { () throws(VaultError) in try Machine.keepUnlocked(try Handle.vault(vault).vault, seconds: seconds) }
 }
 
 @c @implementation
-public func vaultfmt_open_kept(
+public func vaultfmt_open_unlocked(
     _ path: UnsafePointer<CChar>?, _ options: UnsafePointer<vaultfmt_open_options>?,
     _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
@@ -104,14 +104,14 @@ public func vaultfmt_open_kept(
         let options = try Input.openOptions(options)
         guard let opened = try Machine(notices: { _ in }).openUnlocked(try Input.string(path, "path"), options: options)
         else {
-            throw VaultError(.noSlotOpens, "the vault is not kept open")
+            throw VaultError(.noSlotOpens, "the vault is not kept unlocked")
         }
         out.pointee = Handle.owning(VaultHandle(opened))
     }
 }
 
 @c @implementation
-public func vaultfmt_end_keeping(_ path: UnsafePointer<CChar>?) -> vaultfmt_status {
+public func vaultfmt_end_unlocked(_ path: UnsafePointer<CChar>?) -> vaultfmt_status {
     status { () throws(VaultError) in _ = try Machine.lock(try Input.string(path, "path")) }
 }
 
@@ -153,12 +153,12 @@ public func vaultfmt_check_anchor(
         let found = try Handle.vault(vault).vault.verdict(on: try Input.anchor(anchor))
         let number =
             switch found {
-            case .same: VAULTFMT_SAME
-            case .descends: VAULTFMT_DESCENDS
-            case .older: VAULTFMT_OLDER
-            case .forked: VAULTFMT_OTHER_PAST
-            case .unprovable: VAULTFMT_UNPROVABLE
-            case .foreign: VAULTFMT_FOREIGN
+            case .same: VAULTFMT_VERDICT_SAME
+            case .descends: VAULTFMT_VERDICT_DESCENDS
+            case .older: VAULTFMT_VERDICT_OLDER
+            case .forked: VAULTFMT_VERDICT_FORKED
+            case .unprovable: VAULTFMT_VERDICT_UNPROVABLE
+            case .foreign: VAULTFMT_VERDICT_FOREIGN
             }
         out.pointee = Int32(number)
     }

@@ -30,9 +30,9 @@ def test_what_was_overwritten_is_listed_read_and_restored(vault: Vault) -> None:
     vault["s"] = b"three"
     first, second = vault.earlier_values("s")
     assert vault.item("s").earlier_values == 2  # type: ignore[union-attr]
-    assert first.modified == 1000 and first.modified_at == datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
+    assert first.modified_ms == 1000 and first.modified == datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
     assert first.replaced <= second.replaced
-    assert abs((datetime.now(timezone.utc) - second.replaced_at).total_seconds()) < 600
+    assert abs((datetime.now(timezone.utc) - second.replaced).total_seconds()) < 600
     assert first.revision < second.revision and first.device is None
     assert dict(first.attributes) == {"label": b"First"} and first.unread_attributes == ("notes",)
     assert first.attribute_flags == {"label": AttributeFlags(0), "notes": AttributeFlags.SEALED}
@@ -80,7 +80,7 @@ def test_an_import_brings_earlier_values_along(vault: Vault) -> None:
     new = [NewEarlierValue(b"old", 1, 2), NewEarlierValue(b"", 2, -3, attributes)]
     assert vault.add_earlier("s", new) == 2
     old, newer = vault.earlier_values("s")
-    assert (old.modified, old.replaced, newer.modified, newer.replaced) == (1, 2, 2, -3)
+    assert (old.modified_ms, old.replaced_ms, newer.modified_ms, newer.replaced_ms) == (1, 2, 2, -3)
     assert secrets(vault) == [b"old", b""] and vault.attribute("s", "pin", of=newer) == b"1"
     assert newer.unread_attributes == ("pin",)
     vault.keep_versions(1)

@@ -227,7 +227,7 @@ def test_c3_every_use_of_an_inherited_vault_is_refused(vault: Vault, path: Path)
         vault.refresh,
         vault.lock,
         lambda: vault.unlock(raw_key=RAW_KEY),
-        lambda: vault.keep_open(1),
+        lambda: vault.keep_unlocked(1),
         lambda: vault.anchor,
         lambda: vault.verdict("x"),
         vault.slots,

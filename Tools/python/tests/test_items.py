@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,9 @@ def test_a_vault_is_a_mapping(vault: Vault) -> None:
         vault["s", "a"]
     with pytest.raises(TypeError):
         vault["s", "a"] = "text"  # type: ignore[assignment]
+    before = vault.generation
     vault.clear()
-    assert len(vault) == 0 and list(vault) == []
+    assert len(vault) == 0 and list(vault) == [] and vault.generation == before + 1
 
 
 @pytest.mark.parametrize("text", [*ODD, "nul\x00inside"], ids=ascii)
@@ -64,14 +66,14 @@ def test_every_class(vault: Vault, key: vaultfmt.ItemKey) -> None:
 
 def test_attributes_dates_and_accessibility(vault: Vault) -> None:
     vault.add(
-        "s", b"x", attributes={"label": "Grüße", "comment": b"\xff", "sealed:totp": "seed"}, created=1000, modified=-1,
+        "s", b"x", attributes={"label": "Grüße", "comment": b"\xff", "sealed:totp": "seed"}, created=datetime(1970, 1, 1, 1, 0, 1, tzinfo=timezone(timedelta(hours=1))), modified=-1,
         accessibility=Accessibility.ALWAYS,
     )  # fmt: skip
     item = vault.item("s")
     assert item is not None and item.label == "Grüße" and item.unread_attributes == ("sealed:totp",)
     assert dict(item.attributes) == {"comment": b"\xff", "label": "Grüße".encode()}
-    assert item.accessibility == Accessibility.ALWAYS and (item.created, item.modified) == (1000, -1)
-    assert item.created_at.isoformat() == "1970-01-01T00:00:01+00:00"
+    assert item.accessibility == Accessibility.ALWAYS and (item.created_ms, item.modified_ms) == (1000, -1)
+    assert item.created.isoformat() == "1970-01-01T00:00:01+00:00"
     with vault.open("s") as opened:
         assert opened.item.attributes["sealed:totp"] == b"seed" and opened.item.id == item.id
     vault.set("s", b"y", attributes={"comment": None})
@@ -82,6 +84,8 @@ def test_attributes_dates_and_accessibility(vault: Vault) -> None:
         assert dict(opened.item.attributes) == {"only": b""} and bytes(opened.secret) == b"y"
     with pytest.raises(vaultfmt.InvalidArgument):
         vault.change("s", created=1)
+    with pytest.raises(ValueError, match="time zone"):
+        vault.set("s", b"", created=datetime(2026, 1, 1))
     with pytest.raises(vaultfmt.NoSuchItem):
         vault.change("none", attributes={})
     with pytest.raises(TypeError):

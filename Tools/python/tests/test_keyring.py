@@ -127,14 +127,14 @@ def test_a_locked_vault_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_vault_that_is_kept_open_needs_no_factor(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with local.open() as vault:
         try:
-            vault.keep_open(60)
+            vault.keep_unlocked(60)
         except vaultfmt.NoKernelKeyring as error:
             pytest.skip(str(error))
     monkeypatch.delenv("VAULTFMT_PASSPHRASE_FILE")
     backend = VaultKeyring()
     backend.set_password("s", "a", "1")
     assert run("get", "s", "a").stdout == "1\n"
-    vaultfmt.end_keeping(local.default_path())
+    vaultfmt.end_unlocked(local.default_path())
     with pytest.raises(errors.KeyringLocked):
         VaultKeyring().get_password("s", "a")
 

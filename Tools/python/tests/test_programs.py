@@ -130,11 +130,11 @@ def dump(vault: vaultfmt.Vault) -> list[str]:
 
     def add(item: vaultfmt.Item, secret: bytes | vaultfmt.VaultError) -> None:
         assert isinstance(secret, bytes)
-        lines.extend([f"item {text(item.encoded_key)}", f"id {item.id}", f"times {item.created} {item.modified}"])
+        lines.extend([f"item {text(item.encoded_key)}", f"id {item.id}", f"times {item.created_ms} {item.modified_ms}"])
         lines.extend(attribute(item, name, flags) for name, flags in item.attribute_flags.items())
         lines.append(f"secret {text(secret)}")
         for value in vault.earlier_values(item.key):
-            lines.append(f"version {value.revision} 0 {value.replaced} {value.modified}")
+            lines.append(f"version {value.revision} 0 {value.replaced_ms} {value.modified_ms}")
             lines.extend(attribute(item, name, flags, value) for name, flags in value.attribute_flags.items())
             with vault.open_earlier(item.key, value) as opened:
                 lines.append(f"secret {text(bytes(opened.secret))}")
@@ -187,7 +187,7 @@ def test_the_command_reads_the_same(home: Path) -> None:
     assert [one["id"] for one in exported["items"]] == [one.item.id for one in opened]
     for theirs, ours in zip(exported["items"], opened, strict=True):
         assert theirs["revision"] == ours.item.revision
-        assert theirs["created"] == ours.item.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        assert theirs["created"] == ours.item.created.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         assert theirs.get("attributes", {}) == {name: value(data) for name, data in ours.item.attributes.items()}
         assert theirs["secret"] == value(bytes(ours.secret))
         assert theirs.get("service") == getattr(ours.item.key, "service", None)

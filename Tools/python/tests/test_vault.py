@@ -45,6 +45,29 @@ def test_ways_in(tmp_path: Path) -> None:
                 vaultfmt.open(path, **other)  # type: ignore[arg-type]
 
 
+def test_a_key_file_is_given_by_its_path_or_its_content(path: Path, tmp_path: Path) -> None:
+    content = vaultfmt.generate_key_file()
+    key_file = tmp_path / "a.key"
+    key_file.write_bytes(content)
+    vaultfmt.create(path, cost=CHEAP, passphrase="both", key_file=key_file).close()
+    for given in (content, memoryview(content), key_file, str(key_file)):
+        vaultfmt.open(path, passphrase="both", key_file=given).close()
+    with pytest.raises(FileNotFoundError):
+        vaultfmt.open(path, passphrase="both", key_file=tmp_path / "none.key")
+    with key_file.open("wb") as longer:
+        longer.truncate((64 << 20) + 1)
+    with pytest.raises(vaultfmt.KeyFileInvalid):
+        vaultfmt.open(path, passphrase="both", key_file=key_file)
+
+
+def test_what_may_be_done_with_a_vault_is_seen(path: Path) -> None:
+    with vaultfmt.create(path, raw_key=RAW_KEY) as vault:
+        assert repr(vault) == f"<vaultfmt.Vault {str(path)!r}, writable>" and vault.is_writable
+    assert repr(vault) == f"<vaultfmt.Vault {str(path)!r}, closed>"
+    with vaultfmt.open(path, raw_key=RAW_KEY) as vault:
+        assert repr(vault) == f"<vaultfmt.Vault {str(path)!r}, read-only>" and not vault.is_writable
+
+
 def test_errors(path: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         vaultfmt.open(path, raw_key=RAW_KEY)
@@ -333,16 +356,16 @@ def test_what_is_kept_open_is_opened_as_asked(path: Path, tmp_path: Path) -> Non
     with vaultfmt.create(path, raw_key=RAW_KEY) as vault:
         vault["s"] = b"1"
         try:
-            vault.keep_open(60)
+            vault.keep_unlocked(60)
         except vaultfmt.NoKernelKeyring:
             pytest.skip("there is no kernel keyring here")
         owner, anchor = vault.owner, vault.anchor
     try:
-        with vaultfmt.open_kept(path, owner=owner, anchor=anchor) as kept:
+        with vaultfmt.open_unlocked(path, owner=owner, anchor=anchor) as kept:
             assert kept["s"] == b"1"
         with pytest.raises(vaultfmt.ForeignOwner):
-            vaultfmt.open_kept(path, owner="00" * 32)
+            vaultfmt.open_unlocked(path, owner="00" * 32)
     finally:
-        vaultfmt.end_keeping(path)
+        vaultfmt.end_unlocked(path)
     with pytest.raises(vaultfmt.NoSlotOpens):
-        vaultfmt.open_kept(path)
+        vaultfmt.open_unlocked(path)

@@ -302,16 +302,16 @@ vaultfmt_status vaultfmt_unlock(vaultfmt_vault *vault, const vaultfmt_factors *f
  * VAULTFMT_NO_KERNEL_KEYRING where there is none, as in most containers.
  */
 
-/* Keeps a vault open for so many seconds, 1 at least. VAULTFMT_LOCKED. Any thread. */
-vaultfmt_status vaultfmt_keep_open(vaultfmt_vault *vault, uint32_t seconds);
+/* Keeps a vault unlocked for this many seconds, at least 1. VAULTFMT_LOCKED. Any thread. */
+vaultfmt_status vaultfmt_keep_unlocked(vaultfmt_vault *vault, uint32_t seconds);
 
-/* Opens a vault that is kept open; VAULTFMT_NO_SLOT_OPENS if it is not. Without options, the defaults. As
+/* Opens a vault that is kept unlocked; VAULTFMT_NO_SLOT_OPENS if it is not. Without options, the defaults. As
    vaultfmt_local_open otherwise. Any thread. */
-vaultfmt_status vaultfmt_open_kept(const char *path, const vaultfmt_open_options *options, vaultfmt_vault **vault);
+vaultfmt_status vaultfmt_open_unlocked(const char *path, const vaultfmt_open_options *options, vaultfmt_vault **vault);
 
-/* Ends it for the vault in a file, and for the one that was unlocked in it, even if that is gone or damaged; handles
-   that are open stay so. VAULTFMT_OK also if it was not kept open. Any thread. */
-vaultfmt_status vaultfmt_end_keeping(const char *path);
+/* Ends this for the vault in a file, and for the one that was unlocked in it, even if that is gone or damaged; open
+   handles stay open. VAULTFMT_OK also if it was not kept unlocked. Any thread. */
+vaultfmt_status vaultfmt_end_unlocked(const char *path);
 
 /* ---- This machine ----
  *
@@ -403,12 +403,12 @@ typedef struct vaultfmt_info {
 vaultfmt_status vaultfmt_get_info(vaultfmt_vault *vault, vaultfmt_info *info);
 
 enum {
-    VAULTFMT_SAME = 0,       /* it is that state */
-    VAULTFMT_DESCENDS = 1,   /* it came from that state */
-    VAULTFMT_OLDER = 2,      /* it is older than that state: the file was put back */
-    VAULTFMT_OTHER_PAST = 3, /* it was continued from another state */
-    VAULTFMT_UNPROVABLE = 4, /* the file no longer holds what would tell */
-    VAULTFMT_FOREIGN = 5     /* it belongs to other owners, and no hand-over leads there */
+    VAULTFMT_VERDICT_SAME = 0,       /* it is that state */
+    VAULTFMT_VERDICT_DESCENDS = 1,   /* it came from that state */
+    VAULTFMT_VERDICT_OLDER = 2,      /* it is older than that state: the file was put back */
+    VAULTFMT_VERDICT_FORKED = 3,     /* it was continued from another state */
+    VAULTFMT_VERDICT_UNPROVABLE = 4, /* the file no longer holds what would tell */
+    VAULTFMT_VERDICT_FOREIGN = 5     /* it belongs to other owners, and no hand-over leads there */
 };
 
 /* How the state compares with an anchor that was remembered. VAULTFMT_INVALID_ARGUMENT for one of another vault. Any

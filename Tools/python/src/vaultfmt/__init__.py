@@ -49,7 +49,7 @@ from .values import (
     inspect,
     library_version,
 )
-from .vault import Vault, create, end_keeping, open, open_kept
+from .vault import Vault, create, end_unlocked, open, open_unlocked
 
 __version__ = library_version()
 
@@ -84,12 +84,12 @@ __all__ = [
     "Verdict",
     "WrappedKey",
     "create",
-    "end_keeping",
+    "end_unlocked",
     "format_version",
     "generate_device",
     "generate_key_file",
     "inspect",
     "open",
-    "open_kept",
+    "open_unlocked",
     *_errors,
 ]

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ._library import Arguments, ffi, lib
-from .items import AttributeValue, Lent, attributes_of, moment
+from .items import AttributeValue, Lent, Moment, attributes_of, moment
 from .values import AttributeFlags, BytesLike
 
 
@@ -16,28 +16,28 @@ from .values import AttributeFlags, BytesLike
 class EarlierValue:
     """What an item was, without the secret. Revision and device tell it from the item's other values.
 
-    Times are milliseconds since 1970-01-01T00:00:00Z: `replaced`, when it ceased to be the item's value, and
-    `modified`. Attributes are the item's at the time; those in `unread_attributes` are sealed or large, and
+    `replaced_ms` and `modified_ms` are milliseconds since 1970-01-01T00:00:00Z, for times that `replaced` and `modified`
+    cannot hold. Attributes are the item's at the time; those in `unread_attributes` are sealed or large, and
     `Vault.attribute` reads them.
     """
 
     revision: int
     device: str | None
-    replaced: int
-    modified: int
+    replaced_ms: int
+    modified_ms: int
     attributes: Mapping[str, bytes]
     attribute_flags: Mapping[str, AttributeFlags]
     unread_attributes: tuple[str, ...]
 
     @property
-    def replaced_at(self) -> datetime:
+    def replaced(self) -> datetime:
         """When it ceased to be the item's value. Raises OverflowError for what datetime cannot hold."""
-        return moment(self.replaced)
+        return moment(self.replaced_ms)
 
     @property
-    def modified_at(self) -> datetime:
+    def modified(self) -> datetime:
         """When it was changed last. Raises OverflowError for what datetime cannot hold."""
-        return moment(self.modified)
+        return moment(self.modified_ms)
 
     def fill(self, structure: Any) -> None:
         """`vaultfmt_earlier_id`."""
@@ -58,8 +58,8 @@ def earlier_value(structure: Any) -> EarlierValue:
     return EarlierValue(
         revision=structure.id.revision,
         device=device.hex() if any(device) else None,
-        replaced=structure.replaced,
-        modified=structure.modified,
+        replaced_ms=structure.replaced,
+        modified_ms=structure.modified,
         attributes=values,
         attribute_flags=flags,
         unread_attributes=unread,
@@ -78,9 +78,9 @@ class OpenedEarlierValue(Lent):
 
 @dataclasses.dataclass(frozen=True)
 class NewEarlierValue:
-    """An earlier value that an import brings along; times are milliseconds since 1970."""
+    """An earlier value that an import brings along; times have a zone, or are milliseconds since 1970."""
 
     secret: BytesLike = dataclasses.field(repr=False)
-    modified: int
-    replaced: int
+    modified: Moment
+    replaced: Moment
     attributes: Mapping[str, AttributeValue] = dataclasses.field(default_factory=dict)

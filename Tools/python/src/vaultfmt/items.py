@@ -153,6 +153,19 @@ def moment(milliseconds: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
+# A time with its zone; or milliseconds since 1970-01-01T00:00:00Z, which reach farther.
+Moment = datetime | int
+
+
+def milliseconds(time: Moment) -> int:
+    """Milliseconds since 1970. Raises ValueError for a time without a zone."""
+    if isinstance(time, int):
+        return time
+    if time.tzinfo is None:
+        raise ValueError("a time without a time zone: give datetime.now(timezone.utc) or the like")
+    return (time - _EPOCH) // timedelta(milliseconds=1)
+
+
 @dataclasses.dataclass(frozen=True)
 class Attribute:
     """A value to be set, with its flags; without them it keeps those that it has, or gets the usual ones: `notes`,
@@ -206,7 +219,8 @@ def fill_attributes(
 class Item:
     """An item without its secret: what listing and searching read.
 
-    Times are milliseconds since 1970-01-01T00:00:00Z. `attributes` of an item that was found are those of at most 256
+    `created_ms` and `modified_ms` are milliseconds since 1970-01-01T00:00:00Z, for times that `created` and `modified`
+    cannot hold. `attributes` of an item that was found are those of at most 256
     bytes that are not sealed, of one that was opened those of at most 4096; `unread_attributes` names the others,
     which `Vault.attribute` reads. `encoded_key` is the key as it stands in the index: its order is the order of
     items.
@@ -221,8 +235,8 @@ class Item:
     earlier_values: int
     accessibility: Accessibility
     device: str | None
-    created: int
-    modified: int
+    created_ms: int
+    modified_ms: int
     revision: int
 
     @property
@@ -232,14 +246,14 @@ class Item:
         return None if value is None else value.decode("utf-8", "replace")
 
     @property
-    def created_at(self) -> datetime:
+    def created(self) -> datetime:
         """When it was made. Raises OverflowError for what datetime cannot hold."""
-        return moment(self.created)
+        return moment(self.created_ms)
 
     @property
-    def modified_at(self) -> datetime:
+    def modified(self) -> datetime:
         """When secret or attributes were changed last. Raises OverflowError for what datetime cannot hold."""
-        return moment(self.modified)
+        return moment(self.modified_ms)
 
 
 def item(structure: Any) -> Item:
@@ -255,8 +269,8 @@ def item(structure: Any) -> Item:
         earlier_values=structure.earlier_value_count,
         accessibility=Accessibility(structure.accessibility),
         device=bytes(structure.device).hex() if structure.is_device_bound else None,
-        created=structure.created,
-        modified=structure.modified,
+        created_ms=structure.created,
+        modified_ms=structure.modified,
         revision=structure.revision,
     )
 

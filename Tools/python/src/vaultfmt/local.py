@@ -19,7 +19,7 @@ import os
 from ._library import Arguments, check, ffi, lib, local_options, path_bytes
 from .errors import InvalidArgument, NoSuchFile
 from .external import KeyProvider
-from .values import BytesLike, Factors
+from .values import BytesLike, Factors, KeyFile
 from .vault import Path, Vault, _open_options
 
 __all__ = ["accept", "default_path", "open"]
@@ -48,14 +48,14 @@ def open(path: Path | None = None, *, writable: bool = False, owner: str | None 
         options = _open_options(arguments, writable, None, None, None, wait, owner)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
         check(lib.vaultfmt_local_open(path_bytes(path), ffi.NULL, options, local_options(arguments), out))
-        return Vault(out[0], path)
+        return Vault(out[0], path, writable)
 
 
 def accept(
     path: Path,
     *,
     passphrase: str | BytesLike | None = None,
-    key_file: BytesLike | None = None,
+    key_file: KeyFile | None = None,
     raw_key: BytesLike | None = None,
     external: KeyProvider | None = None,
     owner: str | None = None,

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import os
+import stat
+from collections.abc import Iterator
 from typing import Any
 
 from ._library import Arguments, check, ffi, lib, path_bytes, to_text
 from .external import KeyProvider, provider_structure
 
 BytesLike = bytes | bytearray | memoryview
+# A key file's content, or its path.
+KeyFile = BytesLike | str | os.PathLike[str]
+
+_LONGEST_KEY_FILE = 64 << 20
 
 
 class Accessibility(enum.IntEnum):
@@ -61,12 +68,12 @@ class AttributeFlags(enum.IntFlag):
 
 @dataclasses.dataclass(frozen=True)
 class Factors:
-    """What opens a slot: a passphrase (text, or UTF-8), the content of a key file, both together; a provider's key,
-    alone or with a passphrase; or a raw key of 32 bytes alone.
+    """What opens a slot: a passphrase (text, or UTF-8), a key file (its content, or its path), both together; a
+    provider's key, alone or with a passphrase; or a raw key of 32 bytes alone.
     """
 
     passphrase: str | BytesLike | None = dataclasses.field(default=None, repr=False)
-    key_file: BytesLike | None = dataclasses.field(default=None, repr=False)
+    key_file: KeyFile | None = dataclasses.field(default=None, repr=False)
     raw_key: BytesLike | None = dataclasses.field(default=None, repr=False)
     external: KeyProvider | None = None
 
@@ -79,10 +86,31 @@ class Factors:
     def fill(self, structure: Any, arguments: Arguments) -> None:
         structure.struct_size = ffi.sizeof("vaultfmt_factors")
         arguments.bytes(self.passphrase, structure.passphrase)
-        arguments.bytes(self.key_file, structure.key_file)
+        with _key_file(self.key_file) as contents:
+            arguments.bytes(contents, structure.key_file)
         arguments.bytes(self.raw_key, structure.raw_key)
         if self.external is not None:
             structure.external = provider_structure(self.external, arguments)
+
+
+@contextlib.contextmanager
+def _key_file(given: KeyFile | None) -> Iterator[BytesLike | None]:
+    """A key file's content; what was read from its path is overwritten afterwards."""
+    if not isinstance(given, (str, os.PathLike)):
+        yield given
+        return
+    with open(given, "rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        longest = status.st_size if stat.S_ISREG(status.st_mode) else _LONGEST_KEY_FILE
+        # One byte more: the library refuses a file that is too long, and one that grew is not cut.
+        contents = bytearray(min(longest, _LONGEST_KEY_FILE) + 1)
+        size = 0
+        try:
+            while count := file.readinto(memoryview(contents)[size:]):
+                size += count
+            yield memoryview(contents)[:size]
+        finally:
+            contents[:] = bytes(len(contents))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,6 +17,7 @@ from .items import (
     GenericPassword,
     Item,
     ItemKey,
+    Moment,
     OpenedItem,
     OtherItem,
     _Key,
@@ -24,9 +25,10 @@ from .items import (
     item,
     key_structure,
     lent,
+    milliseconds,
 )
 from .slots import SlotReport, report_output, slot_report
-from .values import Accessibility, BytesLike, Factors, KDFCost, Limits, Report, Slot, Statistics, Tail, Verdict, slot
+from .values import Accessibility, BytesLike, Factors, KDFCost, KeyFile, Limits, Report, Slot, Statistics, Tail, Verdict, slot
 
 Path = str | bytes | os.PathLike[str]
 KeyLike = ItemKey | str | tuple[str, str]
@@ -56,7 +58,7 @@ def create(
     path: Path,
     *,
     passphrase: str | BytesLike | None = None,
-    key_file: BytesLike | None = None,
+    key_file: KeyFile | None = None,
     raw_key: BytesLike | None = None,
     external: KeyProvider | None = None,
     cost: KDFCost | None = None,
@@ -90,14 +92,14 @@ def create(
             arguments.check(lib.vaultfmt_local_create(path_bytes(path), factors, options, local, out))
         else:
             arguments.check(lib.vaultfmt_create(path_bytes(path), factors, options, out))
-        return Vault(out[0], path)
+        return Vault(out[0], path, True)
 
 
 def open(
     path: Path,
     *,
     passphrase: str | BytesLike | None = None,
-    key_file: BytesLike | None = None,
+    key_file: KeyFile | None = None,
     raw_key: BytesLike | None = None,
     external: KeyProvider | None = None,
     writable: bool = False,
@@ -124,10 +126,10 @@ def open(
             arguments.check(lib.vaultfmt_local_open(path_bytes(path), factors, options, local_options(arguments), out))
         else:
             arguments.check(lib.vaultfmt_open(path_bytes(path), factors, options, out))
-        return Vault(out[0], path)
+        return Vault(out[0], path, writable)
 
 
-def open_kept(
+def open_unlocked(
     path: Path,
     *,
     writable: bool = False,
@@ -136,21 +138,23 @@ def open_kept(
     owner: str | None = None,
     wait: float = 10.0,
 ) -> Vault:
-    """Opens a vault that `vaultfmt unlock` or `Vault.keep_open` keeps open; `anchor` and `owner` are as for `open`.
+    """Opens a vault that `vaultfmt unlock` or `Vault.keep_unlocked` keeps unlocked; `anchor` and `owner` are as for
+    `open`.
 
-    Raises NoSlotOpens if it is not kept open, NoKernelKeyring.
+    Raises NoSlotOpens if it is not kept unlocked, NoKernelKeyring.
     """
     with Arguments() as arguments:
         options = _open_options(arguments, writable, None, device, anchor, wait, owner)
         out = arguments.keep(ffi.new("vaultfmt_vault **"))
-        check(lib.vaultfmt_open_kept(path_bytes(path), options, out))
-        return Vault(out[0], path)
+        check(lib.vaultfmt_open_unlocked(path_bytes(path), options, out))
+        return Vault(out[0], path, writable)
 
 
-def end_keeping(path: Path) -> None:
-    """Ends what `vaultfmt unlock` or `Vault.keep_open` began, for the vault in a file; nothing if it was not kept open.
+def end_unlocked(path: Path) -> None:
+    """Ends what `vaultfmt unlock` or `Vault.keep_unlocked` began, for the vault in a file; does nothing if it was not
+    kept unlocked.
     """
-    check(lib.vaultfmt_end_keeping(path_bytes(path)))
+    check(lib.vaultfmt_end_unlocked(path_bytes(path)))
 
 
 def _open_options(
@@ -198,10 +202,11 @@ class Vault(MutableMapping[KeyLike, bytes]):
     It cannot be copied or pickled.
     """
 
-    def __init__(self, handle: Any, path: Path) -> None:
+    def __init__(self, handle: Any, path: Path, writable: bool) -> None:
         # The library's handle goes with the last call that uses it, which may be in another thread.
         self._handle = ffi.gc(handle, lib.vaultfmt_close)
         self.path = path
+        self._mode = "writable" if writable else "read-only"
 
     def __enter__(self) -> Vault:
         return self
@@ -213,7 +218,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
         raise TypeError("an open vault cannot be copied or pickled")
 
     def __repr__(self) -> str:
-        return f"<vaultfmt.Vault {os.fsdecode(self.path)!r}{'' if self._handle else ', closed'}>"
+        return f"<vaultfmt.Vault {os.fsdecode(self.path)!r}, {self._mode if self._handle else 'closed'}>"
 
     # A vault is what it is, not what it holds: no comparison by contents.
     __eq__ = object.__eq__
@@ -351,8 +356,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
         """Adds an item, or replaces its secret and the attributes that are named.
 
         Details are `attributes`, a mapping of names to bytes, text or an `Attribute`, with None for those to be
-        removed; `replace_attributes`, whether the others go; `accessibility`; `created` and `modified`, in
-        milliseconds since 1970. What a secret or a sealed attribute was becomes an earlier value.
+        removed; `replace_attributes`, whether the others go; `accessibility`; `created` and `modified`, times
+        with a zone, or milliseconds since 1970. What a secret or a sealed attribute was becomes an earlier value.
         """
         self._store(lib.vaultfmt_set, key, secret, details)
 
@@ -439,8 +444,8 @@ class Vault(MutableMapping[KeyLike, bytes]):
             for index, value in enumerate(new):
                 array[index].struct_size = ffi.sizeof("vaultfmt_new_earlier_value")
                 arguments.bytes(_secret(value.secret), array[index].secret)
-                array[index].modified = value.modified
-                array[index].replaced = value.replaced
+                array[index].modified = milliseconds(value.modified)
+                array[index].replaced = milliseconds(value.replaced)
                 fill_attributes(array[index], value.attributes, arguments)
             added = ffi.new("size_t *")
             structure = key_structure(_key(key), arguments)
@@ -484,7 +489,7 @@ class Vault(MutableMapping[KeyLike, bytes]):
         self,
         *,
         passphrase: str | BytesLike | None = None,
-        key_file: BytesLike | None = None,
+        key_file: KeyFile | None = None,
         raw_key: BytesLike | None = None,
         external: KeyProvider | None = None,
         limits: Limits | None = None,
@@ -495,11 +500,11 @@ class Vault(MutableMapping[KeyLike, bytes]):
             factors = Factors(passphrase, key_file, raw_key, external).structure(arguments)
             arguments.check(lib.vaultfmt_unlock(self._vault, factors, options))
 
-    def keep_open(self, seconds: int) -> None:
-        """Keeps the vault open to all processes of this user, in the kernel's keyring, for `open_kept`. Raises
+    def keep_unlocked(self, seconds: int) -> None:
+        """Keeps the vault unlocked for all processes of this user, in the kernel's keyring, for `open_unlocked`. Raises
         NoKernelKeyring.
         """
-        check(lib.vaultfmt_keep_open(self._vault, seconds))
+        check(lib.vaultfmt_keep_unlocked(self._vault, seconds))
 
     def _info(self) -> Any:
         info = ffi.new("vaultfmt_info *")
@@ -769,14 +774,14 @@ def _details(
     attributes: Mapping[str, AttributeValue | None] | None = None,
     replace_attributes: bool = False,
     accessibility: Accessibility | None = None,
-    created: int | None = None,
-    modified: int | None = None,
+    created: Moment | None = None,
+    modified: Moment | None = None,
 ) -> Any:
     details = arguments.structure("vaultfmt_details")
     details.accessibility = accessibility or 0
     details.replaces_attributes = replace_attributes
-    details.created = _UNSET if created is None else created
-    details.modified = _UNSET if modified is None else modified
+    details.created = _UNSET if created is None else milliseconds(created)
+    details.modified = _UNSET if modified is None else milliseconds(modified)
     fill_attributes(details, attributes, arguments)
     return details
 
