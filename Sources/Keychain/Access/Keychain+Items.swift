@@ -10,6 +10,7 @@ extension Keychain {
     ///   - key: The account of the item.
     ///   - ignoringAttributeSynchronizable: Whether an item counts that is synchronizable where this `Keychain` is not,
     ///     and the other way round.
+    /// - Returns: The text, or nil if there is no such item.
     /// - Throws: `Status.conversionError` if it is not UTF-8; else as `getData`.
     public func get(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws -> String? {
         try getString(key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable)
@@ -57,6 +58,8 @@ extension Keychain {
     /// - Parameters:
     ///   - key: The account of the item.
     ///   - withoutAuthenticationUI: Whether an item counts that may not be read because the user may not be asked.
+    /// - Returns: Whether there is one.
+    /// - Throws: A `Status`, if the vault cannot be read.
     public func contains(_ key: String, withoutAuthenticationUI: Bool = false) throws -> Bool {
         var query = query(true, key)
         if withoutAuthenticationUI { query[SecKey.useAuthenticationUI] = authenticationUIOrFail.rawValue }

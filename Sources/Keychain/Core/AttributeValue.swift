@@ -133,7 +133,7 @@ package enum AttributeValue: Sendable, Equatable {
 
     /// Reads what `stored` wrote; nil for anything else, which another program may have put there.
     ///
-    /// - Parameter isOtherType: Whether it was given as bytes where texts are usual, or as a text where bytes are.
+    /// - `isOtherType`: Whether it was given as bytes where texts are usual, or as a text where bytes are.
     ///   Bytes that are not UTF-8 stay bytes.
     init?(stored bytes: [UInt8], _ kind: Kind, isOtherType: Bool = false) {
         let text = String(validating: bytes, as: UTF8.self)

@@ -95,7 +95,7 @@ package struct ItemChanges: Sendable {
     /// What becomes of the attributes that are not part of an item's key.
     ///
     /// An accessibility without an access control ends the policy that the item had, as at Apple.
-    /// - Parameter item: The item that changes; nil for a new one.
+    /// - `item`: The item that changes; nil for a new one.
     func attributes(of itemClass: ItemClass, changing item: Item? = nil) -> AttributeChanges {
         var changes = AttributeChanges()
         let table = AttributeTable.of(itemClass)

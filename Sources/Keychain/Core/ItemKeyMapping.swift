@@ -71,7 +71,7 @@ extension ItemChanges {
 struct KeyValues {
     private var values: [String: AttributeValue] = [:]
 
-    /// - Parameter types: Of the key's item.
+    /// - `types`: Of the key's item.
     init(_ key: ItemKey, _ types: OtherTypes = OtherTypes()) {
         values = Self.values(key)
         let table = AttributeTable.of(key.itemClass)

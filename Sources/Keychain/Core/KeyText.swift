@@ -1,3 +1,4 @@
+internal import VaultBytes
 internal import VaultFmt
 
 /// Any bytes as the text of an item key's field, and back.
@@ -12,30 +13,18 @@ enum KeyText {
     /// The text of a field that holds these bytes.
     static func encode(_ bytes: [UInt8]) -> String {
         if !bytes.starts(with: mark), let text = String(validating: bytes, as: UTF8.self) { return text }
-        let digits = Array("0123456789abcdef".utf8)
-        var out = mark
-        out.reserveCapacity(mark.count + 2 * bytes.count)
-        for byte in bytes {
-            out.append(digits[Int(byte >> 4)])
-            out.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: out, as: UTF8.self)
+        return "\u{FDD0}" + Hex.encode(bytes)
     }
 
     /// What a field's text holds: a text, or bytes that are not UTF-8. A text that `encode` never makes is what it is.
     static func decode(_ text: String) -> AttributeValue {
         let all = Array(text.utf8)
-        guard all.starts(with: mark), let bytes = bytes(all[mark.count...]), Array(encode(bytes).utf8) == all else {
+        guard all.starts(with: mark), let bytes = Hex.decode(String(decoding: all[mark.count...], as: UTF8.self)),
+            Array(encode(bytes).utf8) == all
+        else {
             return .text(text)
         }
         return String(validating: bytes, as: UTF8.self).map { .text($0) } ?? .bytes(bytes)
-    }
-
-    private static func bytes(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        let values = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-        guard values.count == digits.count else { return nil }
-        return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
     }
 }
 

@@ -18,12 +18,10 @@ struct Create: ParsableCommand {
     @OptionGroup var vault: VaultFileOptions
     @OptionGroup(title: "Key derivation") var cost: CostOptions
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("A name for its slot, for people.", valueName: "name"))
+    @Option("A name for its slot, for people.", value: "name")
     var slotName = ""
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("How many earlier values an item keeps, 0 to 50.", valueName: "number"))
+    @Option("How many earlier values an item keeps, 0 to 50.", value: "number")
     var keep = 10
 
     func validate() throws {

@@ -16,10 +16,10 @@ struct Generate: ParsableCommand {
               vaultfmt generate --key-file ~/vault.key
             """)
 
-    @Option(parsing: .unconditional, help: "How many characters (20).")
+    @Option("How many characters (20).")
     var length: Int?
 
-    @Option(parsing: .unconditional, help: "The characters to draw from, in place of letters, digits and symbols.")
+    @Option("The characters to draw from, in place of letters, digits and symbols.")
     var alphabet: String?
 
     @Flag(help: "No lower-case letters.")
@@ -37,18 +37,16 @@ struct Generate: ParsableCommand {
     @Flag(help: "No characters that are easily taken for one another: 0Oo 1lI| 5S 2Z 8B.")
     var noAmbiguous = false
 
-    @Option(parsing: .unconditional, help: "Make a passphrase of so many words instead.")
+    @Option("Make a passphrase of so many words instead.")
     var words: Int?
 
-    @Option(parsing: .unconditional, help: "What stands between words (-).")
+    @Option("What stands between words (-).")
     var separator: String?
 
-    @Option(parsing: .unconditional, help: "The list of words: one of Debian's package diceware (en_eff), or a path.")
+    @Option("The list of words: one of Debian's package diceware (en_eff), or a path.")
     var list: String?
 
-    @Option(
-        parsing: .unconditional, help: "Make a key file instead: readable by you alone, never over another file.",
-        completion: .file())
+    @Option("Make a key file instead: readable by you alone, never over another file.", isFile: true)
     var keyFile: String?
 
     func validate() throws {

@@ -16,7 +16,7 @@ struct Get: ParsableCommand {
 
     @OptionGroup var chosen: ItemChoice
 
-    @Option(parsing: .unconditional, help: "Write this field or attribute instead of the secret.")
+    @Option("Write this field or attribute instead of the secret.")
     var field: String?
 
     @Flag(help: "Write the item as a JSON object, the secret included.")

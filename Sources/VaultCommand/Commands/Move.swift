@@ -22,25 +22,25 @@ struct Move: ParsableCommand {
 
     /// The parts of the name that change.
     struct Destination: ParsableArguments {
-        @Option(parsing: .unconditional, help: "The new service of a generic password.")
+        @Option("The new service of a generic password.")
         var toService: String?
 
-        @Option(parsing: .unconditional, help: "The new account.")
+        @Option("The new account.")
         var toAccount: String?
 
-        @Option(parsing: .unconditional, help: "The new server of an internet password.")
+        @Option("The new server of an internet password.")
         var toServer: String?
 
-        @Option(parsing: .unconditional, help: "Its new protocol.")
+        @Option("Its new protocol.")
         var toProtocol: String?
 
-        @Option(parsing: .unconditional, help: "Its new port.")
+        @Option("Its new port.")
         var toPort: UInt32?
 
-        @Option(parsing: .unconditional, help: "Its new path.")
+        @Option("Its new path.")
         var toPath: String?
 
-        @Option(parsing: .unconditional, help: "The new access group.")
+        @Option("The new access group.")
         var toGroup: String?
     }
 

@@ -31,9 +31,7 @@ struct Rekey: ParsableCommand {
     @Flag(help: "Encrypt everything anew under a new vault key: older copies and copied keys open nothing later.")
     var rotate = false
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("How many earlier values an item keeps, 0 to 50.", valueName: "number"))
+    @Option("How many earlier values an item keeps, 0 to 50.", value: "number")
     var keep: Int?
 
     @OptionGroup(title: "Rotation") var kept: KeptFactors

@@ -18,10 +18,7 @@ struct Salvage: ParsableCommand {
 
     @OptionGroup var damaged: VaultFileName
 
-    @Option(
-        name: .shortAndLong, parsing: .unconditional,
-        help: ArgumentHelp("The vault to make; nothing is overwritten.", valueName: "new"),
-        completion: .file())
+    @Option("The vault to make; nothing is overwritten.", name: .shortAndLong, value: "new", isFile: true)
     var output: String
 
     @Flag(

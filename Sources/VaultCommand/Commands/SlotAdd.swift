@@ -23,13 +23,10 @@ struct SlotAdd: ParsableCommand {
     @OptionGroup(title: "New factors") var newFactors: NewFactorOptions
     @OptionGroup(title: "Key derivation") var cost: CostOptions
 
-    @Option(parsing: .unconditional, help: "A name for it, for people.")
+    @Option("A name for it, for people.")
     var name = ""
 
-    @Option(
-        parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Open this access group only; may be repeated. The default group is ''.", valueName: "group")
-    )
+    @Option("Open this access group only; may be repeated. The default group is ''.", value: "group")
     var grantGroup: [String] = []
 
     @Flag(help: "Make the groups of --grant-group that the vault does not have.")

@@ -22,9 +22,7 @@ struct Unlock: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Option(
-        name: .customLong("for"), parsing: .unconditional,
-        help: ArgumentHelp("For how long: 90s, 15m, 8h or 2d, at most 30 days.", valueName: "time"))
+    @Option("For how long: 90s, 15m, 8h or 2d, at most 30 days.", name: .customLong("for"), value: "time")
     var time = Duration(seconds: 15 * 60)
 
     func run() throws {

@@ -17,7 +17,7 @@ struct Verify: ParsableCommand {
 
     @OptionGroup var vault: VaultFileOptions
 
-    @Option(parsing: .unconditional, help: "Check too that the vault is at this anchor, or continues it.")
+    @Option("Check too that the vault is at this anchor, or continues it.")
     var anchor: String?
 
     func run() throws {

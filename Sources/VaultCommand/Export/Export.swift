@@ -26,10 +26,8 @@ struct Export: ParsableCommand {
     var format: ExportFormat = .json
 
     @Option(
-        name: [.customShort("o"), .long], parsing: .unconditional,
-        help: ArgumentHelp(
-            "Make this file, readable by you alone, instead of writing to standard output.", valueName: "file"),
-        completion: .file())
+        "Make this file, readable by you alone, instead of writing to standard output.",
+        name: [.customShort("o"), .long], value: "file", isFile: true)
     var output: String?
 
     @OptionGroup(title: "Filters") var fields: ItemFields

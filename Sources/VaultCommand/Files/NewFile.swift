@@ -15,9 +15,8 @@ struct NewFile: ~Copyable {
     private let temporary: String?
     private let replaces: Bool
 
-    /// - Parameters:
-    ///   - what: What it is, for messages, such as "key file".
-    ///   - replaces: Whether a file with this name is replaced when this one is whole.
+    /// - `what`: What it is, for messages, such as "key file".
+    /// - `replaces`: Whether a file with this name is replaced when this one is whole.
     init(_ path: String, what: String, replaces: Bool = false) throws {
         self.path = path
         self.what = what

@@ -37,7 +37,7 @@ enum PasswordGenerator {
     static let standardLength = 20
 
     /// A random password.
-    /// - Parameter length: In characters.
+    /// - `length`: In characters.
     static func password(length: Int, from alphabet: PasswordAlphabet = .standard) -> Secret {
         var random = UniformRandom()
         var password = SecretBuffer(capacity: max(length, 1) * 4)

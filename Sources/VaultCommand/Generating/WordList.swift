@@ -17,7 +17,7 @@ struct WordList {
     var bitsPerWord: Double { log2(Double(max(words.count, 1))) }
 
     /// Reads a list.
-    /// - Parameter name: One of the package's, such as "en_eff" or "de"; with a slash, the path of a file.
+    /// - `name`: One of the package's, such as "en_eff" or "de"; with a slash, the path of a file.
     init(_ name: String) throws {
         let path = try name.contains("/") ? name : Self.path(name)
         let text = try Descriptor.readFile(path, what: "word list", limit: 16 << 20)

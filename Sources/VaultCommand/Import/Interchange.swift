@@ -13,9 +13,8 @@ package enum Interchange {
     }
 
     /// Reads a source that is in memory.
-    /// - Parameters:
-    ///   - format: `json`, `csv` or `pem`; nil to find out from the contents, as the command does.
-    ///   - refused: Gets the message where the source is refused; nil is returned then.
+    /// - `format`: `json`, `csv` or `pem`; nil to find out from the contents, as the command does.
+    /// - `refused`: Gets the message where the source is refused; nil is returned then.
     package static func items(in source: [UInt8], format: String?, refused: (String) -> Void) -> [Item]? {
         var buffer = SecretBuffer(capacity: source.count)
         buffer.append(contentsOf: source)

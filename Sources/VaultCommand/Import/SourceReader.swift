@@ -14,7 +14,7 @@ struct SourceReader: ~Copyable {
     private var bytesBefore: UInt64 = 0
 
     /// Opens a file; `-` is standard input.
-    /// - Parameter capacity: How much is read at once, and how far `withStart` sees; bytes.
+    /// - `capacity`: How much is read at once, and how far `withStart` sees; bytes.
     init(_ source: String, capacity: Int = 65_536) throws {
         if source == "-" {
             descriptor = STDIN_FILENO
@@ -32,7 +32,7 @@ struct SourceReader: ~Copyable {
     }
 
     /// Reads what is in memory already: a part of a source.
-    /// - Parameter offset: Where in the source it starts.
+    /// - `offset`: Where in the source it starts.
     init(_ part: borrowing SecretBuffer, at offset: UInt64) {
         name = "a part of the source"
         descriptor = -1
@@ -63,7 +63,7 @@ struct SourceReader: ~Copyable {
     }
 
     /// Takes all bytes up to the next one of `stops`, or to the end, and appends them.
-    /// - Parameter limit: How many the target may then hold; the rest stays untaken.
+    /// - `limit`: How many the target may then hold; the rest stays untaken.
     mutating func take(upTo stops: ASCIISet, into target: inout SecretBuffer, limit: Int) throws {
         while try peek() != nil {
             let from = position
@@ -87,7 +87,7 @@ struct SourceReader: ~Copyable {
     }
 
     /// Takes all that is left.
-    /// - Parameter limit: Bytes; more than that is an error.
+    /// - `limit`: Bytes; more than that is an error.
     mutating func readAll(limit: Int) throws -> SecretBuffer {
         var all = SecretBuffer(capacity: chunk.count)
         while try peek() != nil {

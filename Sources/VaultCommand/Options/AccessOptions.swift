@@ -6,33 +6,26 @@ import VaultLocal
 struct AccessOptions: ParsableArguments {
     @OptionGroup(title: "Factors") var factors: FactorOptions
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "Refuse a vault of other owners than these; 'vaultfmt inspect' shows their public key.", valueName: "key"))
+    @Option("Refuse a vault of other owners than these; 'vaultfmt inspect' shows their public key.", value: "key")
     var owner: OwnerArgument?
 
     @Flag(help: "Never ask anything; fail instead.")
     var noInput = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Wait so long for another writer.", valueName: "seconds"))
+    @Option("Wait so long for another writer.", value: "seconds")
     var wait: Double = 10
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Most memory that a slot's key derivation may take.", valueName: "size", visibility: .hidden)
-    )
+    @Option(ArgumentHelp("Most memory that a slot's key derivation may take.", valueName: "size", visibility: .hidden))
     var maxKdfMemory: MemorySize?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Most passes of a slot's key derivation.", visibility: .hidden))
+    @Option(ArgumentHelp("Most passes of a slot's key derivation.", visibility: .hidden))
     var maxKdfPasses: UInt32?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Most lanes of a slot's key derivation.", visibility: .hidden))
+    @Option(ArgumentHelp("Most lanes of a slot's key derivation.", visibility: .hidden))
     var maxKdfLanes: UInt32?
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
+        ArgumentHelp(
             "Most memory times passes over all slots that are tried.", valueName: "size", visibility: .hidden))
     var maxKdfWork: MemorySize?
 
@@ -52,7 +45,7 @@ struct AccessOptions: ParsableArguments {
 
     /// Opens a vault, and compares it with what this machine remembers of it. Factors that are given come first, then
     /// what `unlock` keeps, then the prompt.
-    /// - Parameter device: What to do about this machine's device.
+    /// - `device`: What to do about this machine's device.
     func open(
         _ path: String, writable: Bool = false, device: DeviceNeed = .ifThere, anchors: AnchorPolicy = .enforce
     ) throws -> Vault {
@@ -67,7 +60,7 @@ struct AccessOptions: ParsableArguments {
 
     /// Calls `body` with the factors for a vault. What is not given is asked for; of a passphrase that opens nothing,
     /// three times.
-    /// - Parameter unlessKept: What to return instead where it was unlocked while this process waited for its turn to
+    /// - `unlessKept`: What to return instead where it was unlocked while this process waited for its turn to
     ///   ask.
     func withFactors<R: ~Copyable>(
         _ path: String, unlessKept: () throws -> R? = { nil },

@@ -4,23 +4,19 @@ import VaultLocal
 
 /// What an item carries besides its name and its secret.
 struct AttributeOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: "A label for people.")
+    @Option("A label for people.")
     var label: String?
 
-    @Option(parsing: .unconditional, help: "A comment for people.")
+    @Option("A comment for people.")
     var comment: String?
 
-    @Option(parsing: .unconditional, help: "What kind of item it is, for people.")
+    @Option("What kind of item it is, for people.")
     var description: String?
 
-    @Option(
-        parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Any other attribute; may be repeated.", valueName: "name=value"))
+    @Option("Any other attribute; may be repeated.", value: "name=value")
     var attribute: [String] = []
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("When the secret may be read, and whether on this device only.", valueName: "when"))
+    @Option("When the secret may be read, and whether on this device only.", value: "when")
     var accessible: AccessibilityName?
 
     /// When the secret may be read, where given.
@@ -55,17 +51,15 @@ struct AttributeOptions: ParsableArguments {
 
 /// Attributes to take away.
 struct AttributeRemoval: ParsableArguments {
-    @Option(
-        parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Take an attribute away; may be repeated.", valueName: "name"))
+    @Option("Take an attribute away; may be repeated.", value: "name")
     var removeAttribute: [String] = []
 }
 
 /// Filters that are no part of an item's name.
 struct ItemFilters: ParsableArguments {
-    @Option(parsing: .unconditional, help: "The label.")
+    @Option("The label.")
     var label: String?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("When the secret may be read.", valueName: "when"))
+    @Option("When the secret may be read.", value: "when")
     var accessible: AccessibilityName?
 }

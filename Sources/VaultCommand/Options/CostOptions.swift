@@ -11,25 +11,19 @@ struct CostOptions: ParsableArguments {
         static var allValueDescriptions: [String: String] { [:] }
     }
 
-    @Option(
-        parsing: .unconditional,
-        help: "The cost of trying a passphrase: interactive (64 MiB), moderate (256 MiB), sensitive (1 GiB).")
+    @Option("The cost of trying a passphrase: interactive (64 MiB), moderate (256 MiB), sensitive (1 GiB).")
     var kdf: Preset?
 
-    @Option(
-        parsing: .unconditional, help: ArgumentHelp("Its memory in MiB, or with a unit (64MiB).", valueName: "size"))
+    @Option("Its memory in MiB, or with a unit (64MiB).", value: "size")
     var kdfMemory: MemorySize?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Its passes.", valueName: "n"))
+    @Option("Its passes.", value: "n")
     var kdfPasses: UInt32?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Its lanes.", valueName: "n"))
+    @Option("Its lanes.", value: "n")
     var kdfLanes: UInt32?
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "Benchmark this machine for a cost of about this time, at least the default.", valueName: "seconds"))
+    @Option("Benchmark this machine for a cost of about this time, at least the default.", value: "seconds")
     var kdfTime: Double?
 
     @Flag(help: ArgumentHelp("Accept a cost below the floor of 19 MiB and 2 passes.", visibility: .hidden))

@@ -3,11 +3,7 @@ import VaultFmt
 
 /// Which earlier value of an item is meant: 1 is the one before the item's own, 2 the one before that.
 struct EarlierOption: ParsableArguments {
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "The earlier value: 1 is the last that was replaced; 'vaultfmt history' numbers them.", valueName: "number")
-    )
+    @Option("The earlier value: 1 is the last that was replaced; 'vaultfmt history' numbers them.", value: "number")
     var earlier: Int?
 
     func validate() throws {

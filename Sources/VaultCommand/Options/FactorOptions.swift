@@ -4,20 +4,16 @@ import VaultLocal
 
 /// The factors that open a vault.
 struct FactorOptions: ParsableArguments {
-    @Option(
-        parsing: .unconditional, help: "Read the passphrase from a file; one newline at its end is not part of it.",
-        completion: .file())
+    @Option("Read the passphrase from a file; one newline at its end is not part of it.", isFile: true)
     var passphraseFile: String?
 
-    @Option(parsing: .unconditional, help: "Read the passphrase from an open descriptor, as a file.")
+    @Option("Read the passphrase from an open descriptor, as a file.")
     var passphraseFd: Int32?
 
-    @Option(parsing: .unconditional, help: "The key file.", completion: .file())
+    @Option("The key file.", isFile: true)
     var keyFile: String?
 
-    @Option(
-        parsing: .unconditional, help: "A file of exactly 32 random bytes, in place of passphrase and key file.",
-        completion: .file())
+    @Option("A file of exactly 32 random bytes, in place of passphrase and key file.", isFile: true)
     var rawKeyFile: String?
 
     func validate() throws { try requireOpen(passphraseFd, option: "--passphrase-fd") }
@@ -31,16 +27,16 @@ struct FactorOptions: ParsableArguments {
 
 /// The factors that a slot is to take from now on.
 struct NewFactorOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: "Read the new passphrase from a file.", completion: .file())
+    @Option("Read the new passphrase from a file.", isFile: true)
     var newPassphraseFile: String?
 
-    @Option(parsing: .unconditional, help: "Read the new passphrase from an open descriptor.")
+    @Option("Read the new passphrase from an open descriptor.")
     var newPassphraseFd: Int32?
 
-    @Option(parsing: .unconditional, help: "The new key file.", completion: .file())
+    @Option("The new key file.", isFile: true)
     var newKeyFile: String?
 
-    @Option(parsing: .unconditional, help: "A file of exactly 32 random bytes, the new raw key.", completion: .file())
+    @Option("A file of exactly 32 random bytes, the new raw key.", isFile: true)
     var newRawKeyFile: String?
 
     func validate() throws { try requireOpen(newPassphraseFd, option: "--new-passphrase-fd") }

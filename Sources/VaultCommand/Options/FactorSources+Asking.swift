@@ -4,7 +4,7 @@ import VaultLocal
 extension FactorSources {
     /// Whether a passphrase is to be asked for, because a slot wants one and neither the options nor the environment
     /// give it.
-    /// - Parameter given: What they give.
+    /// - `given`: What they give.
     func wantsPassphrase(_ path: String, beside given: borrowing GivenFactors) throws -> Bool {
         if given.rawKey != nil || given.passphrase != nil { return false }
         let all = try Vault.slots(at: path)
@@ -19,9 +19,8 @@ extension FactorSources {
     }
 
     /// The factors for a slot that is made or changed. Without any given, a passphrase is asked for, twice.
-    /// - Parameters:
-    ///   - question: What is asked for.
-    ///   - mayAsk: False with `--no-input`.
+    /// - `question`: What is asked for.
+    /// - `mayAsk`: False with `--no-input`.
     func creating(_ question: String, mayAsk: Bool) throws -> GivenFactors {
         var given = try whileOpening { try read() }
         if given.rawKey == nil, given.passphrase == nil, given.keyFile == nil {
@@ -45,7 +44,7 @@ extension FactorSources {
     }
 
     /// Asks for the passphrase of the vault at `path`.
-    /// - Parameter mayAsk: False with `--no-input`.
+    /// - `mayAsk`: False with `--no-input`.
     func ask(_ path: String, mayAsk: Bool) throws -> Secret {
         let instead = "give --passphrase-file, VAULTFMT_PASSPHRASE or --key-file"
         guard mayAsk else {

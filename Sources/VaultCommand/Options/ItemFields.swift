@@ -3,61 +3,61 @@ import VaultFmt
 
 /// The options that name the fields of an item's key; as filters they match exactly.
 struct ItemFields: ParsableArguments {
-    @Option(name: .customLong("class"), parsing: .unconditional, help: "The item's class.")
+    @Option("The item's class.", name: .customLong("class"))
     var className: ClassName?
 
-    @Option(parsing: .unconditional, help: "The service of a generic password.")
+    @Option("The service of a generic password.")
     var service: String?
 
-    @Option(parsing: .unconditional, help: "The account.")
+    @Option("The account.")
     var account: String?
 
-    @Option(parsing: .unconditional, help: "The server of an internet password.")
+    @Option("The server of an internet password.")
     var server: String?
 
-    @Option(name: .customLong("protocol"), parsing: .unconditional, help: "Its protocol, such as https.")
+    @Option("Its protocol, such as https.", name: .customLong("protocol"))
     var networkProtocol: String?
 
-    @Option(parsing: .unconditional, help: "Its port.")
+    @Option("Its port.")
     var port: UInt32?
 
-    @Option(parsing: .unconditional, help: "Its path.")
+    @Option("Its path.")
     var path: String?
 
-    @Option(parsing: .unconditional, help: "Its security domain.")
+    @Option("Its security domain.")
     var securityDomain: String?
 
-    @Option(parsing: .unconditional, help: "Its authentication type.")
+    @Option("Its authentication type.")
     var authenticationType: String?
 
-    @Option(parsing: .unconditional, help: "The type of a certificate or identity; 3 is X.509 version 3.")
+    @Option("The type of a certificate or identity; 3 is X.509 version 3.")
     var certificateType: UInt32?
 
-    @Option(parsing: .unconditional, help: "Its issuer: the DER bytes, as hex:… or base64:….")
+    @Option("Its issuer: the DER bytes, as hex:… or base64:….")
     var issuer: BytesArgument?
 
-    @Option(parsing: .unconditional, help: "Its serial number, as hex:… or base64:….")
+    @Option("Its serial number, as hex:… or base64:….")
     var serialNumber: BytesArgument?
 
-    @Option(parsing: .unconditional, help: "The class of a key: public, private, symmetric, or a number.")
+    @Option("The class of a key: public, private, symmetric, or a number.")
     var keyClass: NamedNumber?
 
-    @Option(parsing: .unconditional, help: "Its type: rsa, ec, aes, or a number.")
+    @Option("Its type: rsa, ec, aes, or a number.")
     var keyType: NamedNumber?
 
-    @Option(parsing: .unconditional, help: "Its application label: text, hex:… or base64:….")
+    @Option("Its application label: text, hex:… or base64:….")
     var applicationLabel: BytesArgument?
 
-    @Option(parsing: .unconditional, help: "Its application tag: text, hex:… or base64:….")
+    @Option("Its application tag: text, hex:… or base64:….")
     var applicationTag: BytesArgument?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Its size.", valueName: "bits"))
+    @Option("Its size.", value: "bits")
     var keySize: UInt32?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Its effective size.", valueName: "bits"))
+    @Option("Its effective size.", value: "bits")
     var effectiveSize: UInt32?
 
-    @Option(parsing: .unconditional, help: "The access group.")
+    @Option("The access group.")
     var group: String?
 
     @Flag(inversion: .prefixedNo, help: "Whether the item may be synchronized.")

@@ -4,20 +4,13 @@ import VaultLocal
 
 /// Factors of further slots that a rotation is to keep.
 struct KeptFactors: ParsableArguments {
-    @Option(
-        parsing: .unconditionalSingleValue,
-        help: "Keep the slot that this passphrase opens, alone or with a --keep-key-file; may be repeated.",
-        completion: .file())
+    @Option("Keep the slot that this passphrase opens, alone or with a --keep-key-file; may be repeated.", isFile: true)
     var keepPassphraseFile: [String] = []
 
-    @Option(
-        parsing: .unconditionalSingleValue, help: "Keep the slot that this key file opens; may be repeated.",
-        completion: .file())
+    @Option("Keep the slot that this key file opens; may be repeated.", isFile: true)
     var keepKeyFile: [String] = []
 
-    @Option(
-        parsing: .unconditionalSingleValue, help: "Keep the slot that this raw key opens; may be repeated.",
-        completion: .file())
+    @Option("Keep the slot that this raw key opens; may be repeated.", isFile: true)
     var keepRawKeyFile: [String] = []
 
     var isAnyGiven: Bool { !(keepPassphraseFile.isEmpty && keepKeyFile.isEmpty && keepRawKeyFile.isEmpty) }

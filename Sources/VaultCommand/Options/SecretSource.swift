@@ -5,7 +5,7 @@ import VaultLocal
 
 /// Where a secret that is to be stored comes from: a file, a generator, a pipe, or a hidden prompt; never an argument.
 struct SecretSource: ParsableArguments {
-    @Option(parsing: .unconditional, help: "Take a file's bytes, exactly.", completion: .file())
+    @Option("Take a file's bytes, exactly.", isFile: true)
     var secretFile: String?
 
     @Option(
@@ -29,7 +29,7 @@ struct SecretSource: ParsableArguments {
     }
 
     /// Fails early where there would be no secret to read.
-    /// - Parameter access: Whose `--passphrase-fd` may be standard input too, and whose `--no-input` forbids asking.
+    /// - `access`: Whose `--passphrase-fd` may be standard input too, and whose `--no-input` forbids asking.
     func check(_ access: AccessOptions) throws {
         guard generate == nil, secretFile == nil else { return }
         guard access.factors.passphraseFd != STDIN_FILENO else {
@@ -52,7 +52,7 @@ struct SecretSource: ParsableArguments {
     }
 
     /// Reads or makes the secret; an empty one is refused, unless it is wanted.
-    /// - Parameter item: What it is for, as a person knows it.
+    /// - `item`: What it is for, as a person knows it.
     func read(for item: String) throws -> Secret {
         let secret = try readAny(for: item)
         guard secret.count > 0 || allowEmpty else {

@@ -1,4 +1,6 @@
 import ArgumentParser
+import FoundationEssentials
+import VaultBytes
 import VaultFmt
 
 /// An item's class by its name.
@@ -41,43 +43,14 @@ struct BytesArgument: ExpressibleByArgument {
 
     init?(argument: String) {
         if argument.hasPrefix("hex:") {
-            guard let bytes = Self.hex(argument.dropFirst(4)) else { return nil }
+            guard let bytes = Hex.decode(argument.dropFirst(4)) else { return nil }
             self.bytes = bytes
         } else if argument.hasPrefix("base64:") {
-            guard let bytes = Self.base64(argument.dropFirst(7)) else { return nil }
-            self.bytes = bytes
+            guard let data = Data(base64Encoded: String(argument.dropFirst(7))) else { return nil }
+            bytes = Array(data)
         } else {
             bytes = Array(argument.utf8)
         }
-    }
-
-    private static func hex(_ text: Substring) -> [UInt8]? {
-        let digits = text.compactMap(\.hexDigitValue)
-        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-    }
-
-    private static func base64(_ text: Substring) -> [UInt8]? {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-        let digits = text.prefix { $0 != "=" }
-        guard text.count.isMultiple(of: 4), text.count - digits.count <= 2,
-            text.dropFirst(digits.count).allSatisfy({ $0 == "=" })
-        else {
-            return nil
-        }
-        var bytes: [UInt8] = []
-        var bits = 0
-        var held = 0
-        for digit in digits {
-            guard let value = alphabet.firstIndex(of: digit) else { return nil }
-            bits = (bits << 6 | value) & 0xFFFF
-            held += 6
-            if held >= 8 {
-                held -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> held))
-            }
-        }
-        return bytes
     }
 }
 

@@ -5,9 +5,8 @@ import VaultLocal
 /// The vault of a command about items.
 struct VaultOptions: ParsableArguments {
     @Option(
-        name: [.customShort("f"), .long], parsing: .unconditional,
-        help: ArgumentHelp("The vault (else VAULTFMT_VAULT, else the default vault).", valueName: "file"),
-        completion: .file())
+        "The vault (else VAULTFMT_VAULT, else the default vault).",
+        name: [.customShort("f"), .long], value: "file", isFile: true)
     var vault: String?
 
     @OptionGroup var access: AccessOptions
@@ -46,9 +45,7 @@ struct VaultFileName: ParsableArguments {
         completion: .file())
     var file: String?
 
-    @Option(
-        name: [.customShort("f"), .long], parsing: .unconditional, help: ArgumentHelp("The same.", valueName: "file"),
-        completion: .file())
+    @Option("The same.", name: [.customShort("f"), .long], value: "file", isFile: true)
     var vault: String?
 
     /// The path that was given, if any.

@@ -1,3 +1,4 @@
+import VaultBytes
 import VaultFmt
 import VaultLocal
 
@@ -71,11 +72,11 @@ enum ItemField {
                 ("securityDomain", domain), ("authenticationType", authentication),
             ]
         case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
-            [("type", String(type)), ("issuer", ItemText.hex(issuer)), ("serialNumber", ItemText.hex(serial))]
+            [("type", String(type)), ("issuer", Hex.encode(issuer)), ("serialNumber", Hex.encode(serial))]
         case .key(let keyClass, let type, let label, let tag, let size, let effective):
             [
-                ("keyClass", String(keyClass)), ("keyType", String(type)), ("applicationLabel", ItemText.hex(label)),
-                ("applicationTag", ItemText.hex(tag)), ("sizeInBits", String(size)),
+                ("keyClass", String(keyClass)), ("keyType", String(type)), ("applicationLabel", Hex.encode(label)),
+                ("applicationTag", Hex.encode(tag)), ("sizeInBits", String(size)),
                 ("effectiveSize", String(effective)),
             ]
         case .reserved(_, let texts): texts.enumerated().map { ("field\($0 + 1)", $1) }

@@ -4,7 +4,7 @@ extension JSONWriter {
     /// The members that describe an item, names exact: `class`, the fields of its key, `group`, `synchronizable`,
     /// `accessible`, `device` (only where bound to one), `id`, `created`, `modified`, `attributes`.
     ///
-    /// - Parameter read: Reads an attribute whose value is not in the item; without it such an attribute is left out.
+    /// - `read`: Reads an attribute whose value is not in the item; without it such an attribute is left out.
     mutating func members(
         of item: Item, _ read: ((String) throws(VaultError) -> Secret?)? = nil
     ) throws {

@@ -1,3 +1,4 @@
+import VaultBytes
 import VaultFmt
 import VaultLocal
 
@@ -23,15 +24,11 @@ enum ItemText {
         switch key.fields {
         case .genericPassword(let service, let account): [service, account]
         case .internetPassword(let server, _, _, _, let account, _, _): [server, account]
-        case .certificate(_, _, let serial), .identity(_, _, let serial): ["serial " + hex(serial)]
+        case .certificate(_, _, let serial), .identity(_, _, let serial): ["serial " + Hex.encode(serial)]
         case .key(_, _, let label, let tag, _, _):
             [label.isEmpty ? "tag " + text(tag) : "application label " + text(label)]
         case .reserved(_, let texts): texts
         }
-    }
-
-    static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     /// Bytes as text where they are visible text, else in hex.
@@ -39,7 +36,7 @@ enum ItemText {
         guard let text = String(validating: bytes, as: UTF8.self),
             !text.unicodeScalars.contains(where: TerminalText.isHarmful)
         else {
-            return hex(bytes)
+            return Hex.encode(bytes)
         }
         return text
     }

@@ -13,7 +13,7 @@ struct JSONWriter: ~Copyable {
     private var afterName = false
     private let isOnOneLine: Bool
 
-    /// - Parameter isOnOneLine: Without line ends and indentation.
+    /// - `isOnOneLine`: Without line ends and indentation.
     init(_ output: Output, isOnOneLine: Bool = false) {
         self.output = output
         self.isOnOneLine = isOnOneLine

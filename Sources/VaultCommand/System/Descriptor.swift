@@ -32,7 +32,7 @@ enum Descriptor {
     }
 
     /// Reads to the end into wiped memory.
-    /// - Parameter limit: Bytes; more than that is `ExitStatus.usage`.
+    /// - `limit`: Bytes; more than that is `ExitStatus.usage`.
     static func readAll(_ descriptor: Int32, name: String, limit: Int) throws -> Secret {
         var buffer = Secret(count: 4096)
         var used = 0

@@ -9,7 +9,7 @@ struct HeldSignals: ~Copyable {
     private let pipe: Pipe
     private var before: [(signal: Int32, action: sigaction)] = []
 
-    /// - Parameter ignoringKeys: Whether Ctrl-C and Ctrl-\ are another program's, and mean nothing here.
+    /// - `ignoringKeys`: Whether Ctrl-C and Ctrl-\ are another program's, and mean nothing here.
     init(ignoringKeys: Bool = false) throws {
         pipe = try Pipe()
         _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK)

@@ -11,7 +11,7 @@ final class Output {
     private var used = 0
 
     /// Writes to a descriptor that stays the caller's.
-    /// - Parameter name: What an error message calls it.
+    /// - `name`: What an error message calls it.
     init(descriptor: Int32, name: String, capacity: Int = 16_384) {
         self.descriptor = descriptor
         self.name = name

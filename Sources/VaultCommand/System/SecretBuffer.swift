@@ -51,19 +51,6 @@ struct SecretBuffer: ~Copyable {
         count += secret.count
     }
 
-    /// Lets `fill` write behind what is there, into at least `space` bytes; it returns how many it wrote.
-    mutating func appendBytes<E: Error>(space: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int) throws(E)
-        -> Int
-    {
-        reserve(space)
-        let at = count
-        let written = try storage.withUnsafeMutableBytes { buffer throws(E) -> Int in
-            try fill(UnsafeMutableRawBufferPointer(rebasing: buffer[at...]))
-        }
-        count += written
-        return written
-    }
-
     borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
         -> R
     {

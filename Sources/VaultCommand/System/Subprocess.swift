@@ -44,8 +44,7 @@ enum Subprocess {
     }
 
     /// Starts a program.
-    /// - Parameters:
-    ///   - input, output: Its standard input and output; nil is /dev/null, as its standard error is.
+    /// - `input` and `output`: Its standard input and output; nil is /dev/null, as its standard error is.
     static func start(_ path: String, _ arguments: [String], input: Int32?, output: Int32?) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -64,7 +63,7 @@ enum Subprocess {
     static let keptOutput: Int32 = 3
 
     /// Starts a program in a session of its own, with every signal blocked that can be.
-    /// - Parameter keepsOutput: Whether it gets this process's standard output too, as `keptOutput`.
+    /// - `keepsOutput`: Whether it gets this process's standard output too, as `keptOutput`.
     static func startApart(
         _ path: String, _ arguments: [String], input: Int32, output: Int32, error: Int32, keepsOutput: Bool
     ) throws -> pid_t {

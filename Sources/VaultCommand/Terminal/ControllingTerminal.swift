@@ -45,8 +45,8 @@ enum ControllingTerminal {
     static func waitForTurn() throws -> Bool? { try current()?.hadToWait }
 
     /// Shows a prompt and reads a line.
-    /// - Parameter hidden: Whether what is typed is kept off the screen.
-    /// - Returns: The line without its end, or nil at the end of input (Ctrl-D).
+    /// - `hidden`: Whether what is typed is kept off the screen.
+    /// It returns the line without its end, or nil at the end of input (Ctrl-D).
     static func readLine(prompt: String, hidden: Bool) throws -> Secret? {
         var buffer = Secret(count: longestLine + 2)
         defer { if seriesDepth == 0 { end() } }

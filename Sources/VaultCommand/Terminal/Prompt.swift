@@ -4,9 +4,8 @@ import VaultLocal
 /// Questions to the person at the terminal.
 enum Prompt {
     /// Asks for something secret without showing it.
-    /// - Parameters:
-    ///   - question: Without the colon; what it holds is escaped.
-    ///   - instead: What to do where there is no terminal, for the error message.
+    /// - `question`: Without the colon; what it holds is escaped.
+    /// - `instead`: What to do where there is no terminal, for the error message.
     static func secret(_ question: String, instead: String) throws -> Secret {
         try requireTerminal(for: question, instead: instead)
         return try ask(question)

@@ -104,9 +104,8 @@ final class TerminalTurn {
     var isLost: Bool { vault_turn_state() == Int32(VAULT_TURN_LOST.rawValue) }
 
     /// Shows a prompt and reads a line. What was typed before the prompt is dropped.
-    /// - Parameters:
-    ///   - isHidden: Whether what is typed is kept off the screen.
-    ///   - buffer: Where the line goes. Of one that is longer, the last byte holds what came last.
+    /// - `isHidden`: Whether what is typed is kept off the screen.
+    /// - `buffer`: Where the line goes. Of one that is longer, the last byte holds what came last.
     func ask(_ prompt: String, isHidden: Bool, into buffer: inout Secret) -> Outcome {
         let failure = vault_turn_ask(isHidden ? 1 : 0)
         guard failure == 0 else { return .failed(-failure) }

@@ -20,9 +20,7 @@ struct Inject: ParsableCommand {
     @Argument(help: "The template; standard input if none is given.", completion: .file())
     var template: String?
 
-    @Option(
-        name: [.short, .long], parsing: .unconditional, help: "A file to write instead of standard output.",
-        completion: .file())
+    @Option("A file to write instead of standard output.", name: [.short, .long], isFile: true)
     var output: String?
 
     @Flag(help: "Replace the output file if it exists.")

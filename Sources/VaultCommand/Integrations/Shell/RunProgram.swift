@@ -20,10 +20,7 @@ struct RunProgram: ParsableCommand {
               vaultfmt run --env RESTIC_PASSWORD=vaultfmt:restic -- restic backup ~/work
             """)
 
-    @Option(
-        parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Put a secret into a variable; may be repeated.", valueName: "name=vaultfmt:service/account")
-    )
+    @Option("Put a secret into a variable; may be repeated.", value: "name=vaultfmt:service/account")
     var env: [String] = []
 
     @OptionGroup var vault: VaultOptions
