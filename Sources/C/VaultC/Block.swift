@@ -50,13 +50,13 @@ struct Arena {
     /// A multiple of 16, never 0: an empty value points to something, too.
     var size: Int { used / 16 * 16 + 16 }
 
-    private mutating func take(_ count: Int) -> UnsafeMutableRawPointer? {
+    private mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
         defer { used += count }
         return memory.map { $0 + used }
     }
 
-    mutating func put(_ bytes: [UInt8]) -> vaultfmt_bytes {
-        let place = take(bytes.count)
+    mutating func append(_ bytes: [UInt8]) -> vaultfmt_bytes {
+        let place = allocate(bytes.count)
         if let place {
             bytes.withUnsafeBytes {
                 if let start = $0.baseAddress { place.copyMemory(from: start, byteCount: $0.count) }
@@ -67,27 +67,27 @@ struct Arena {
     }
 
     /// Without a copy in ordinary memory.
-    mutating func put(_ bytes: UnsafeRawBufferPointer) -> vaultfmt_bytes {
-        let place = take(bytes.count)
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> vaultfmt_bytes {
+        let place = allocate(bytes.count)
         if let place, let start = bytes.baseAddress { place.copyMemory(from: start, byteCount: bytes.count) }
         let data = place.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
         return vaultfmt_bytes(data: data, size: bytes.count)
     }
 
-    mutating func put(_ text: String) -> vaultfmt_bytes { put(Array(text.utf8)) }
+    mutating func append(_ text: String) -> vaultfmt_bytes { append(Array(text.utf8)) }
 
     /// An array in one piece, for values whose size stays what it is. Never NULL.
-    mutating func put<T>(_ values: [T]) -> UnsafePointer<T>? {
+    mutating func append<T>(_ values: [T]) -> UnsafePointer<T>? {
         used = (used + 15) / 16 * 16
-        let place = take(values.count * MemoryLayout<T>.stride)?.bindMemory(to: T.self, capacity: values.count)
+        let place = allocate(values.count * MemoryLayout<T>.stride)?.bindMemory(to: T.self, capacity: values.count)
         if let place { for (index, value) in values.enumerated() { (place + index).initialize(to: value) } }
         return UnsafePointer(place)
     }
 
     /// An array of pointers, for structures that may get more members.
-    mutating func putPointers<T>(_ values: [T]) -> UnsafePointer<UnsafePointer<T>?>? {
+    mutating func appendPointers<T>(_ values: [T]) -> UnsafePointer<UnsafePointer<T>?>? {
         var pointers: [UnsafePointer<T>?] = []
-        for value in values { pointers.append(put([value])) }
-        return put(pointers)
+        for value in values { pointers.append(append([value])) }
+        return append(pointers)
     }
 }

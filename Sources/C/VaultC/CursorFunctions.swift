@@ -9,7 +9,7 @@ public func vaultfmt_items(
     _ vault: OpaquePointer?, _ query: UnsafePointer<vaultfmt_query>?, _ cursor: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     cursor?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(cursor, "cursor")
         let items = try Handle.vault(vault).vault.items(matching: try Input.query(query))
         out.pointee = Handle.owning(CursorHandle(items))
@@ -21,7 +21,7 @@ public func vaultfmt_cursor_next(
     _ cursor: OpaquePointer?, _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
 ) -> vaultfmt_status {
     item?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(item, "item")
         if let next = try Handle.cursor(cursor).next() { out.pointee = try Output.item(next) }
     }
@@ -29,7 +29,7 @@ public func vaultfmt_cursor_next(
 
 @c @implementation
 public func vaultfmt_cursor_close(_ cursor: OpaquePointer?) {
-    _ = status { () throws(VaultError) in
+    _ = status {
         guard cursor != nil, try Handle.cursor(cursor).process.isThis else { return }
         Handle.release(cursor, CursorHandle.self)
     }
@@ -40,7 +40,7 @@ public func vaultfmt_each_secret(
     _ vault: OpaquePointer?, _ query: UnsafePointer<vaultfmt_query>?, _ function: vaultfmt_item_function?,
     _ context: UnsafeMutableRawPointer?
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let handle = try Handle.vault(vault)
         let function = try given(function, "function")
         var hasEnded = false

@@ -18,7 +18,7 @@ public func vaultfmt_get_earlier_values(
     _ values: UnsafeMutablePointer<UnsafePointer<vaultfmt_earlier_values>?>?
 ) -> vaultfmt_status {
     values?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(values, "values")
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
@@ -40,7 +40,7 @@ public func vaultfmt_get_earlier_value(
     _ value: UnsafeMutablePointer<UnsafePointer<vaultfmt_earlier_value>?>?
 ) -> vaultfmt_status {
     value?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(value, "value")
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
@@ -63,7 +63,7 @@ public func vaultfmt_get_earlier_attribute(
     _ name: vaultfmt_bytes, _ value: UnsafeMutablePointer<UnsafePointer<vaultfmt_value>?>?
 ) -> vaultfmt_status {
     value?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(value, "value")
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
@@ -87,7 +87,7 @@ public func vaultfmt_get_earlier_attribute(
 public func vaultfmt_restore(
     _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ id: UnsafePointer<vaultfmt_earlier_id>?
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let id = try Input.earlierID(id)
@@ -103,7 +103,7 @@ public func vaultfmt_forget(
     _ count: Int, _ forgotten: UnsafeMutablePointer<Int>?
 ) -> vaultfmt_status {
     forgotten?.pointee = 0
-    return status { () throws(VaultError) in
+    return status {
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let isAll = ids == nil && count == 0
@@ -125,7 +125,7 @@ public func vaultfmt_add_earlier_values(
     _ count: Int, _ added: UnsafeMutablePointer<Int>?
 ) -> vaultfmt_status {
     added?.pointee = 0
-    return status { () throws(VaultError) in
+    return status {
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         var new: [NewEarlierValue] = []
@@ -140,7 +140,7 @@ public func vaultfmt_add_earlier_values(
 
 @c @implementation
 public func vaultfmt_keep_versions(_ vault: OpaquePointer?, _ count: UInt32) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         try Handle.vault(vault).changing { (transaction) throws(VaultError) in
             try transaction.keepVersions(Int(count))
         }

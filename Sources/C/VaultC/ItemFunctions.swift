@@ -15,7 +15,7 @@ public func vaultfmt_find(
     _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
 ) -> vaultfmt_status {
     item?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(item, "item")
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
@@ -36,7 +36,7 @@ public func vaultfmt_get(
     _ item: UnsafeMutablePointer<UnsafePointer<vaultfmt_item>?>?
 ) -> vaultfmt_status {
     item?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(item, "item")
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
@@ -57,7 +57,7 @@ public func vaultfmt_get_attribute(
     _ value: UnsafeMutablePointer<UnsafePointer<vaultfmt_value>?>?
 ) -> vaultfmt_status {
     value?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(value, "value")
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
@@ -86,7 +86,7 @@ public func vaultfmt_add(
     _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ secret: vaultfmt_bytes,
     _ details: UnsafePointer<vaultfmt_details>?
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let details = try Input.details(details)
@@ -105,7 +105,7 @@ public func vaultfmt_set(
     _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ secret: vaultfmt_bytes,
     _ details: UnsafePointer<vaultfmt_details>?
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let details = try Input.details(details)
@@ -130,7 +130,7 @@ private func requiredSecret(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secre
 public func vaultfmt_update(
     _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ details: UnsafePointer<vaultfmt_details>?
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let details = try Input.details(details)
@@ -147,7 +147,7 @@ public func vaultfmt_update(
 public func vaultfmt_move(
     _ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?, _ newKey: UnsafePointer<vaultfmt_key>?
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let newKey = try Input.key(newKey)
@@ -157,7 +157,7 @@ public func vaultfmt_move(
 
 @c @implementation
 public func vaultfmt_remove(_ vault: OpaquePointer?, _ key: UnsafePointer<vaultfmt_key>?) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let handle = try Handle.vault(vault)
         let key = try Input.key(key)
         let wasThere = try handle.changing { (transaction) throws(VaultError) in try transaction.remove(key) }
@@ -169,15 +169,15 @@ public func vaultfmt_remove(_ vault: OpaquePointer?, _ key: UnsafePointer<vaultf
 
 @c @implementation
 public func vaultfmt_begin(_ vault: OpaquePointer?) -> vaultfmt_status {
-    status { () throws(VaultError) in try Handle.vault(vault).begin() }
+    status { try Handle.vault(vault).begin() }
 }
 
 @c @implementation
 public func vaultfmt_commit(_ vault: OpaquePointer?) -> vaultfmt_status {
-    status { () throws(VaultError) in try Handle.vault(vault).commit() }
+    status { try Handle.vault(vault).commit() }
 }
 
 @c @implementation
 public func vaultfmt_rollback(_ vault: OpaquePointer?) -> vaultfmt_status {
-    status { () throws(VaultError) in try Handle.vault(vault).rollBack() }
+    status { try Handle.vault(vault).rollBack() }
 }

@@ -26,7 +26,7 @@ private func write(_ secret: borrowing Secret, _ size: Int32, to out: UnsafeMuta
         guard isWhole, let out, let start = bytes.baseAddress else { return }
         UnsafeMutableRawPointer(out).copyMemory(from: start, byteCount: bytes.count)
     }
-    return status { () throws(VaultError) in
+    return status {
         _ = try given(out, "out")
         precondition(isWhole, "what is generated has the size that the header says")
     }

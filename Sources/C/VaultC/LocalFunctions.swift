@@ -8,7 +8,7 @@ internal import VaultLocal
 @c @implementation
 public func vaultfmt_local_default_path(_ path: UnsafeMutablePointer<CChar>?, _ size: Int) -> vaultfmt_status {
     if size > 0 { path?.pointee = 0 }
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(path, "path")
         let text = Array(try Places().vault.utf8CString)
         guard text.count <= size else {
@@ -25,7 +25,7 @@ public func vaultfmt_local_create(
     _ local: UnsafePointer<vaultfmt_local_options>?, _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(vault, "vault")
         let (machine, path) = try Input.machine(local, path)
         var options = try Input.createOptions(options)
@@ -42,7 +42,7 @@ public func vaultfmt_local_open(
     _ local: UnsafePointer<vaultfmt_local_options>?, _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(vault, "vault")
         let (machine, path) = try Input.machine(local, path)
         let opened: Vault
@@ -62,7 +62,7 @@ public func vaultfmt_local_accept(
     _ options: UnsafePointer<vaultfmt_open_options>?,
     _ local: UnsafePointer<vaultfmt_local_options>?
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let (machine, path) = try Input.machine(local, path)
         try machine.accept(
             try Vault.open(path, factors: try Input.factors(factors), options: try Input.openOptions(options)))

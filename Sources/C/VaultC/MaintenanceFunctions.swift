@@ -11,7 +11,7 @@ public func vaultfmt_compact(
 ) -> vaultfmt_status {
     before?.pointee = 0
     after?.pointee = 0
-    return status { () throws(VaultError) in
+    return status {
         let report = try Handle.vault(vault).vault.compact()
         before?.pointee = report.bytesBefore
         after?.pointee = report.bytesAfter
@@ -23,7 +23,7 @@ public func vaultfmt_repair(
     _ vault: OpaquePointer?, _ kept: UnsafeMutablePointer<UnsafePointer<vaultfmt_value>?>?
 ) -> vaultfmt_status {
     kept?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(kept, "kept")
         if let path = try Handle.vault(vault).vault.repair() { out.pointee = try Output.value(path) }
     }
@@ -34,7 +34,7 @@ public func vaultfmt_verify(
     _ vault: OpaquePointer?, _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_report>?>?
 ) -> vaultfmt_status {
     report?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(report, "report")
         let found = try Handle.vault(vault).vault.verify()
         out.pointee = try Block.make { arena in structure(found, &arena) }
@@ -52,10 +52,11 @@ private func structure(_ report: VerifyReport, _ arena: inout Arena) -> vaultfmt
     for problem in report.problems {
         problems.append(
             vaultfmt_problem(
-                what: arena.put(problem.what), offset: problem.offset ?? 0, has_offset: problem.offset == nil ? 0 : 1,
+                what: arena.append(problem.what), offset: problem.offset ?? 0,
+                has_offset: problem.offset == nil ? 0 : 1,
                 reserved: 0))
     }
-    out.problems = arena.put(problems)
+    out.problems = arena.append(problems)
     out.listed_problems = problems.count
     out.earlier_values = report.earlierValues
     return out
@@ -69,7 +70,7 @@ public func vaultfmt_inspect(
     _ path: UnsafePointer<CChar>?, _ inspection: UnsafeMutablePointer<UnsafePointer<vaultfmt_inspection>?>?
 ) -> vaultfmt_status {
     inspection?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(inspection, "inspection")
         let found = try Vault.inspect(try Input.string(path, "path"))
         out.pointee = try Block.make { arena in structure(found, &arena) }
@@ -90,16 +91,16 @@ private func structure(_ inspection: Inspection, _ arena: inout Arena) -> vaultf
     for found in inspection.extensions {
         extensions.append(
             vaultfmt_extension(
-                name: arena.put(found.name), size: UInt64(found.bytes), is_critical: found.isCritical ? 1 : 0,
+                name: arena.append(found.name), size: UInt64(found.bytes), is_critical: found.isCritical ? 1 : 0,
                 is_read_only: found.isReadOnly ? 1 : 0))
     }
-    out.extensions = arena.put(extensions)
+    out.extensions = arena.append(extensions)
     out.extension_count = extensions.count
     var objects: [vaultfmt_objects] = []
     for found in inspection.objects {
-        objects.append(vaultfmt_objects(type: arena.put(found.type), count: UInt64(found.count), bytes: found.bytes))
+        objects.append(vaultfmt_objects(type: arena.append(found.type), count: UInt64(found.count), bytes: found.bytes))
     }
-    out.objects = arena.put(objects)
+    out.objects = arena.append(objects)
     out.object_type_count = objects.count
     return out
 }

@@ -30,7 +30,7 @@ enum Output {
         fill(&out.id, item.id.bytes.bytes)
         let key = item.key
         out.key = self.key(key, &arena)
-        out.encoded_key = arena.put(key.bytes)
+        out.encoded_key = arena.append(key.bytes)
         out.accessibility = UInt32(item.accessibility.rawValue)
         if let device = item.device {
             out.is_device_bound = 1
@@ -54,12 +54,12 @@ enum Output {
     ) -> (UnsafePointer<vaultfmt_attribute>?, count: Int) {
         var list: [vaultfmt_attribute] = []
         for attribute in attributes.all {
-            let name = arena.put(attribute.name)
-            let value = attribute.withUnsafeBytes { arena.put($0) } ?? vaultfmt_bytes()
+            let name = arena.append(attribute.name)
+            let value = attribute.withUnsafeBytes { arena.append($0) } ?? vaultfmt_bytes()
             list.append(
                 vaultfmt_attribute(name: name, value: value, flags: UInt32(attribute.flags.rawValue), states_flags: 1))
         }
-        return (arena.put(list), list.count)
+        return (arena.append(list), list.count)
     }
 
     /// A value on its own.
@@ -69,7 +69,7 @@ enum Output {
     }
 
     static func value(_ text: String) throws(VaultError) -> UnsafePointer<vaultfmt_value> {
-        try Block.make { arena in vaultfmt_value(bytes: arena.put(text)) }
+        try Block.make { arena in vaultfmt_value(bytes: arena.append(text)) }
     }
 
     // MARK: earlier values
@@ -78,7 +78,7 @@ enum Output {
         try Block.make { arena in
             var list: [vaultfmt_earlier_value] = []
             for value in values { list.append(structure(value, value.attributes, nil, &arena)) }
-            return vaultfmt_earlier_values(values: arena.putPointers(list), count: list.count)
+            return vaultfmt_earlier_values(values: arena.appendPointers(list), count: list.count)
         }
     }
 
@@ -112,29 +112,29 @@ enum Output {
         var out = vaultfmt_key()
         out.item_class = UInt32(key.itemClass.rawValue)
         out.synchronizable = key.synchronizable ? 1 : 0
-        out.group = arena.put(key.group)
+        out.group = arena.append(key.group)
         switch key.fields {
         case .genericPassword(let service, let account):
-            out.service = arena.put(service)
-            out.account = arena.put(account)
+            out.service = arena.append(service)
+            out.account = arena.append(account)
         case .internetPassword(
             let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
-            out.server = arena.put(server)
-            out.protocol = arena.put(`protocol`)
+            out.server = arena.append(server)
+            out.protocol = arena.append(`protocol`)
             out.port = port
-            out.path = arena.put(path)
-            out.account = arena.put(account)
-            out.security_domain = arena.put(securityDomain)
-            out.authentication_type = arena.put(authenticationType)
+            out.path = arena.append(path)
+            out.account = arena.append(account)
+            out.security_domain = arena.append(securityDomain)
+            out.authentication_type = arena.append(authenticationType)
         case .certificate(let type, let issuer, let serialNumber), .identity(let type, let issuer, let serialNumber):
             out.type = type
-            out.issuer = arena.put(issuer)
-            out.serial_number = arena.put(serialNumber)
+            out.issuer = arena.append(issuer)
+            out.serial_number = arena.append(serialNumber)
         case .key(let keyClass, let keyType, let label, let tag, let size, let effectiveSize):
             out.key_class = keyClass
             out.key_type = keyType
-            out.application_label = arena.put(label)
-            out.application_tag = arena.put(tag)
+            out.application_label = arena.append(label)
+            out.application_tag = arena.append(tag)
             out.size_in_bits = size
             out.effective_size = effectiveSize
         case .reserved(_, let texts): (out.texts, out.text_count) = self.texts(texts, &arena)
@@ -144,8 +144,8 @@ enum Output {
 
     private static func texts(_ texts: [String], _ arena: inout Arena) -> (UnsafePointer<vaultfmt_bytes>?, count: Int) {
         var list: [vaultfmt_bytes] = []
-        for text in texts { list.append(arena.put(text)) }
-        return (arena.put(list), list.count)
+        for text in texts { list.append(arena.append(text)) }
+        return (arena.append(list), list.count)
     }
 
     // MARK: slots
@@ -166,8 +166,8 @@ enum Output {
         out.kdf_memory = slot.cost?.memoryKiB ?? 0
         out.kdf_passes = slot.cost?.passes ?? 0
         out.kdf_lanes = slot.cost?.lanes ?? 0
-        if let provider = slot.provider { out.provider = arena.put(provider) }
-        if let name = slot.name { out.name = arena.put(name) }
+        if let provider = slot.provider { out.provider = arena.append(provider) }
+        if let name = slot.name { out.name = arena.append(name) }
         if let groups = slot.groups { (out.groups, out.group_count) = texts(groups, &arena) }
         out.revision = slot.revision ?? 0
         if let device = slot.device { fill(&out.device, device.bytes.bytes) }
@@ -185,7 +185,7 @@ enum Output {
             out.dropped_count = dropped.count
             var keys: [vaultfmt_key] = []
             for key in kept { keys.append(self.key(key, &arena)) }
-            out.kept = arena.putPointers(keys)
+            out.kept = arena.appendPointers(keys)
             out.kept_count = keys.count
             return out
         }
@@ -194,7 +194,7 @@ enum Output {
     static func slots(_ slots: [SlotInfo], _ arena: inout Arena) -> UnsafePointer<UnsafePointer<vaultfmt_slot>?>? {
         var list: [vaultfmt_slot] = []
         for slot in slots { list.append(self.slot(slot, &arena)) }
-        return arena.putPointers(list)
+        return arena.appendPointers(list)
     }
 
     /// The kind of a tail, its size, and the generation that is incomplete.

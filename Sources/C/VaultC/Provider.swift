@@ -45,10 +45,10 @@ struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's point
             for slot in slots {
                 var out = vaultfmt_external_slot()
                 Output.fill(&out.id, slot.id)
-                out.parameters = arena.put(slot.parameters)
+                out.parameters = arena.append(slot.parameters)
                 list.append(out)
             }
-            return ExternalSlots(slots: arena.put(list))
+            return ExternalSlots(slots: arena.append(list))
         }
         defer { Block.free(list) }
         try call("find keys") { function(functions.context, list.pointee.slots, slots.count, Handle.lent(found)) }

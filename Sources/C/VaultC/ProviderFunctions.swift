@@ -9,7 +9,7 @@ internal import VaultFmt
 public func vaultfmt_wrapped_set(
     _ wrapped: OpaquePointer?, _ parameters: vaultfmt_bytes, _ owners_data: vaultfmt_bytes, _ key: vaultfmt_bytes
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let wrapped = try Handle.wrapped(wrapped)
         guard (0...Format.Limit.providerParameters).contains(parameters.size),
             (0...Format.Limit.providerData).contains(owners_data.size)
@@ -22,7 +22,7 @@ public func vaultfmt_wrapped_set(
 public func vaultfmt_candidates_add(
     _ candidates: OpaquePointer?, _ slot: Int, _ key: vaultfmt_bytes
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in try Handle.candidates(candidates).add(try externalKey(key), for: slot) }
+    status { try Handle.candidates(candidates).add(try externalKey(key), for: slot) }
 }
 
 private func externalKey(_ bytes: vaultfmt_bytes) throws(VaultError) -> Secret {

@@ -10,7 +10,7 @@ public func vaultfmt_get_slots(
     _ vault: OpaquePointer?, _ slots: UnsafeMutablePointer<UnsafePointer<vaultfmt_slots>?>?
 ) -> vaultfmt_status {
     slots?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(slots, "slots")
         let all = try Handle.vault(vault).vault.slots()
         out.pointee = try Block.make { arena in vaultfmt_slots(slots: Output.slots(all, &arena), count: all.count) }
@@ -25,7 +25,7 @@ public func vaultfmt_slot_report_free(_ report: UnsafePointer<vaultfmt_slot_repo
 
 extension UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?> {
     /// Tells the caller what a change did.
-    fileprivate func put(_ change: SlotChange) throws(VaultError) {
+    fileprivate func write(_ change: SlotChange) throws(VaultError) {
         pointee = try Output.report(change.id, dropped: change.dropped, kept: change.keptForDevices)
     }
 }
@@ -39,7 +39,7 @@ public func vaultfmt_slot_add(
 ) -> vaultfmt_status {
     id?.update(repeating: 0, count: 16)
     report?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(id, "id")
         let vault = try Handle.vault(vault).vault
         let factors = try Input.factors(factors)
@@ -53,7 +53,7 @@ public func vaultfmt_slot_add(
             change = try vault.addSlot(factors)
         }
         for (index, byte) in change.id.bytes.bytes.enumerated() { out[index] = byte }
-        try report?.put(change)
+        try report?.write(change)
     }
 }
 
@@ -77,9 +77,9 @@ public func vaultfmt_slot_remove(
     _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
     report?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let change = try Handle.vault(vault).vault.removeSlot(try Input.slotID(id))
-        try report?.put(change)
+        try report?.write(change)
     }
 }
 
@@ -90,7 +90,7 @@ public func vaultfmt_slot_change(
     _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
     report?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let vault = try Handle.vault(vault).vault
         var slot: SlotID?
         if id != nil { slot = try Input.slotID(id) }
@@ -107,7 +107,7 @@ public func vaultfmt_slot_change(
         } else {
             change = try vault.changeFactors(of: slot, to: factors)
         }
-        try report?.put(change)
+        try report?.write(change)
     }
 }
 
@@ -115,7 +115,7 @@ public func vaultfmt_slot_change(
 public func vaultfmt_slot_rename(_ vault: OpaquePointer?, _ id: UnsafePointer<UInt8>?, _ name: vaultfmt_bytes)
     -> vaultfmt_status
 {
-    status { () throws(VaultError) in
+    status {
         try Handle.vault(vault).vault.renameSlot(try Input.slotID(id), to: try Input.text(name, "name") ?? "")
     }
 }
@@ -126,11 +126,11 @@ public func vaultfmt_slot_grant(
     _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
     report?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let vault = try Handle.vault(vault).vault
         let names = try Input.texts(groups, count, "groups")
         let change = try vault.setGrants(of: try Input.slotID(id), to: names, createsGroups: true)
-        try report?.put(change)
+        try report?.write(change)
     }
 }
 
@@ -141,7 +141,7 @@ public func vaultfmt_rotate(
     _ report: UnsafeMutablePointer<UnsafePointer<vaultfmt_slot_report>?>?
 ) -> vaultfmt_status {
     report?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         var rotation = try Handle.vault(vault).vault.rotation()
         let all = try Input.elements(kept, count, "kept")
         for index in all.indices { _ = try rotation.keep(try Input.factors(all.baseAddress.map { $0 + index })) }

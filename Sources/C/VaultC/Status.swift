@@ -2,13 +2,16 @@ internal import CVaultFmt
 internal import VaultFmt
 
 /// Runs the body of a C function: its error becomes a status, and the text that this thread can ask for.
-func status(_ body: () throws(VaultError) -> Void) -> vaultfmt_status {
+///
+/// It throws nothing but `VaultError`, as all of the library does.
+func status(_ body: () throws -> Void) -> vaultfmt_status {
     let cancelState = vaultfmt_internal_begin()
     defer { vaultfmt_internal_end(cancelState) }
-    do throws(VaultError) {
+    do {
         try body()
         return 0
     } catch {
+        let error = error as? VaultError ?? VaultError(.invalidArgument, "unexpected: \(error)")
         var text = error.detail
         text.withUTF8 { text in
             text.withMemoryRebound(to: CChar.self) {

@@ -15,7 +15,7 @@ public func vaultfmt_create(
     _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(vault, "vault")
         let options = try Input.createOptions(options)
         let created = try Vault.create(
@@ -31,7 +31,7 @@ public func vaultfmt_open(
     _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(vault, "vault")
         let options = try Input.openOptions(options)
         let opened = try Vault.open(
@@ -42,7 +42,7 @@ public func vaultfmt_open(
 
 @c @implementation
 public func vaultfmt_close(_ vault: OpaquePointer?) {
-    _ = status { () throws(VaultError) in
+    _ = status {
         guard vault != nil else { return }
         // In a child process all of it is left as it is: what threads of the parent were at work on may not be whole.
         guard try Handle.vault(vault).vault.isOfThisProcess else { return }
@@ -55,7 +55,7 @@ public func vaultfmt_close(_ vault: OpaquePointer?) {
 public func vaultfmt_share(_ vault: OpaquePointer?, _ shared: UnsafeMutablePointer<OpaquePointer?>?) -> vaultfmt_status
 {
     shared?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(shared, "shared")
         let vault = try Handle.vault(vault).vault
         guard vault.isOfThisProcess else { throw VaultError.otherProcess }
@@ -65,12 +65,12 @@ public func vaultfmt_share(_ vault: OpaquePointer?, _ shared: UnsafeMutablePoint
 
 @c @implementation
 public func vaultfmt_refresh(_ vault: OpaquePointer?) -> vaultfmt_status {
-    status { () throws(VaultError) in try Handle.vault(vault).vault.refresh() }
+    status { try Handle.vault(vault).vault.refresh() }
 }
 
 @c @implementation
 public func vaultfmt_lock(_ vault: OpaquePointer?) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         let handle = try Handle.vault(vault)
         try handle.vault.tryLock()
     }
@@ -81,7 +81,7 @@ public func vaultfmt_unlock(
     _ vault: OpaquePointer?, _ factors: UnsafePointer<vaultfmt_factors>?,
     _ options: UnsafePointer<vaultfmt_open_options>?
 ) -> vaultfmt_status {
-    status { () throws(VaultError) in
+    status {
         try Handle.vault(vault).vault.unlock(try Input.factors(factors), limits: try Input.limits(options))
     }
 }
@@ -90,7 +90,7 @@ public func vaultfmt_unlock(
 
 @c @implementation
 public func vaultfmt_keep_unlocked(_ vault: OpaquePointer?, _ seconds: UInt32) -> vaultfmt_status {
-    status { () throws(VaultError) in try Machine.keepUnlocked(try Handle.vault(vault).vault, seconds: seconds) }
+    status { try Machine.keepUnlocked(try Handle.vault(vault).vault, seconds: seconds) }
 }
 
 @c @implementation
@@ -99,7 +99,7 @@ public func vaultfmt_open_unlocked(
     _ vault: UnsafeMutablePointer<OpaquePointer?>?
 ) -> vaultfmt_status {
     vault?.pointee = nil
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(vault, "vault")
         let options = try Input.openOptions(options)
         guard let opened = try Machine(notices: { _ in }).openUnlocked(try Input.string(path, "path"), options: options)
@@ -112,7 +112,7 @@ public func vaultfmt_open_unlocked(
 
 @c @implementation
 public func vaultfmt_end_unlocked(_ path: UnsafePointer<CChar>?) -> vaultfmt_status {
-    status { () throws(VaultError) in _ = try Machine.lock(try Input.string(path, "path")) }
+    status { _ = try Machine.lock(try Input.string(path, "path")) }
 }
 
 // MARK: state
@@ -121,7 +121,7 @@ public func vaultfmt_end_unlocked(_ path: UnsafePointer<CChar>?) -> vaultfmt_sta
 public func vaultfmt_get_info(_ vault: OpaquePointer?, _ info: UnsafeMutablePointer<vaultfmt_info>?) -> vaultfmt_status
 {
     let size = info?.pointee.struct_size ?? 0
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(info, "info")
         try check(size: size, of: vaultfmt_info.self, "info")
         out.pointee = vaultfmt_info()
@@ -148,7 +148,7 @@ public func vaultfmt_check_anchor(
     _ vault: OpaquePointer?, _ anchor: UnsafePointer<CChar>?, _ verdict: UnsafeMutablePointer<Int32>?
 ) -> vaultfmt_status {
     verdict?.pointee = 0
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(verdict, "verdict")
         let found = try Handle.vault(vault).vault.verdict(on: try Input.anchor(anchor))
         let number =
@@ -169,7 +169,7 @@ public func vaultfmt_get_statistics(
     _ vault: OpaquePointer?, _ statistics: UnsafeMutablePointer<vaultfmt_statistics>?
 ) -> vaultfmt_status {
     let size = statistics?.pointee.struct_size ?? 0
-    return status { () throws(VaultError) in
+    return status {
         let out = try given(statistics, "statistics")
         try check(size: size, of: vaultfmt_statistics.self, "statistics")
         out.pointee = vaultfmt_statistics()

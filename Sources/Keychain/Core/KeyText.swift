@@ -13,7 +13,7 @@ enum KeyText {
     /// The text of a field that holds these bytes.
     static func encode(_ bytes: [UInt8]) -> String {
         if !bytes.starts(with: mark), let text = String(validating: bytes, as: UTF8.self) { return text }
-        return "\u{FDD0}" + Hex.encode(bytes)
+        return String(decoding: mark, as: UTF8.self) + Hex.encode(bytes)
     }
 
     /// What a field's text holds: a text, or bytes that are not UTF-8. A text that `encode` never makes is what it is.

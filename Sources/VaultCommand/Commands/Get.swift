@@ -72,8 +72,7 @@ struct Get: ParsableCommand {
             try writer.member("replaced", Timestamp.text(value.replaced))
             try writer.member("modified", Timestamp.text(value.modified))
             try writer.attributes(attributes) { name throws(VaultError) in try vault.attribute(name, of: value) }
-            try writer.name("secret")
-            try writer.value(secret)
+            try writer.member("secret", secret)
         }
         try writer.finish()
     }
@@ -84,8 +83,7 @@ struct Get: ParsableCommand {
         let secret = whole.secret.copy()
         try writer.object { writer in
             try writer.members(of: item) { name throws(VaultError) in try vault.attribute(name, of: item) }
-            try writer.name("secret")
-            try writer.value(secret)
+            try writer.member("secret", secret)
         }
         try writer.finish()
     }

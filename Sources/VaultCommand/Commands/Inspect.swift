@@ -22,19 +22,19 @@ struct Inspect: ParsableCommand {
 
     func run() throws {
         let path = try vault.path
-        let outside = try lookAround(path)
-        let (inside, failure) = lookInside()
+        let outside = try readOutside(path)
+        let (inside, failure) = readInside()
         try json ? writeJSON(outside, inside, path) : writeText(outside, inside, path)
         if let failure { throw failure }
     }
 
     /// What anybody can read.
-    private func lookAround(_ path: String) throws -> Inspection {
+    private func readOutside(_ path: String) throws -> Inspection {
         return try Progress.during("reading") { try Vault.inspect(path) }
     }
 
     /// What the factors given show; where they do not open the vault, what anybody can read is still worth showing.
-    private func lookInside() -> (InsideView?, CommandFailure?) {
+    private func readInside() -> (InsideView?, CommandFailure?) {
         do {
             if let kept = try vault.access.openUnlocked(vault.path) { return (try InsideView(kept), nil) }
             guard vault.access.factors.sources.isAnyGiven else { return (nil, nil) }

@@ -18,7 +18,9 @@ struct Salvage: ParsableCommand {
 
     @OptionGroup var damaged: VaultFileName
 
-    @Option("The vault to make; nothing is overwritten.", name: .shortAndLong, value: "new", isFile: true)
+    @Option(
+        name: .shortAndLong, parsing: .unconditional,
+        help: ArgumentHelp("The vault to make; nothing is overwritten.", valueName: "new"), completion: .file())
     var output: String
 
     @Flag(

@@ -69,28 +69,18 @@ struct Verify: ParsableCommand {
                 "the anchor is of vault \(expected.vault), this is \(opened.id); give the anchor of this vault")
         }
         let now = opened.anchor.generation
-        switch try opened.verdict(on: expected) {
-        case .same, .descends: return
-        case .foreign:
-            throw CommandFailure(
-                .damaged,
-                "the vault belongs to other owners than the anchor's, and nothing shows that they handed it over; restore the right copy"
-            )
-        case .older:
-            throw CommandFailure(
-                .damaged,
-                "the vault is at generation \(now), older than the anchor's \(expected.generation); restore the newest copy"
-            )
-        case .forked:
-            throw CommandFailure(
-                .damaged,
-                "the vault is forked: it does not continue the anchor's generation \(expected.generation); restore the right copy"
-            )
-        case .unprovable:
-            throw CommandFailure(
-                .damaged,
-                "the vault no longer proves that it continues generation \(expected.generation), which was compacted away; take a newer anchor"
-            )
-        }
+        let problem: String? =
+            switch try opened.verdict(on: expected) {
+            case .same, .descends: nil
+            case .foreign:
+                "belongs to other owners than the anchor's, and nothing shows that they handed it over; restore the right copy"
+            case .older:
+                "is at generation \(now), older than the anchor's \(expected.generation); restore the newest copy"
+            case .forked:
+                "is forked: it does not continue the anchor's generation \(expected.generation); restore the right copy"
+            case .unprovable:
+                "no longer proves that it continues generation \(expected.generation), which was compacted away; take a newer anchor"
+            }
+        if let problem { throw CommandFailure(.damaged, "the vault \(problem)") }
     }
 }

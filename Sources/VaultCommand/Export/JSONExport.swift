@@ -46,8 +46,7 @@ struct JSONExport {
             try writer.member("created", time: item.created)
             try writer.member("modified", time: item.modified)
             try writer.flagged(item.attributes) { name throws(VaultError) in try vault.attribute(name, of: item) }
-            try writer.name("secret")
-            try writer.value(opened.secret)
+            try writer.member("secret", opened.secret)
             try write(earlierValuesOf: item, &writer)
         }
     }
@@ -55,8 +54,7 @@ struct JSONExport {
     private func write(earlierValuesOf item: Item, _ writer: inout JSONWriter) throws {
         guard hasEarlierValues, item.earlierValues > 0 else { return }
         let values = try vault.earlierValues(of: item)
-        try writer.name("earlier")
-        try writer.array { writer in
+        try writer.array("earlier") { writer in
             for value in values {
                 let opened = try vault.open(value)
                 let attributes = opened.attributes
@@ -65,8 +63,7 @@ struct JSONExport {
                     try writer.member("modified", time: value.modified)
                     try writer.member("replaced", time: value.replaced)
                     try writer.flagged(attributes) { name throws(VaultError) in try vault.attribute(name, of: value) }
-                    try writer.name("secret")
-                    try writer.value(secret)
+                    try writer.member("secret", secret)
                 }
             }
         }
@@ -82,8 +79,7 @@ extension JSONWriter {
     fileprivate mutating func flagged(
         _ attributes: Attributes, _ read: @escaping (String) throws(VaultError) -> Secret?
     ) throws {
-        try name("attributes")
-        try object { writer in
+        try object("attributes") { writer in
             for attribute in attributes.all {
                 guard let value = try Self.value(of: attribute, read) else { continue }
                 try writer.name(attribute.name)
@@ -93,8 +89,7 @@ extension JSONWriter {
                 }
                 try writer.object { writer in
                     try writer.bytes(value)
-                    try writer.name("flags")
-                    try writer.array { writer in
+                    try writer.array("flags") { writer in
                         for flag in AttributeFlag.allCases where attribute.flags.contains(flag.value) {
                             try writer.value(flag.rawValue)
                         }

@@ -10,8 +10,7 @@ extension JSONWriter {
         try member("headerBytes", view.headerBytes)
         try member("fileBytes", view.fileBytes)
         if !authenticated { try slots(view.slots) }
-        try name("extensions")
-        try array { writer in
+        try array("extensions") { writer in
             for item in view.extensions {
                 try writer.object { writer in
                     try writer.member("name", item.name)
@@ -21,11 +20,9 @@ extension JSONWriter {
                 }
             }
         }
-        try name("objects")
-        try object { writer in
+        try object("objects") { writer in
             for kind in view.objects {
-                try writer.name(kind.type)
-                try writer.object { writer in
+                try writer.object(kind.type) { writer in
                     try writer.member("count", kind.count)
                     try writer.member("bytes", kind.bytes)
                 }
@@ -47,15 +44,13 @@ extension JSONWriter {
         try member("generation", figures.generation)
         try member("anchor", view.anchor.description)
         try member("items", figures.items)
-        try name("itemsByClass")
-        try object { writer in
+        try object("itemsByClass") { writer in
             for (itemClass, count) in figures.itemsByClass { try writer.member(itemClass.name, count) }
         }
         try member("earlierValues", figures.earlierValues)
         try member("keptVersions", figures.keptVersions)
         try member("tombstones", figures.tombstones)
-        try name("compartments")
-        try array { writer in
+        try array("compartments") { writer in
             for compartment in figures.compartments {
                 try writer.object { writer in
                     try writer.member("group", compartment.group)
@@ -74,8 +69,7 @@ extension JSONWriter {
 
     /// The member `slots`.
     mutating func slots(_ slots: [SlotInfo]) throws {
-        try name("slots")
-        try array { writer in
+        try array("slots") { writer in
             for slot in slots { try writer.slot(slot) }
         }
     }
@@ -90,8 +84,7 @@ extension JSONWriter {
             if let provider = slot.provider { try writer.member("provider", provider) }
             try writer.member("strength", SlotText.strength(slot))
             if let cost = slot.cost {
-                try writer.name("kdf")
-                try writer.object { writer in
+                try writer.object("kdf") { writer in
                     try writer.member("memoryKiB", cost.memoryKiB)
                     try writer.member("passes", cost.passes)
                     try writer.member("lanes", cost.lanes)
@@ -104,15 +97,13 @@ extension JSONWriter {
     }
 
     private mutating func member(_ key: String, _ texts: [String]) throws {
-        try name(key)
-        try array { writer in
+        try array(key) { writer in
             for text in texts { try writer.value(text) }
         }
     }
 
     private mutating func tail(_ tail: TailState) throws {
-        try name("tail")
-        try object { writer in
+        try object("tail") { writer in
             switch tail {
             case .clean: try writer.member("state", "clean")
             case .writeInProgress: try writer.member("state", "writeInProgress")

@@ -24,8 +24,7 @@ extension JSONWriter {
     mutating func attributes(
         _ attributes: Attributes, _ read: ((String) throws(VaultError) -> Secret?)? = nil
     ) throws {
-        try name("attributes")
-        try object { writer in
+        try object("attributes") { writer in
             for attribute in attributes.all {
                 guard let value = try Self.value(of: attribute, read) else { continue }
                 try writer.name(attribute.name)
@@ -69,8 +68,7 @@ extension JSONWriter {
             try member("sizeInBits", size)
             try member("effectiveSize", effective)
         case .reserved(_, let texts):
-            try name("fields")
-            try array { writer in
+            try array("fields") { writer in
                 for text in texts { try writer.value(text) }
             }
         }
@@ -80,5 +78,11 @@ extension JSONWriter {
     mutating func member(_ key: String, base64 bytes: [UInt8]) throws {
         try name(key)
         try bytes.withUnsafeBytes { try value(base64: $0) }
+    }
+
+    /// The same for bytes in memory that is wiped.
+    mutating func member(_ key: String, base64 bytes: UnsafeRawBufferPointer) throws {
+        try name(key)
+        try value(base64: bytes)
     }
 }

@@ -29,6 +29,18 @@ struct JSONWriter: ~Copyable {
         try container("[", "]", elements)
     }
 
+    /// A member that is an object.
+    mutating func object(_ name: String, _ members: (inout JSONWriter) throws -> Void) throws {
+        try self.name(name)
+        try object(members)
+    }
+
+    /// A member that is an array.
+    mutating func array(_ name: String, _ elements: (inout JSONWriter) throws -> Void) throws {
+        try self.name(name)
+        try array(elements)
+    }
+
     /// A member's name; its value comes next.
     mutating func name(_ name: String) throws {
         try separate()

@@ -64,16 +64,19 @@ extension Output {
 }
 
 extension JSONWriter {
+    /// A member that is a secret.
+    mutating func member(_ name: String, _ secret: borrowing Secret) throws {
+        try self.name(name)
+        try value(secret)
+    }
+
     /// A secret: a string where it is UTF-8, else `{"base64": …}`.
     mutating func value(_ secret: borrowing Secret) throws {
         if SecretText.isUTF8(secret) {
             try secret.withUnsafeBytes { bytes in try value(utf8: bytes) }
         } else {
             try secret.withUnsafeBytes { bytes in
-                try object { writer in
-                    try writer.name("base64")
-                    try writer.value(base64: bytes)
-                }
+                try object { writer in try writer.member("base64", base64: bytes) }
             }
         }
     }

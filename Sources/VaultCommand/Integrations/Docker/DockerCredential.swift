@@ -86,8 +86,7 @@ struct DockerCredential: ParsableCommand {
         try writer.object { writer in
             try writer.member("ServerURL", server)
             try writer.member("Username", item.key.account ?? "")
-            try writer.name("Secret")
-            try writer.value(secret)
+            try writer.member("Secret", secret)
         }
         try writer.finish()
     }

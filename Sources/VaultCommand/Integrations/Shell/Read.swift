@@ -50,8 +50,7 @@ struct Read: ParsableCommand {
         try writer.object { writer in
             try writer.member("Version", 1)
             try writer.member("AccessKeyId", account)
-            try writer.name("SecretAccessKey")
-            try writer.value(secret)
+            try writer.member("SecretAccessKey", secret)
             if let token = attributes.string("sealed:session-token") { try writer.member("SessionToken", token) }
             if let expiration = attributes.string("expiration") { try writer.member("Expiration", expiration) }
         }
