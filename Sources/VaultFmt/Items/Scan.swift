@@ -164,8 +164,10 @@ final class ScanPart: Sendable {
         var start = 0
         // Items that follow each other are mostly in one compartment.
         var last: (compartment: UInt64, key: Result<SecretBox, VaultError>)?
-        while state.next < state.items.count {
-            let item = state.items[state.next]
+        // A constant, so that its items are not copied.
+        let items = state.items
+        while state.next < items.count {
+            let item = items[state.next]
             let end = start + Self.size(item)
             if last?.compartment != item.entry.compartment {
                 last = state.keys.key(item.entry.compartment).map { (item.entry.compartment, $0) }
@@ -216,8 +218,11 @@ final class ScanPart: Sendable {
             }
             for (index, result) in zip(next - results.count..<next, results) {
                 tally.add(items[index])
-                let item = whole.isEmpty ? items[index] : whole[index] ?? items[index]
-                try Self.give(item, result, memory, to: body)
+                if let item = whole.isEmpty ? nil : whole[index] {
+                    try Self.give(item, result, memory, to: body)
+                } else {
+                    try Self.give(items[index], result, memory, to: body)
+                }
             }
             guard next < items.count else { break }
             let number = items[next].entry.compartment
