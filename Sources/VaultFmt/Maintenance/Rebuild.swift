@@ -211,9 +211,11 @@ private struct RebuiltTree: ~Copyable {
     /// Appends entries whose items' records have moved.
     mutating func append(_ batch: (entries: [LeafEntry], moved: [RecordPlace])) throws(VaultError) {
         var next = 0
-        for entry in batch.entries {
-            guard let item = entry.item else {
-                try appendTombstone(entry)
+        // By index: an iterator would copy each entry.
+        let entries = batch.entries
+        for index in entries.indices {
+            guard let item = entries[index].item else {
+                try appendTombstone(entries[index])
                 continue
             }
             guard batch.moved.count - next >= item.recordCount else { throw RebuildLayout.changed }
@@ -226,8 +228,9 @@ private struct RebuiltTree: ~Copyable {
                 frames += 1
                 versions += UInt64(values.versions.count)
             }
+            let key = entries[index].page.key(entries[index].index)
             items += 1
-            try builder.append(entry.page.key(entry.index), try entry.value(item, moved, named))
+            try builder.append(key, try entries[index].value(item, moved, named))
         }
     }
 

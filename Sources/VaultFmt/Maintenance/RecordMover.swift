@@ -42,8 +42,9 @@ struct RecordMover {
             if last?.compartment != place.compartment { last = (place.compartment, try rekeyed(place)) }
             moves.append(try plan(item, place, last?.to, try layout.record(from + moves.count)))
         }
-        for entry in entries {
-            guard let item = entry.item else { continue }
+        // By index: an iterator would copy each entry.
+        for index in entries.indices {
+            guard let item = entries[index].item else { continue }
             let id = item.decoded.entry.id
             try add(id, item.own)
             for place in item.others { try add(id, place) }
