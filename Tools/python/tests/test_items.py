@@ -65,8 +65,9 @@ def test_every_class(vault: Vault, key: vaultfmt.ItemKey) -> None:
 
 
 def test_attributes_dates_and_accessibility(vault: Vault) -> None:
+    created = datetime(1970, 1, 1, 1, 0, 1, tzinfo=timezone(timedelta(hours=1)))
     vault.add(
-        "s", b"x", attributes={"label": "Grüße", "comment": b"\xff", "sealed:totp": "seed"}, created=datetime(1970, 1, 1, 1, 0, 1, tzinfo=timezone(timedelta(hours=1))), modified=-1,
+        "s", b"x", attributes={"label": "Grüße", "comment": b"\xff", "sealed:totp": "seed"}, created=created, modified=-1,
         accessibility=Accessibility.ALWAYS,
     )  # fmt: skip
     item = vault.item("s")
