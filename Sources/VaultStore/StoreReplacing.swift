@@ -100,7 +100,7 @@ extension Store {
     }
 
     /// Lets `write` fill a new file, which then takes the place of the current one, locked.
-    private func replaceFile(
+    func replaceFile(
         by replacement: consuming Replacement,
         _ write: (any FileHandle, borrowing Replacement) throws(VaultError) -> Void
     ) throws(VaultError) {

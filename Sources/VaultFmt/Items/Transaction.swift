@@ -319,18 +319,15 @@ public final class Transaction {
         try requireOpen()
         let store = core.store
         guard changes.count > 0 || ring.isChanged || merging != nil else { return end() }
+        if narrowing == .atOnce, !remnants.isEmpty {
+            return try Rebuild.compact(core, content: try endInReplacement())
+        }
         hasEnded = true
         let old = store.state.commit
         changes.sort()
         var writer = TreeWriter(source: store.pages, appender: appender, indexKey: store.slot.keys.index.copy())
         let root = try writer.apply(changes, to: old.root)
         let items = try Self.sum(old.items, tally.items)
-        if narrowing == .atOnce, !remnants.isEmpty {
-            // In the file that is given up: it is read from there, and no commit ever names it.
-            try appender.flush()
-            let content = Rebuild.Content(root: root, items: items, keyring: ring.keyring, merging: merging)
-            return try Rebuild.compact(core, content: content)
-        }
         tally.liveBytes += Int64(writer.bytesAdded) - Int64(writer.bytesRemoved)
         var ref = old.keyring
         if ring.isChanged {
@@ -367,6 +364,20 @@ public final class Transaction {
             return nil
         }
         return store.header.bodyStart + UInt64(Format.commitSize + keyring.length + (history?.length ?? 0)) + live.bytes
+    }
+
+    /// Ends it with a tree in the file that is given up, for a new file that takes its place: it is read from there, and
+    /// no commit ever names it.
+    func endInReplacement() throws(VaultError) -> Rebuild.Content {
+        try requireOpen()
+        hasEnded = true
+        let store = core.store
+        changes.sort()
+        var writer = TreeWriter(source: store.pages, appender: appender, indexKey: store.slot.keys.index.copy())
+        let root = try writer.apply(changes, to: store.state.commit.root)
+        try appender.flush()
+        let items = try Self.sum(store.state.commit.items, tally.items)
+        return Rebuild.Content(root: root, items: items, keyring: ring.keyring, merging: merging)
     }
 
     /// The history that a merged branch brings along; nil if no branch is merged.

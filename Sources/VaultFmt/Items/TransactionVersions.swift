@@ -187,6 +187,16 @@ extension Transaction {
         var done: [AttributeRecord: AttributeRecord] = [:]
     }
 
+    /// The earlier values that a merge has united, with the records that the live item does not share under group 0.
+    func withdrawn(
+        _ versions: [Versions.Version], of id: Bytes16, _ placed: PlacedAttributes
+    ) throws(VaultError) -> [Versions.Version] {
+        var withdrawal = Withdrawal(item: id, placed: placed, bound: nil)
+        var out: [Versions.Version] = []
+        for version in versions { out.append(try withdrawn(version, &withdrawal)) }
+        return out
+    }
+
     /// An earlier value with the records that the live item does not share under group 0. What belongs to another
     /// device stays where it is.
     private func withdrawn(
@@ -254,7 +264,7 @@ extension Transaction {
         }
     }
 
-    private func write(_ versions: Versions) throws(VaultError) -> ItemEntry.Versions? {
+    func write(_ versions: Versions) throws(VaultError) -> ItemEntry.Versions? {
         guard !versions.versions.isEmpty else { return nil }
         let body = try decoding { () throws(FormatError) in try versions.encode() }
         let ref = try appender.append(body, as: .versions, .versions, key: core.store.slot.keys.index)

@@ -9,7 +9,7 @@ package struct BranchPast: Sendable {
     package let states: [Ancestor]
     package let tombstoneHorizon: UInt64
 
-    fileprivate init(_ store: Store) throws(VaultError) {
+    init(_ store: Store) throws(VaultError) {
         let state = store.state
         let past = try store.past.ancestors(of: state)
         floor = past.floor

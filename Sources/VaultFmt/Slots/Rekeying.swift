@@ -44,13 +44,19 @@ struct Rekeying {
     mutating func replace(groups wanted: Set<UInt64>, _ keys: borrowing VaultKeys) throws(VaultError) {
         for group in old.groups where wanted.contains(group.number) && numbers[group.number] == nil {
             let before = try core.compartments.groupKey(group, core.context)
-            let after = SecretBox(core.store.random.secret(Format.keySize))
-            let number = newNumber()
-            numbers[group.number] = number
-            groupKeys[number] = after
-            let wrapped = try wrapped(number, group.name, after.secret, keys)
             keyring.groups.removeAll { $0.number == group.number }
-            keyring.groups.append(wrapped)
+            // A merge can have two groups of one name, which become one.
+            let twin = keyring.groups.first {
+                groupKeys[$0.number] != nil && $0.name.utf8.elementsEqual(group.name.utf8)
+            }
+            let known = twin.flatMap { groupKeys[$0.number] }
+            let after = known ?? SecretBox(core.store.random.secret(Format.keySize))
+            let number = twin?.number ?? newNumber()
+            numbers[group.number] = number
+            if known == nil {
+                groupKeys[number] = after
+                keyring.groups.append(try wrapped(number, group.name, after.secret, keys))
+            }
             try replaceCompartments(of: group.number, to: number, before.secret, after.secret)
         }
         sort()

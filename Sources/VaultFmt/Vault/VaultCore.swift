@@ -263,7 +263,7 @@ final class VaultCore {
     var deadBytes: UInt64 { store.state.commit.end - min(store.state.commit.liveBytes, store.state.commit.end) }
 
     /// Section 3 of the design: once dead bytes exceed live ones by 4 MiB. The commit stands whatever becomes of it.
-    private func compactIfDue() {
+    func compactIfDue() {
         guard deadBytes > store.state.commit.liveBytes + (4 << 20) else { return }
         do throws(VaultError) {
             try Rebuild.compact(self)

@@ -114,13 +114,28 @@ struct WritableKeyring {
     // MARK: devices and settings
 
     /// This device's position in the keyring; 0 if none was given, or there is no room for it.
-    mutating func devicePosition() -> Int {
-        guard core.deviceID != .zero else { return 0 }
-        if let known = view.position(of: core.deviceID) { return known }
+    mutating func devicePosition() -> Int { position(of: core.deviceID) }
+
+    /// The same of any device; zero has none.
+    mutating func position(of device: Bytes16) -> Int {
+        guard device != .zero else { return 0 }
+        if let known = view.position(of: device) { return known }
         guard keyring.devices.count < Format.Limit.devices else { return 0 }
-        keyring.devices.append(core.deviceID)
+        keyring.devices.append(device)
         view = KeyringView(keyring)
         return keyring.devices.count
+    }
+
+    /// Goes on from another keyring, which has what this one has: that of a merge.
+    mutating func unite(_ other: Keyring) {
+        keyring = other
+        view = KeyringView(keyring)
+    }
+
+    /// Records that a slot is gone.
+    mutating func noteRemoval(of slot: Bytes16) throws(VaultError) {
+        keyring.noteRemoval(of: slot, try core.tick())
+        view = KeyringView(keyring)
     }
 
     /// How many earlier values an item keeps.

@@ -202,6 +202,42 @@ package struct StatePast {
         } catch { return nil }
     }
 
+    /// The states before another one whose commits are in the file, the newest first: at most so many, and only those
+    /// after the last that `isWanted` names.
+    ///
+    /// Throws `authenticationFailed` where an earlier commit is damaged.
+    package func states(
+        before state: CommittedState, most: Int = .max, while isWanted: (Ancestor) -> Bool = { _ in true }
+    ) throws(VaultError) -> [CommittedState] {
+        var found: [CommittedState] = []
+        var walk = PastWalk(finder, from: state)
+        while found.count < most, let ancestor = try walk.next(), isWanted(ancestor) {
+            guard let earlier = try self.state(at: walk.last) else { throw PastWalk.broken(walk.last) }
+            found.append(earlier)
+        }
+        return found
+    }
+
+    /// An ancestor of a state, if its commit is in the file and can be read.
+    package func state(_ wanted: Ancestor, before state: CommittedState) throws(VaultError) -> CommittedState? {
+        var walk = PastWalk(finder, from: state)
+        do throws(VaultError) {
+            while let ancestor = try walk.next(), ancestor.generation >= wanted.generation {
+                if ancestor.generation == wanted.generation, ancestor.chain == wanted.chain {
+                    return try self.state(at: walk.last)
+                }
+            }
+        } catch {
+            guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+        }
+        return nil
+    }
+
+    private func state(at offset: UInt64) throws(VaultError) -> CommittedState? {
+        guard let opened = try finder.read(at: offset)?.opened else { return nil }
+        return try finder.state(opened, at: offset)
+    }
+
     /// The history that a state names; nil if every ancestor is in the file.
     package func history(of state: CommittedState) throws(VaultError) -> History? {
         let isCut = state.commit.predecessorOffset(from: finder.bodyStart) == nil && state.commit.predecessor != nil
@@ -233,6 +269,8 @@ package struct StatePast {
 private struct PastWalk {
     private let finder: StateFinder
     private var place: (offset: UInt64, predecessor: Commit.Predecessor)?
+    /// Where the commit is that was met last.
+    private(set) var last: UInt64 = 0
 
     init(_ finder: StateFinder, from state: CommittedState) {
         self.finder = finder
@@ -249,6 +287,7 @@ private struct PastWalk {
     mutating func nextLink() throws(VaultError) -> (ancestor: Ancestor, history: ObjectRef?)? {
         guard let (offset, expected) = place else { return nil }
         place = nil
+        last = offset
         guard let opened = try finder.read(at: offset)?.opened, opened.chain == expected.chain else {
             throw Self.broken(offset)
         }

@@ -1,0 +1,138 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// What merges have left to settle in one item.
+public struct Conflict: Sendable {
+    /// A value that lost: another one of the same field was changed later, or on another machine.
+    public struct Value: Sendable {
+        let lost: LostValue
+
+        /// The field.
+        public var field: ConflictField { lost.field }
+        /// The revision of the item that had it (a hybrid logical clock).
+        public var revision: UInt64 { lost.stamp.revision }
+        /// The device that made that revision, if it has a name.
+        public var device: DeviceID? { lost.stamp.device == .zero ? nil : DeviceID(lost.stamp.device) }
+        /// Of an attribute.
+        public var flags: Attribute.Flags { Attribute.Flags(rawValue: lost.flags.rawValue) }
+        /// The value, as it was: a secret, an attribute's bytes, a text, a number of four bytes with the greatest first,
+        /// or one byte of accessibility and a device's id.
+        public var value: Secret { lost.value.secret.copy() }
+        /// The accessibility, of that field.
+        public var accessibility: Accessibility? {
+            guard lost.kind == .accessibility else { return nil }
+            return lost.value.secret.withUnsafeBytes { $0.first }.flatMap { Accessibility(rawValue: $0) }
+        }
+    }
+
+    /// The item's key.
+    public let key: ItemKey
+    /// The item.
+    public let item: ItemID
+    /// All of them, the oldest first.
+    public let values: [Value]
+}
+
+extension Vault {
+    /// What merges have left to settle, in the order of the items' keys. Throws as `items` and `get` do.
+    public func conflicts() throws(VaultError) -> [Conflict] {
+        var found: [Conflict] = []
+        var cursor = try items()
+        while let item = try cursor.next() {
+            guard item.attributes.attribute(ConflictAttribute.name) != nil else { continue }
+            if let conflict = try self.conflict(in: item) { found.append(conflict) }
+        }
+        return found
+    }
+
+    /// What merges have left to settle in one item; nil for nothing. Throws `noSuchItem`, else as `get` does.
+    public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? {
+        guard let item = try item(key) else { throw VaultError(.noSuchItem, "no such item") }
+        return try conflict(in: item)
+    }
+
+    private func conflict(in item: Item) throws(VaultError) -> Conflict? {
+        guard let value = try attribute(ConflictAttribute.name, of: item) else { return nil }
+        return Conflict(try ConflictAttribute.decode(value), of: item)
+    }
+
+    /// Settles what merges have left in an item. Throws as `Transaction.settle` does.
+    public func settle(_ key: ItemKey, keeping values: [Conflict.Value] = []) throws(VaultError) {
+        try transaction { (transaction) throws(VaultError) in try transaction.settle(key, keeping: values) }
+    }
+}
+
+extension Transaction {
+    /// What merges have left to settle in one item; nil for nothing. Throws `noSuchItem`, else as `get` does.
+    public func conflict(in key: ItemKey) throws(VaultError) -> Conflict? {
+        let item = try existing(key)
+        guard let value = try attribute(ConflictAttribute.name, of: key) else { return nil }
+        return Conflict(try ConflictAttribute.decode(value), of: item)
+    }
+
+    /// Settles what merges have left in an item: these values take the place of those that it has, and all others are
+    /// given up. Without values, the item stays as it is.
+    ///
+    /// Throws `noSuchItem`; `invalidArgument` for a value that is not among its conflicts, for two of one field, and for
+    /// a key of another class; `duplicateItem` if the key that comes out exists; `deviceBound` for another device's
+    /// accessibility.
+    public func settle(_ key: ItemKey, keeping values: [Conflict.Value] = []) throws(VaultError) {
+        guard let conflict = try conflict(in: key) else { return }
+        var change = AttributeChanges(remove: [ConflictAttribute.name])
+        var accessibility: Accessibility?
+        var secret: SecretBox?
+        var newKey = KeyParts(key)
+        var fields: Set<ConflictField> = []
+        for value in values {
+            let lost = value.lost
+            guard conflict.values.contains(where: { $0.lost.isSame(as: lost) }) else {
+                throw VaultError(.invalidArgument, "this value is not among what the item has to settle")
+            }
+            guard fields.insert(value.field).inserted else {
+                throw VaultError(.invalidArgument, "a field can have one value only")
+            }
+            switch lost.kind {
+            case .secret: secret = lost.value
+            case .attribute:
+                change.set.put(Attribute(lost.name, secret: lost.value.secret.copy(), flags: value.flags))
+            case .keyField: try newKey.set(lost.name, to: lost.value.secret.withUnsafeBytes { Array($0) })
+            case .accessibility: accessibility = try self.accessibility(lost)
+            }
+        }
+        if let secret {
+            try set(key, secret: secret.secret, attributes: change, accessibility: accessibility)
+        } else {
+            try update(key, attributes: change, accessibility: accessibility)
+        }
+        let moved = try newKey.encoded()
+        if moved != key { try move(key, to: moved) }
+    }
+
+    private func accessibility(_ lost: LostValue) throws(VaultError) -> Accessibility {
+        let bytes = lost.value.secret.withUnsafeBytes { Array($0) }
+        guard bytes.count == 1 + Format.idSize, let accessibility = Accessibility(rawValue: bytes[0]),
+            let device = Bytes16(Array(bytes[1...]))
+        else { throw VaultError(.structureInvalid, "a conflict holds no accessibility") }
+        guard device == .zero || device == core.deviceID else { throw Self.noDevice }
+        return accessibility
+    }
+}
+
+extension Conflict {
+    fileprivate init(_ lost: [LostValue], of item: Item) {
+        self.init(key: item.key, item: item.id, values: lost.map(Value.init))
+    }
+}
+
+extension KeyParts {
+    /// Sets a field by the name that a conflict has; `key` is all of them.
+    fileprivate mutating func set(_ name: String, to value: [UInt8]) throws(VaultError) {
+        if name == "key" {
+            self = KeyParts(try ItemKey(value))
+        } else if let index = names.firstIndex(of: name) {
+            self[index] = value
+        } else {
+            throw VaultError(.structureInvalid, "a conflict names a field that the item does not have")
+        }
+    }
+}

@@ -1,0 +1,315 @@
+internal import VaultBytes
+internal import VaultStore
+
+extension Vault {
+    /// Brings what another copy of this vault has into this one, in one commit or one replacement of the file
+    /// (specification, section 8). The other copy is only read, in its newest state.
+    ///
+    /// Items are matched by their ids and merged field by field, with what both copies came from as the base. Nothing is
+    /// dropped silently: a value that loses is an earlier value, or kept until it is settled (see `conflicts()`), and
+    /// the report names what a person may want to know. Both files are as they were if it fails.
+    ///
+    /// - Parameters:
+    ///   - other: Another copy, opened by an owner.
+    ///   - progress: Called now and then with how many items are done, and how many there are.
+    /// - Throws: `invalidArgument` for another vault; `notPermitted` for a scoped slot; `foreignOwner` for a branch under
+    ///   keys that are not this copy's; `noSlotOpens` and `lastSlot` if nobody could open the result; what reading either
+    ///   copy and changing this one throws.
+    @discardableResult
+    public func merge(
+        _ other: Vault, options: MergeOptions = MergeOptions(), progress: ((UInt64, UInt64) -> Void)? = nil
+    ) throws(VaultError) -> MergeReport {
+        guard id == other.id else {
+            throw VaultError(
+                .invalidArgument, "another vault (\(other.id)), which cannot be merged with this one (\(id))")
+        }
+        guard other !== self else { return MergeReport(.same) }
+        var vaults = [self, other]
+        var base: Vault?
+        if case .file(let file) = options.base {
+            guard file.id == id else { throw VaultError(.invalidArgument, "the base is of another vault (\(file.id))") }
+            base = file
+            if !vaults.contains(where: { $0 === file }) { vaults.append(file) }
+        }
+        return try Self.holding(vaults) { () throws(VaultError) in
+            try Merging(core, other.core, base?.core, options, progress).run()
+        }
+    }
+
+    /// Runs a body that uses several vaults, which are taken in one order whoever asks.
+    static func holding<R>(_ vaults: [Vault], _ body: () throws(VaultError) -> R) throws(VaultError) -> R {
+        let sorted = vaults.sorted { ObjectIdentifier($0) < ObjectIdentifier($1) }
+        return try holding(sorted[...], body)
+    }
+
+    private static func holding<R>(
+        _ vaults: ArraySlice<Vault>, _ body: () throws(VaultError) -> R
+    ) throws(VaultError) -> R {
+        guard let first = vaults.first else { return try body() }
+        return try first.withCore { (_) throws(VaultError) in try holding(vaults.dropFirst(), body) }
+    }
+}
+
+/// One merge of two copies of a vault.
+private struct Merging {
+    private let ours: VaultCore
+    private let theirs: VaultCore
+    private let baseFile: VaultCore?
+    private let options: MergeOptions
+    private let progress: ((UInt64, UInt64) -> Void)?
+
+    init(
+        _ ours: VaultCore, _ theirs: VaultCore, _ baseFile: VaultCore?, _ options: MergeOptions,
+        _ progress: ((UInt64, UInt64) -> Void)?
+    ) {
+        self.ours = ours
+        self.theirs = theirs
+        self.baseFile = baseFile
+        self.options = options
+        self.progress = progress
+    }
+
+    func run() throws(VaultError) -> MergeReport {
+        for core in [ours, theirs] + [baseFile].compactMap(\.self) {
+            guard !core.isLocked else { throw VaultError(.locked, "the vault is locked") }
+            guard core.isOwner else {
+                throw VaultError(
+                    .notPermitted, "a slot that grants reading only cannot merge: open both copies with a full one")
+            }
+        }
+        try theirs.requireCurrent()
+        guard !options.isRehearsal else {
+            try ours.requireCurrent()
+            try ours.refuseReadOnlyExtensions()
+            var report = try merge()
+            report.isRehearsal = true
+            return report
+        }
+        let before = ours.store.state
+        let report = try ours.writing { () throws(VaultError) in try merge() }
+        if ours.store.state != before, report.outcome == .merged {
+            try ours.writing { () throws(VaultError) in ours.compactIfDue() }
+        }
+        return report
+    }
+
+    // MARK: how the two states stand to each other
+
+    private func merge() throws(VaultError) -> MergeReport {
+        let (mine, its) = (try BranchPast(ours.store), try BranchPast(theirs.store))
+        guard let own = mine.states.last, let other = its.states.last else { return MergeReport(.same) }
+        if own == other { return MergeReport(.same) }
+        if mine.states.contains(other) { return MergeReport(.ours) }
+        if its.states.contains(own) { return try takeTheirs() }
+        guard ours.store.ownersPublicKey == theirs.store.ownersPublicKey else {
+            return try underOtherKeys(mine, its)
+        }
+        return try mergeBranches(mine, its)
+    }
+
+    /// ours led to theirs.
+    private func takeTheirs() throws(VaultError) -> MergeReport {
+        let anchor = AnchorPoint(
+            generation: ours.store.state.commit.generation, chain: ours.store.state.chain,
+            ownersPublicKey: ours.store.ownersPublicKey)
+        switch try theirs.store.verdict(on: anchor) {
+        case .descends: break
+        case .same: return MergeReport(.same)
+        case .foreign, .older, .unprovable, .forked:
+            throw VaultError(
+                .foreignOwner, "the other copy is under keys that no hand-over of this one's leads to (R-8.1)")
+        }
+        if !options.isRehearsal {
+            try ours.store.replace(byCopyOf: theirs.store)
+            ours.stateChanged()
+            ours.compartments.forgetAll()
+        }
+        return MergeReport(.theirs)
+    }
+
+    /// what went on under a key that the other side has rotated away.
+    private func underOtherKeys(_ mine: BranchPast, _ its: BranchPast) throws(VaultError) -> MergeReport {
+        let handed = Set(ours.store.keyring.handOvers.map(\.publicKey))
+        let others = Set(theirs.store.keyring.handOvers.map(\.publicKey) + [theirs.store.ownersPublicKey])
+        guard !handed.isDisjoint(with: others) else {
+            guard others.contains(ours.store.ownersPublicKey) else {
+                throw VaultError(.foreignOwner, "the other copy belongs to other owners: nothing leads to its key")
+            }
+            throw VaultError(
+                .foreignOwner,
+                "the other copy has replaced its keys while this one went on under the old ones: merge this one into that"
+            )
+        }
+        guard options.acceptsOldKeys else {
+            throw VaultError(
+                .foreignOwner,
+                "the other copy went on under keys that this one has replaced: its values can come in as earlier values, if you accept old keys"
+            )
+        }
+        var adoption = Adoption(ours, theirs, base: try bases(Common(mine, its)).first?.branch, options, progress)
+        return try adoption.run()
+    }
+
+    // MARK: the base
+
+    /// What both states came from.
+    private struct Common {
+        let states: Set<Ancestor>
+        /// The one of the greatest generation.
+        let base: Ancestor?
+
+        init(_ mine: BranchPast, _ its: BranchPast) {
+            states = Set(mine.states).intersection(its.states)
+            base = states.max { left, right in
+                guard left.generation == right.generation else { return left.generation < right.generation }
+                return ByteOrder.isLess(right.chain.bytes, left.chain.bytes)
+            }
+        }
+
+        var greatestClock: UInt64 { states.map(\.clock).max() ?? 0 }
+    }
+
+    /// The common state as the files have it: any of them will do.
+    private func bases(_ common: Common) throws(VaultError) -> [ItemUnion.Base] {
+        guard let base = common.base else { return [] }
+        var cores: [VaultCore]
+        switch options.base {
+        case .none: return []
+        case .automatic, .file: cores = [ours, theirs] + [baseFile].compactMap(\.self)
+        }
+        cores = cores.enumerated().filter { index, core in !cores[..<index].contains { $0 === core } }.map(\.element)
+        var found: [ItemUnion.Base] = []
+        for core in cores {
+            let store = core.store
+            guard let state = try Self.state(base, store) else { continue }
+            let earlier = try store.past.ancestors(of: state).ancestors
+            found.append(
+                ItemUnion.Base(
+                    branch: Branch(core, root: state.commit.root),
+                    decides: common.states.isSubset(of: earlier + [base]), greatestClock: common.greatestClock))
+        }
+        if case .file = options.base, found.isEmpty {
+            throw VaultError(.invalidArgument, "the base does not have the state that both copies came from")
+        }
+        return found
+    }
+
+    private static func state(_ wanted: Ancestor, _ store: Store) throws(VaultError) -> CommittedState? {
+        if store.state.commit.generation == wanted.generation, store.state.chain == wanted.chain { return store.state }
+        return try store.past.state(wanted, before: store.state)
+    }
+
+    /// What becomes of items: with the base's, if its tree can be read.
+    private func plan(_ common: Common) throws(VaultError) -> (plan: MergePlan, isBased: Bool) {
+        for base in try bases(common) {
+            do throws(VaultError) {
+                var union = ItemUnion(Branch(ours), Branch(theirs), base)
+                return (try union.run(), true)
+            } catch {
+                guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+            }
+        }
+        let base = ItemUnion.Base(greatestClock: common.greatestClock)
+        var union = ItemUnion(Branch(ours), Branch(theirs), base)
+        return (try union.run(), false)
+    }
+
+    // MARK: two branches
+
+    private func mergeBranches(_ mine: BranchPast, _ its: BranchPast) throws(VaultError) -> MergeReport {
+        let common = Common(mine, its)
+        let clock = common.base?.clock ?? 0
+        let (plan, isBased) = try plan(common)
+        var keyring = try KeyringUnion.united(ours, theirs)
+        if plan.isSame, try holdTheSameBesideItems() { return try endFork(mine, its) }
+        let slots = try SlotUnion(ours, theirs, keyring.removedSlots, baseClock: clock, options)
+        var report = MergeReport(.merged)
+        report.base = isBased ? common.base.map { .state(generation: $0.generation) } : .values
+        report.removed = plan.removedKeys.sorted()
+        report.notes = plan.notes + slots.notes
+        report.notes += KeyringUnion.differingExtensions(ours, theirs).map { .extensionDiffers($0) }
+        guard !options.isRehearsal else {
+            try rehearse(plan, kept: keyring.keeping.count, &report)
+            return report
+        }
+        guard let branch = MergedBranch(its, since: mine) else { return MergeReport(.ours) }
+        let transaction = try Transaction(ours)
+        do throws(VaultError) {
+            transaction.merge(branch)
+            for slot in slots.refused { keyring.noteRemoval(of: slot, try ours.tick()) }
+            transaction.ring.unite(keyring)
+            var writer = MergeWriter(transaction)
+            try writer.write(plan, &report, progress: progress)
+            report.taken.sort()
+            try MergeEnd(ours, transaction, progress).commit(
+                slots.slots, opened: slots.opened, needsNewGroups: KeyringUnion.needsNewGroups(ours, theirs), &report)
+        } catch {
+            transaction.end()
+            throw error
+        }
+        return report
+    }
+
+    private func rehearse(_ plan: MergePlan, kept: Int, _ report: inout MergeReport) throws(VaultError) {
+        let merger = ItemMerger(device: ours.deviceID, kept: kept)
+        for id in plan.items.keys.sorted() {
+            guard let item = plan.items[id] else { continue }
+            let merged = try merger.merged(item)
+            report.notes += merged.notes
+            if let ours = item.ours, merged.isHeld(ours, try ours.versions()) { continue }
+            report.taken.append(merged.key)
+        }
+        report.taken.sort()
+    }
+
+    // MARK: equal contents
+
+    private func holdTheSameBesideItems() throws(VaultError) -> Bool {
+        let (mine, its) = (ours.store, theirs.store)
+        guard mine.keyring.keeping.count == its.keyring.keeping.count,
+            mine.keyring.removedSlots.map(\.id) == its.keyring.removedSlots.map(\.id),
+            mine.header.slots.count == its.header.slots.count
+        else { return false }
+        for slot in mine.header.slots {
+            guard let other = its.header.slots.first(where: { $0.id == slot.id }),
+                try SlotUnion.choice(slot, ours).isSame(as: try SlotUnion.choice(other, theirs))
+            else { return false }
+        }
+        return true
+    }
+
+    /// The side with the smaller state takes the other's, and an empty commit that descends from both.
+    private func endFork(_ mine: BranchPast, _ its: BranchPast) throws(VaultError) -> MergeReport {
+        let report = MergeReport(.equal)
+        let (own, other) = (ours.store.state, theirs.store.state)
+        let isSmaller =
+            own.commit.generation == other.commit.generation
+            ? ByteOrder.isLess(own.chain.bytes, other.chain.bytes) : own.commit.generation < other.commit.generation
+        guard isSmaller, !options.isRehearsal, let branch = MergedBranch(mine, since: its) else { return report }
+        let history = try History.appended(theirs.store, merging: branch)
+        let indexKey = theirs.store.slot.keys.index.copy()
+        try ours.store.replace(byCopyOf: theirs.store) { (appender) throws(VaultError) in
+            let ref = try appender.append(history.encode(), as: .history, .history, key: indexKey)
+            let commit = other.commit
+            return Store.NewState(
+                root: commit.root, keyring: commit.keyring, history: ref, clock: max(commit.clock, own.commit.clock),
+                tombstoneHorizon: max(commit.tombstoneHorizon, own.commit.tombstoneHorizon), items: commit.items,
+                tombstones: commit.tombstones, versions: commit.versions,
+                liveBytes: commit.liveBytes + UInt64(ref.length) - UInt64(commit.history?.length ?? 0),
+                generation: branch.generation(after: commit.generation))
+        }
+        ours.stateChanged()
+        ours.compartments.forgetAll()
+        return report
+    }
+}
+
+extension SlotUnion.Choice {
+    /// Whether both open the same with the same factors, under the same name; revisions and seals aside.
+    fileprivate func isSame(as other: Self) -> Bool {
+        slot.kind == other.slot.kind && slot.factors == other.slot.factors && slot.parameters == other.slot.parameters
+            && slot.commitment == other.slot.commitment && part.name.utf8.elementsEqual(other.part.name.utf8)
+            && part.providerData == other.part.providerData
+            && (groups ?? []).map { Array($0.utf8) } == (other.groups ?? []).map { Array($0.utf8) }
+    }
+}

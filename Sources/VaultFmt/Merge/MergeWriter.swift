@@ -1,0 +1,215 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// Writes what a merge made of items into a transaction on ours.
+struct MergeWriter {
+    private let transaction: Transaction
+    private let core: VaultCore
+    /// Records that were copied from the other file, or are in ours, by their hash. Those of one item.
+    private var places: [Bytes32: RecordPlace] = [:]
+
+    init(_ transaction: Transaction) {
+        self.transaction = transaction
+        core = transaction.core
+    }
+
+    // MARK: all of them
+
+    /// - Parameter progress: Called with how many items are done, and how many there are.
+    mutating func write(
+        _ plan: MergePlan, _ report: inout MergeReport, progress: ((UInt64, UInt64) -> Void)? = nil
+    ) throws(VaultError) {
+        let merger = ItemMerger(device: core.deviceID, kept: transaction.ring.kept)
+        try remove(plan)
+        for (id, change) in plan.tombstones.sorted(by: { $0.key < $1.key }) where !plan.gaveUp.contains(id) {
+            put(change.now, of: id, before: change.before)
+        }
+        for (done, id) in plan.items.keys.sorted().enumerated() {
+            guard let item = plan.items[id] else { continue }
+            if done % 64 == 0 { progress?(UInt64(done), UInt64(plan.items.count)) }
+            let merged = try merger.merged(item)
+            report.notes += merged.notes
+            if try write(merged) { report.taken.append(merged.key) }
+            for joined in item.joined { try putOwn(joined, before: plan.tombstones[joined.id]?.before) }
+        }
+    }
+
+    private mutating func remove(_ plan: MergePlan) throws(VaultError) {
+        for held in plan.removed.values {
+            transaction.changes.put(held.key.bytes, nil)
+            try uncount(held)
+        }
+        for item in plan.items.values {
+            if let mine = item.ours, mine.key != item.key { transaction.changes.put(mine.key.bytes, nil) }
+        }
+    }
+
+    private func uncount(_ held: HeldItem) throws(VaultError) {
+        let versions = try transaction.versionsToRemove(held.item)
+        transaction.tally.items -= 1
+        transaction.tally.versions -= Int64(held.item.earlierValues)
+        transaction.tally.liveBytes -= ItemFrames.bytes(held.item, versions)
+    }
+
+    // MARK: tombstones
+
+    private func put(_ tombstone: Tombstone?, of id: Bytes16, before: Tombstone?) {
+        transaction.tally.tombstones += (tombstone == nil ? 0 : 1) - (before == nil ? 0 : 1)
+        let entry = tombstone.map { tombstone in
+            TombstoneEntry(
+                revision: tombstone.removal.revision, device: transaction.ring.position(of: tombstone.removal.device),
+                lastRevision: tombstone.last.revision, lastDevice: transaction.ring.position(of: tombstone.last.device))
+        }
+        transaction.changes.put(TombstoneEntry.key(id), entry?.encode())
+    }
+
+    /// That of an item which gave its place up: a removal that the merge makes itself.
+    private func putOwn(_ item: ItemPlan, before: Tombstone?) throws(VaultError) {
+        let removal = Stamp(revision: try core.tick(), device: core.deviceID)
+        put(Tombstone(removal: removal, last: item.stamp), of: item.id, before: before)
+    }
+
+    // MARK: one item
+
+    /// Returns whether ours did not have it like this.
+    private mutating func write(_ item: MergedItem) throws(VaultError) -> Bool {
+        let ours = item.plan.ours
+        let own = try ours?.versions() ?? []
+        if let ours, item.isHeld(ours, own) { return false }
+        places = [:]
+        for value in own + [ours?.value].compactMap(\.self) {
+            for place in value.places { places[place.ref.hash] = place }
+        }
+        let (place, placed) = try records(item)
+        let versions = try self.versions(item, placed)
+        var entry = ItemEntry(
+            record: place.ref, id: item.plan.id, revision: item.stamp.revision,
+            device: transaction.ring.position(of: item.stamp.device), recordRevision: place.revision,
+            compartment: place.compartment, created: item.created, modified: item.modified)
+        entry.versions = try transaction.write(versions)
+        transaction.changes.put(item.key.bytes, ItemCodec.encode(entry, placed.listed))
+        if let ours {
+            try uncount(ours)
+            try transaction.note(ours.item, now: item.key, in: place.compartment)
+        }
+        transaction.tally.items += 1
+        transaction.tally.versions += Int64(versions.versions.count)
+        transaction.tally.liveBytes += ItemFrames.bytes(entry, placed.large, versions)
+        return true
+    }
+
+    /// Where the item's records are: copied where they are not in ours, and sealed where they are new.
+    private mutating func records(
+        _ item: MergedItem
+    ) throws(VaultError) -> (RecordPlace, Transaction.PlacedAttributes) {
+        let like = item.plan.like.value
+        guard let content = item.content else {
+            let attributes = try brought(like.attributes, like)
+            let listed = attributes.listed
+            return (
+                try brought(like.place, like),
+                Transaction.PlacedAttributes(listed: listed, large: listed.compactMap(\.record), moved: [:])
+            )
+        }
+        return try seal(content, item.key, item.plan.id, like: like)
+    }
+
+    private mutating func seal(
+        _ content: FieldUnion.Result, _ key: ItemKey, _ id: Bytes16, like: HeldValue? = nil, in owners: UInt64? = nil
+    ) throws(VaultError) -> (RecordPlace, Transaction.PlacedAttributes) {
+        var all: [Attribute] = []
+        for chosen in content.attributes { all.append(try brought(chosen, id)) }
+        var attributes = Attributes(sorted: all)
+        if !content.conflicts.isEmpty { attributes.put(try ConflictAttribute.attribute(content.conflicts)) }
+        try attributes.check(replacing: attributes)
+        let compartment: UInt64
+        if let owners {
+            compartment = owners
+        } else {
+            compartment = try transaction.ring.compartment(key.group, content.accessibility)
+        }
+        let placed = try transaction.place(attributes, of: key, id, in: compartment)
+        if let like, let there = try reusable(like, content, key, attributes, compartment) { return (there, placed) }
+        let identity = Sealing.RecordIdentity(item: id, revision: try core.tick(), compartment: compartment)
+        let ref = try RecordCodec.append(
+            key, content.secret.secret, attributes.inRecord, try transaction.seal(identity), to: transaction.appender)
+        return (RecordPlace(ref: ref, revision: identity.revision, compartment: compartment), placed)
+    }
+
+    /// The record of a value that has the same key, secret and attributes in it, and is for the same readers.
+    private mutating func reusable(
+        _ like: HeldValue, _ content: FieldUnion.Result, _ key: ItemKey, _ attributes: Attributes, _ compartment: UInt64
+    ) throws(VaultError) -> RecordPlace? {
+        guard let before = try like.content(for: core.deviceID), before.key == key,
+            before.secret.secret.equals(content.secret.secret), before.attributes.inRecord == attributes.inRecord,
+            let here = transaction.ring.compartment(like.place.compartment),
+            let there = transaction.ring.compartment(compartment), here.isLike(there)
+        else { return nil }
+        return try brought(like.place, like)
+    }
+
+    // MARK: earlier values
+
+    private mutating func versions(
+        _ item: MergedItem, _ placed: Transaction.PlacedAttributes
+    ) throws(VaultError) -> Versions {
+        var all: [Versions.Version] = []
+        for (stamp, version) in item.versions.sorted(by: { $0.key < $1.key }) {
+            let place: RecordPlace
+            let listed: [PageAttribute]
+            switch version.source {
+            case .held(let held):
+                place = try brought(held.place, held)
+                listed = try brought(held.attributes, held).listed
+            case .content(let key, let content):
+                let owners = try transaction.ring.owners(content.device)
+                let sealed = try seal(content, key, item.plan.id, in: owners)
+                (place, listed) = (sealed.0, sealed.1.listed)
+            }
+            all.append(
+                Versions.Version(
+                    revision: stamp.revision, device: transaction.ring.position(of: stamp.device),
+                    replaced: version.replaced, modified: version.modified, record: place.ref,
+                    recordRevision: place.revision, compartment: place.compartment, attributes: listed))
+        }
+        all.sort(by: Versions.Version.precedes)
+        return Versions(item: item.plan.id, versions: try transaction.withdrawn(all, of: item.plan.id, placed))
+    }
+
+    // MARK: records of the other file
+
+    /// A record of a branch, as ours has it from now on.
+    private mutating func brought(_ place: RecordPlace, _ value: HeldValue) throws(VaultError) -> RecordPlace {
+        if value.branch.core === core { return place }
+        if let known = places[place.ref.hash] { return known }
+        let frame = try value.branch.frame(place, before: value.referrer)
+        let ref = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+            try transaction.appender.append(sealed: frame)
+        }
+        let copied = RecordPlace(ref: ref, revision: place.revision, compartment: place.compartment)
+        places[place.ref.hash] = copied
+        return copied
+    }
+
+    private mutating func brought(_ attributes: Attributes, _ value: HeldValue) throws(VaultError) -> Attributes {
+        var all: [Attribute] = []
+        for attribute in attributes.all { all.append(try brought(attribute, value)) }
+        return Attributes(sorted: all)
+    }
+
+    private mutating func brought(_ attribute: Attribute, _ value: HeldValue) throws(VaultError) -> Attribute {
+        guard case .inOwnRecord(let own) = attribute.content else { return attribute }
+        let place = try brought(RecordPlace(own), value)
+        return Attribute(attribute.name, .inOwnRecord(place.asAttributeRecord), flags: attribute.flags)
+    }
+
+    /// An attribute for the item with this id: what belongs to another item is sealed again.
+    private mutating func brought(_ chosen: FieldUnion.Chosen, _ id: Bytes16) throws(VaultError) -> Attribute {
+        guard chosen.from.id == id else {
+            return Attribute(
+                chosen.attribute.name, secret: try chosen.from.value(of: chosen.attribute),
+                flags: chosen.attribute.flags)
+        }
+        return try brought(chosen.attribute, chosen.from)
+    }
+}

@@ -1,0 +1,169 @@
+internal import VaultBytes
+internal import VaultStore
+
+/// An item as a merge leaves it, before anything of it is sealed.
+struct MergedItem {
+    /// An earlier value of it.
+    struct Version {
+        enum Source {
+            /// As a branch has it.
+            case held(HeldValue)
+            /// Of an item that gave its place up: its records are bound to another id.
+            case content(ItemKey, FieldUnion.Result)
+        }
+
+        let modified: Int64
+        let replaced: Int64
+        let source: Source
+    }
+
+    let plan: ItemPlan
+    /// Nil if its records are those of `plan.like`, as they are.
+    var content: FieldUnion.Result?
+    var modified: Int64
+    var created: Int64
+    /// Those that stay.
+    var versions: [Stamp: Version]
+    var notes: [MergeReport.Note] = []
+
+    var key: ItemKey { plan.key }
+    var stamp: Stamp { plan.stamp }
+
+    /// Whether it is what a side has already, with that side's earlier values.
+    func isHeld(_ item: HeldItem, _ earlier: [HeldValue]) -> Bool {
+        guard content == nil, key == item.key, stamp == item.stamp, created == item.created,
+            modified == item.modified, versions.count == earlier.count, plan.like.value.hasSameRecords(as: item.value)
+        else { return false }
+        return earlier.allSatisfy { version in
+            guard case .held(let held)? = versions[version.stamp]?.source else { return false }
+            return held.hasSameRecords(as: version)
+        }
+    }
+}
+
+/// Puts items together as a plan says.
+struct ItemMerger {
+    /// The device that merges.
+    let device: Bytes16
+    /// How many earlier values an item keeps.
+    let kept: Int
+
+    func merged(_ plan: ItemPlan) throws(VaultError) -> MergedItem {
+        var out = try withAllVersions(plan)
+        for joined in plan.joined { try join(joined, to: &out) }
+        for stamp in out.versions.keys.sorted().dropLast(kept) { out.versions[stamp] = nil }
+        return out
+    }
+
+    private func withAllVersions(_ plan: ItemPlan) throws(VaultError) -> MergedItem {
+        var held: [Stamp: HeldValue] = [:]
+        for side in [plan.ours, plan.theirs] {
+            for version in try side?.versions() ?? [] {
+                held[version.stamp] =
+                    try held[version.stamp].map { (other) throws(VaultError) in
+                        try Self.preferred(other, version)
+                    } ?? version
+            }
+        }
+        var out = MergedItem(
+            plan: plan, modified: plan.like.modified,
+            created: min(plan.ours?.created ?? .max, plan.theirs?.created ?? .max), versions: [:])
+        if case .byField(let winner, let loser) = plan.how {
+            try mergeFields(winner, loser, &out, &held)
+        } else if plan.key != plan.like.key {
+            out.content = try Self.content(of: plan.like, device)
+        }
+        held[out.stamp] = nil
+        for (stamp, value) in held {
+            out.versions[stamp] = MergedItem.Version(
+                modified: value.modified, replaced: value.replaced ?? out.modified, source: .held(value))
+        }
+        return out
+    }
+
+    private func mergeFields(
+        _ winner: HeldItem, _ loser: HeldItem, _ out: inout MergedItem, _ held: inout [Stamp: HeldValue]
+    ) throws(VaultError) {
+        var union = FieldUnion(winner: winner, loser: loser, base: out.plan.base, device: device)
+        var earlier = loser.value
+        earlier.replaced = winner.modified
+        guard let content = try union.run() else {
+            // Another device's: nothing of it can be sealed again here, so that its record becomes a version as it is.
+            if loser.stamp != winner.stamp { held[loser.stamp] = try preferred(held[loser.stamp], earlier) }
+            out.notes.append(.keptAsEarlierValue(out.key))
+            return
+        }
+        if content.makesVersion, loser.stamp != winner.stamp {
+            held[loser.stamp] = try preferred(held[loser.stamp], earlier)
+        }
+        if !content.fields.isEmpty { out.notes.append(.conflict(out.key, fields: content.fields)) }
+        out.modified = max(winner.modified, loser.modified)
+        out.content = content
+    }
+
+    private func content(of item: MergedItem) throws(VaultError) -> FieldUnion.Result {
+        if let content = item.content { return content }
+        return try Self.content(of: item.plan.like, device)
+    }
+
+    /// What an item is, in the form that a union of fields has.
+    static func content(of held: HeldItem, _ device: Bytes16) throws(VaultError) -> FieldUnion.Result {
+        guard let content = try held.value.content(for: device) else {
+            throw VaultError(.deviceBound, "an item of another device cannot be renamed or joined here")
+        }
+        return try self.content(content, held.value)
+    }
+
+    private static func content(
+        _ content: HeldContent, _ value: HeldValue
+    ) throws(VaultError) -> FieldUnion.Result {
+        let attributes = content.attributes.all.filter { $0.name != ConflictAttribute.name }
+        return FieldUnion.Result(
+            secret: content.secret, attributes: attributes.map { FieldUnion.Chosen(attribute: $0, from: value) },
+            accessibility: content.accessibility, device: content.device,
+            conflicts: try content.conflicts(value), fields: [], makesVersion: false)
+    }
+
+    /// Takes in an item that gave its place up: its values become earlier values, and are kept as conflicts.
+    private func join(_ joined: ItemPlan, to out: inout MergedItem) throws(VaultError) {
+        var other = try withAllVersions(joined)
+        let gone = try content(of: other)
+        var content = try content(of: out)
+        other.versions[other.stamp] = MergedItem.Version(
+            modified: other.modified, replaced: other.modified, source: .content(joined.key, gone))
+        for (stamp, version) in other.versions where stamp < out.stamp {
+            var version = version
+            if case .held(let value) = version.source {
+                guard let content = try value.content(for: device) else { continue }
+                version = MergedItem.Version(
+                    modified: version.modified, replaced: version.replaced,
+                    source: .content(content.key, try Self.content(content, value)))
+            }
+            out.versions[stamp] = version
+        }
+        let lost = try FieldUnion.everything(other.stamp, joined.key, gone)
+        content.conflicts = ConflictAttribute.union(content.conflicts + lost)
+        out.content = content
+    }
+
+    // MARK: two copies of one earlier value
+
+    private func preferred(_ one: HeldValue?, _ other: HeldValue) throws(VaultError) -> HeldValue {
+        guard let one else { return other }
+        return try Self.preferred(one, other)
+    }
+
+    /// Under group 0, then without a device, then with the smaller record revision.
+    private static func preferred(_ one: HeldValue, _ other: HeldValue) throws(VaultError) -> HeldValue {
+        let (left, right) = (try rank(one), try rank(other))
+        if left != right { return left.lexicographicallyPrecedes(right) ? one : other }
+        return ByteOrder.isLess(other.place.ref.hash.bytes, one.place.ref.hash.bytes) ? other : one
+    }
+
+    private static func rank(_ value: HeldValue) throws(VaultError) -> [UInt64] {
+        guard let compartment = value.branch.core.view.compartment(value.place.compartment) else {
+            throw VaultError(.structureInvalid, "a compartment does not exist", at: value.place.ref.offset)
+        }
+        return [compartment.isOwners ? 0 : 1, compartment.info.isDeviceBound ? 1 : 0, value.place.revision]
+    }
+}

@@ -1,0 +1,122 @@
+internal import VaultBytes
+
+/// The entries in which two trees differ, in the order of their keys.
+///
+/// Both are walked side by side, and a page that both have, at the same place with the same hash, is passed over with
+/// everything below it: two copies of one file cost what differs, not what they hold. Entries whose values are equal
+/// bytes are passed over as well.
+package struct TreeDifference {
+    /// An entry of a leaf, which was read and checked.
+    package struct Entry {
+        package let page: Page
+        package let index: Int
+    }
+
+    /// What one key has in each tree; at least one of them has it.
+    package typealias Pair = (left: Entry?, right: Entry?)
+
+    private var left: Walk
+    private var right: Walk
+
+    package init(_ left: TreeReader, _ right: TreeReader) {
+        self.left = Walk(left)
+        self.right = Walk(right)
+    }
+
+    /// The next difference; nil after the last.
+    package mutating func next() throws(VaultError) -> Pair? {
+        while true {
+            switch (try left.top(), try right.top()) {
+            case (nil, nil): return nil
+            case (.page(let one, let level)?, .page(let other, let otherLevel)?):
+                if one == other, level == otherLevel {
+                    left.skip()
+                    right.skip()
+                    continue
+                }
+                if level >= otherLevel { try left.enter() }
+                if otherLevel >= level { try right.enter() }
+            case (.page?, _): try left.enter()
+            case (_, .page?): try right.enter()
+            case (.entry(let entry)?, nil):
+                left.skip()
+                return (entry, nil)
+            case (nil, .entry(let entry)?):
+                right.skip()
+                return (nil, entry)
+            case (.entry(let one)?, .entry(let other)?):
+                let order = one.page.compareKey(one.index, to: other.page, other.index)
+                if order <= 0 { left.skip() }
+                if order >= 0 { right.skip() }
+                if order < 0 { return (one, nil) }
+                if order > 0 { return (nil, other) }
+                if !one.hasSameValue(as: other) { return (one, other) }
+            }
+        }
+    }
+}
+
+extension TreeDifference.Entry {
+    fileprivate func hasSameValue(as other: Self) -> Bool {
+        let (bytes, others) = (page.bytes, other.page.bytes)
+        let (own, range) = (page.layout.entries[index].value, other.page.layout.entries[other.index].value)
+        return own.count == range.count && ByteOrder.compare(bytes.span, own, others.span, range) == 0
+    }
+}
+
+/// A walk over one tree that enters only the pages that it is told to.
+private struct Walk {
+    enum Top {
+        case page(ObjectRef, level: UInt8)
+        case entry(TreeDifference.Entry)
+    }
+
+    private struct Level {
+        let page: Page
+        var index = 0
+    }
+
+    private let source: PageSource
+    private var root: Commit.Root?
+    private var path: [Level] = []
+
+    init(_ tree: TreeReader) {
+        source = tree.source
+        root = tree.root
+    }
+
+    /// What comes next: a page that was not entered, or an entry of one that was.
+    mutating func top() throws(VaultError) -> Top? {
+        if let root { return .page(root.ref, level: root.level) }
+        while let last = path.last {
+            guard last.index < last.page.count else {
+                path.removeLast()
+                skip()
+                continue
+            }
+            guard !last.page.layout.isLeaf else { return .entry(.init(page: last.page, index: last.index)) }
+            return .page(try last.page.child(last.index), level: last.page.layout.level - 1)
+        }
+        return nil
+    }
+
+    /// Passes over what comes next.
+    mutating func skip() {
+        if root != nil {
+            root = nil
+        } else if !path.isEmpty {
+            path[path.count - 1].index += 1
+        }
+    }
+
+    /// Reads the page that comes next.
+    mutating func enter() throws(VaultError) {
+        guard case .page(let ref, let level)? = try top() else { return }
+        let page = try source.inPassing(ref, level: level)
+        var bounds = TreeBounds()
+        for level in path { bounds.enter(level.page, level.index) }
+        try bounds.check(page)
+        root = nil
+        path.append(Level(page: page))
+    }
+}
