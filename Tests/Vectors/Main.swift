@@ -6,6 +6,8 @@ import Glibc
 enum Main {
     static let usage = """
         usage: vectors check [OPTION VALUE]… FILE     reads a vault (Spec/vectors/README.md); without arguments, requests from standard input
+               vectors merge [OPTION VALUE]… OURS THEIRS RESULT
+                                                      merges two copies of a vault, or without arguments what standard input asks for
                vectors generate DIR                   writes all vectors, the same bytes each time
                vectors compare DIR                    says which of them are otherwise there
                vectors verify DIR                     reads and writes all of them, and prints the names of those that fail
@@ -27,6 +29,7 @@ enum Main {
     private static func run(_ arguments: [String]) throws {
         switch (arguments.first, arguments.count) {
         case ("check", _): try CheckCommand.run(Array(arguments.dropFirst()))
+        case ("merge", _): try MergeCommand.run(Array(arguments.dropFirst()))
         case ("random", _): try RandomCommand.run(Array(arguments.dropFirst()))
         case ("corpus", 2): try MutatedCommand.writeCorpus(arguments[1])
         case ("mutated", _): try MutatedCommand.writeMutations(Array(arguments.dropFirst()))

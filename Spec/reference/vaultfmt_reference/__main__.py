@@ -1,17 +1,19 @@
 """The command of Spec/vectors/README.md, and what Tools/exchange calls."""
 
 import argparse
+import secrets
 import sys
 from functools import cache
 from pathlib import Path
 
 from .anchors import Anchor
-from .codec import Refused
+from .codec import NO_DEVICE, Refused
 from .dump import check
 from .example import example, example_vault
 from .exchange import make, make_merges
 from .factors import Factors, Policy, Unwrap
 from .header import Header
+from .merge import adopt, merge
 from .reader import Reader
 from .salvage import salvage
 from .verify import verify
@@ -19,6 +21,8 @@ from .verify import verify
 USAGE = """usage: run check [OPTION VALUE]… FILE       reads a vault; without arguments, requests from standard input
        run verify [OPTION VALUE]… FILE      authenticates every byte, and counts what it opened
        run salvage [OPTION VALUE]… FILE     lists what can be read of a damaged file, proven or not
+       run merge [OPTION VALUE]… OURS THEIRS RESULT
+                                            merges two copies; without arguments, requests from standard input
        run random SEED FIRST COUNT DIR      writes random vaults as vectors, from number FIRST on
        run merges SEED FIRST COUNT DIR      writes random merges: base, ours, theirs and a dump of the result
        run example RAW-KEY FILE             prints a vault like the one in Spec/example.md
@@ -27,7 +31,7 @@ USAGE = """usage: run check [OPTION VALUE]… FILE       reads a vault; without 
 
 @cache
 def options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="vaultfmt_reference check", allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="vaultfmt_reference check", allow_abbrev=False, add_help=False)
     for name in ("passphrase", "key-file", "raw-key", "owner"):
         parser.add_argument("--" + name, type=unhexed, metavar="HEX")
     parser.add_argument("--external", type=external, metavar="NAME:KEYS")
@@ -93,8 +97,40 @@ def verified(arguments: list[str]) -> None:
     print(*(f"{kind} {count}" for kind, count in sorted(counts.items())), sep="\n")
 
 
+def merged(arguments: list[str]) -> list[str]:
+    """How two copies stood to each other; the file that takes the place of ours is written."""
+    parser = argparse.ArgumentParser(prog="vaultfmt_reference merge", allow_abbrev=False, parents=[options()], conflict_handler="resolve")
+    parser.add_argument("theirs")
+    parser.add_argument("result")
+    parser.add_argument("--take-slots", action="store_true")
+    parser.add_argument("--accept-old-keys", action="store_true")
+    given = parser.parse_args(arguments)
+    device = next((number for number, _ in given.device), NO_DEVICE)
+    try:
+        ours = opened(given)
+        given.file = given.theirs
+        theirs = opened(given)
+        # As if it were done right after the later of both: which tombstones are old depends on the time.
+        at = max(ours.commit.clock, theirs.commit.clock) >> 16
+        try:
+            result = merge(ours, theirs, secrets.token_bytes, lambda: at, device, given.take_slots)
+        except Refused as refused:
+            if refused.verdict != "foreign" or not given.accept_old_keys:
+                raise
+            result = adopt(ours, theirs, secrets.token_bytes, lambda: at, device)
+    except Refused as refused:
+        return [f"refused {refused.verdict}"]
+    Path(given.result).write_bytes(result.data)
+    return [result.what]
+
+
 def main(arguments: list[str]) -> None:
     match arguments:
+        case ["merge"]:
+            for line in sys.stdin:
+                print(*merged(line.removesuffix("\n").split(" ")), ".", sep="\n", flush=True)
+        case ["merge", *rest]:
+            print(*merged(rest), sep="\n")
         case ["check"]:
             for line in sys.stdin:
                 print(*answer(line.removesuffix("\n").split(" ")), ".", sep="\n", flush=True)

@@ -261,15 +261,25 @@ def make_merges(seed: str, folder: Path, number: int) -> None:
     theirs = object.__new__(History)
     theirs.__dict__ = ours.__dict__ | {"unlocks": list(ours.unlocks), "own": maker.pick.choice([NO_DEVICE, *ours.devices])}
     for branch in (ours, theirs):
+        ways = [branch.change] * 8 + [branch.compact, branch.rename_slot, branch.regrant, branch.drop_slot]
         for _ in range(maker.pick.randint(1, 4)):
-            branch.change()
-    try:
-        result = merge(ours.reader(), theirs.reader(), maker.pick.randbytes, maker.now, ours.own)
-    except Refused as refused:
-        raise AssertionError(f"a merge of seed {seed}, number {number}: {refused}") from None
-    for name, data in (("ours", ours.data), ("theirs", theirs.data), ("merged", result.data)):
-        verdict, lines = check(Reader(data, unlocked(ours.unlocks[0])[0]))
+            maker.pick.choice(ways)()
+    # A machine has the secret of one device only.
+    own = {ours.own: ours.devices[ours.own]} if ours.own != NO_DEVICE else {}
+    fields = list(ours.unlocks[0]) + [("device", f"{device.hex()}:{secret.hex()}") for device, secret in own.items()]
+    factors = unlocked(ours.unlocks[0])[0]
+    made = {"ours": ours.data, "theirs": theirs.data}
+    for name, takes_slots in (("merged", False), ("taking", True)):
+        left, right = (Reader(data, factors, own) for data in (ours.data, theirs.data))
+        at = max(left.commit.clock, right.commit.clock) >> 16
+        try:
+            made[name] = merge(left, right, maker.pick.randbytes, lambda at=at: at, ours.own, takes_slots).data
+        except Refused as refused:
+            # Without a file, the merge is refused: two items of other devices can have one key.
+            assert refused.verdict in ("device-bound", "limit"), f"a merge of seed {seed}, number {number}: {refused}"
+    for name, data in made.items():
+        verdict, lines = check(Reader(data, factors, own))
         path = folder / f"merge-{number:05}-{name}.vector"
-        write_vector(path, verdict, list(ours.unlocks[0]), lines, data, f"merge {number} of seed {seed}, {name}")
+        write_vector(path, verdict, fields, lines, data, f"merge {number} of seed {seed}, {name}")
 
 

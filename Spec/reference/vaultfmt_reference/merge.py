@@ -52,7 +52,9 @@ def adopt(ours: Reader, theirs: Reader, random: Random, now: Now, device: bytes 
     They get new revisions, as an import's do: a revision that a stranger chose could put ours at the end of its clock.
     """
     require(ours.header.vault == theirs.header.vault, "another vault", "other-vault")
-    is_rotated = any(over.public == theirs.keys.public for over in ours.keyring.hand_overs)
+    # Both can have rotated: the user chooses the side whose keys hold.
+    branches = {theirs.keys.public, *(over.public for over in theirs.keyring.hand_overs)}
+    is_rotated = any(over.public in branches for over in ours.keyring.hand_overs) and ours.keys.public not in branches
     require(is_rotated and theirs.keys.is_owner, "no hand-over leads from their key to ours (R-8.1)", "foreign")
     transaction, named = Transaction(ours, random, now, device), list[bytes]()
     mine, other = Side.of(ours), Side.of(theirs)
@@ -122,6 +124,7 @@ class Merging:
             after = Transaction(self.theirs, self.random, self.now, self.device)
             least = self.ours.commit.generation
             history = past(self.ours)
+            after.horizon = max(after.horizon, self.ours.commit.horizon)
             data = after.commit(since(self.ours, self.theirs), history.floor, least, self.ours.commit.clock)
             return Result(data, "equal")
         self.transaction.ring.keyring = self.united_keyring()
@@ -210,8 +213,9 @@ class Merging:
                 else:
                     keyring.removed[slot] = self.transaction.revisions.next()
                     self.named.append(slot)
-        is_open = any(slot.id == self.ours.slot.id for slot, _, _ in out) and any(slot.kind == FULL and slot.is_known for slot, _, _ in out)
-        require(is_open, "no slot would be left that the factors at hand open (R-8.9)", "no-slot-opens")
+        opened = {self.ours.slot.id, self.theirs.slot.id}
+        require(any(slot.kind == FULL and slot.is_known for slot, _, _ in out), "no full slot would be left (R-8.9)", "last-slot")
+        require(any(slot.id in opened for slot, _, _ in out), "no slot would be left that the factors at hand open (R-8.9)", "no-slot-opens")
         return out
 
     def part(self, reader: Reader, slot: Slot) -> tuple[OwnerPart, list[bytes]]:
@@ -311,7 +315,15 @@ def contents(side: Side) -> object:
         for item, held in side.items.items()
         if held.content is None
     }
-    slots = {slot.id: slot.raw for slot in reader.header.slots}
+    slots = {slot.id: slot_contents(reader, slot) for slot in reader.header.slots}
     return items, closed, side.tombstones.keys(), slots, reader.keyring.removed.keys(), reader.keyring.keep
+
+
+def slot_contents(reader: Reader, slot: Slot) -> object:
+    """Without revisions, and without what is sealed anew with an epoch."""
+    part = reader.owner_part(slot)
+    numbers = reader.grants(slot, part) if slot.kind == SCOPED else {}
+    names = {reader.keyring.groups[number].name for number in numbers if number in reader.keyring.groups}
+    return slot.bound, part.name, part.data, names
 
 

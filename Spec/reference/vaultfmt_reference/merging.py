@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 from . import conflict
-from .codec import Limit
+from .codec import Limit, require
 from .conflict import Lost, Stamp
-from .drafts import Content
+from .drafts import Attributes, Content
 from .items import ItemKey
 from .sides import Base, Held, HeldItem, Side
 
@@ -59,7 +59,7 @@ def merge_items(ours: Side, theirs: Side, base: Base, keep: int) -> Outcome:
             out.named.append(item)
     for item in out.items:
         out.tombstones.pop(item, None)
-    settle_keys(out)
+    settle_keys(out, ours, theirs)
     for each in out.items.values():
         stamps = sorted(each.versions)
         for stamp in stamps[: len(stamps) - keep] if keep < len(stamps) else ():
@@ -189,7 +189,8 @@ def by_field(winner: HeldItem, loser: HeldItem, base: Held | None) -> Merged:
         chosen = choice.of(conflict.ATTRIBUTE, first.attributes.get(name), second.attributes.get(name), was, name)
         if chosen is not None:
             attributes[name] = chosen
-    if any(each.kind == conflict.SECRET for each in choice.lost) and loser.stamp != winner.stamp:
+    # Also if its secret holds: the merged item has the winner's revision, under which another machine can have another value.
+    if loser.stamp != winner.stamp and sealed_values(first) != sealed_values(second):
         lose(merged, winner, loser)
     settled = united(conflicts_of(first), conflicts_of(second), conflicts_of(there) if there else set()) | choice.lost
     content = Content(key, secret, attributes, kept[0], kept[1:])
@@ -199,6 +200,10 @@ def by_field(winner: HeldItem, loser: HeldItem, base: Held | None) -> Merged:
         attributes[conflict.NAME] = conflict.FLAGS, conflict.encode(settled)
     merged.content, merged.modified = content, max(winner.modified, loser.modified)
     return merged
+
+
+def sealed_values(content: Content) -> tuple[bytes, Attributes]:
+    return content.secret, {name: each for name, each in content.sealed.items() if name != conflict.NAME}
 
 
 def chosen_key(choice: Choice, first: Content, second: Content, there: Content | None) -> bytes:
@@ -274,28 +279,52 @@ def preference(held: Held) -> tuple[bool, bool, int, bytes]:
 # Two items with one key: R-8.8
 
 
-def settle_keys(out: Outcome) -> None:
-    """The smaller id keeps the key."""
-    plain_keys = {each.key for each in out.items.values()}
+def settle_keys(out: Outcome, ours: Side, theirs: Side) -> None:
+    """The smaller id keeps the key; but an item of another device, which cannot be renamed here, keeps it before any other."""
+    keep_additions(out, ours, theirs)
+    claimed = {each.key for each in out.items.values()}
     taken: dict[bytes, Merged] = {}
-    for _, each in sorted(out.items.items()):
+    for each in sorted(out.items.values(), key=lambda each: (each.content is not None, each.id)):
         if each.key not in taken:
             taken[each.key] = each
             continue
+        # Neither of two such items can give way.
+        require(each.content is not None, "two items of other devices with one key", "device-bound")
         other = conflict_key(each.key, each.id)
-        if other is not None and other not in plain_keys and other not in taken and each.content is not None:
-            each.content = replace(each.content, key=other)
+        if other is not None and other not in claimed and other not in taken:
+            give_key(each, other)
             taken[other] = each
             continue
         give_up(out, each, taken[each.key])
+
+
+def keep_additions(out: Outcome, ours: Side, theirs: Side) -> None:
+    """An item whose key is the same on both sides keeps an earlier merge's addition, as long as nothing sets the key without it free."""
+    stored = {each.key for side in (ours, theirs) for each in side.items.values()}
+    waiting: dict[bytes, list[Merged]] = {}
+    for item, each in sorted(out.items.items()):
+        left, right = ours.items.get(item), theirs.items.get(item)
+        is_same = left and right and left.key == right.key and left.key != each.key == plain(left.key, item)
+        if left and is_same and each.content is not None:
+            waiting.setdefault(each.key, []).append(each)
+            give_key(each, left.key)
+    claimed = {each.key for each in out.items.values()}
+    for key, others in waiting.items():
+        if key in stored and key not in claimed:
+            give_key(others[0], key)
+
+
+def give_key(each: Merged, key: bytes) -> None:
+    assert each.content is not None
+    each.content = replace(each.content, key=key)
 
 
 def give_up(out: Outcome, each: Merged, first: Merged) -> None:
     """Its value becomes a version of the first item, its values are kept in the first's `conflict`, its id gets a tombstone."""
     del out.items[each.id]
     out.tombstones[each.id] = (NEW, each.stamp)
-    if each.content is None or first.content is None:
-        return
+    require(first.content is not None, "a value that would have to join an item of another device", "device-bound")
+    assert each.content is not None and first.content is not None
     gone = replace_content(each)
     first.versions |= {stamp: held for stamp, held in (*each.versions.items(), (each.stamp, gone)) if stamp < first.stamp}
     every = conflicts_of(first.content) | everything(gone)

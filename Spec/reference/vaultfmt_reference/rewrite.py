@@ -346,7 +346,10 @@ class Replacement:
 
     def merged(self, slot: Slot, part: OwnerPart | None, names: list[bytes]) -> Slot | None:
         if not self.has_new_epoch or slot.kind != SCOPED or part is None:
-            return None if self.has_new_epoch and slot.kind & EPOCH else slot
+            if not (self.has_new_epoch and slot.kind & EPOCH):
+                return slot
+            self.making.ring.keyring.removed[slot.id] = self.making.revisions.next()
+            return None
         groups = [group for name in names if (group := self.making.ring.keyring.group_named(name))]
         granted = {group.number: self.making.ring.group_key(group.number) for group in groups}
         return regrant(self.making.keys, slot, part, granted, self.random)

@@ -43,7 +43,7 @@ enum GenerateCommand {
     private static func files() throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         var wrong: [String] = []
-        let vectors = try VectorMaking.all()
+        let vectors = try VectorMaking.all() + MergingVectors.all()
         for vector in vectors {
             do { files[vector.path] = try vector.encode() } catch let error as ForgeError {
                 wrong.append(error.description)
