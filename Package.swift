@@ -54,6 +54,11 @@ let package = Package(
         .systemLibrary(name: "CUtf8proc", path: "Sources/C/CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
         .systemLibrary(name: "CCSV", path: "Sources/C/CCSV", providers: [.apt(["libcsv-dev"])]),
         .target(name: "CVaultShim", path: "Sources/C/CVaultShim", cSettings: strictC),
+        // Libraries that only other password managers' files need: loaded when one is read, and not linked, but for
+        // libargon2, which every vault needs.
+        .target(
+            name: "CInterchange", path: "Sources/C/CInterchange", cSettings: strictC,
+            linkerSettings: [.linkedLibrary("argon2")]),
 
         .target(name: "VaultBytes", swiftSettings: settings),
         .target(
@@ -95,7 +100,7 @@ let package = Package(
         .target(
             name: "VaultCommand",
             dependencies: [
-                "VaultBytes", "VaultFmt", "VaultLocal", "CCSV", "CVaultShim",
+                "VaultBytes", "VaultFmt", "VaultLocal", "CCSV", "CVaultShim", "CInterchange",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),

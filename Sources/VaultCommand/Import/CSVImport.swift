@@ -2,7 +2,7 @@ import VaultFmt
 import VaultLocal
 
 /// Reads a CSV list of passwords: as `CSVColumns` finds its columns.
-struct CSVImport: ~Copyable, ImportSource {
+struct CSVImport: ~Copyable, EntrySource {
     /// The longest list that is read; it is held in memory.
     static let longest = 256 << 20
 
@@ -16,7 +16,7 @@ struct CSVImport: ~Copyable, ImportSource {
     static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
         let line = start.prefix { $0 != 0x0A }
         return CSVDelimiter.allCases.contains { delimiter in
-            do {
+            do throws {
                 return CSVColumns(
                     header: try CSVTable(UnsafeRawBufferPointer(rebasing: line), delimiter: delimiter).header
                 ).isPasswordList
@@ -26,22 +26,22 @@ struct CSVImport: ~Copyable, ImportSource {
         }
     }
 
-    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String] {
-        try text.withUnsafeBytes { bytes -> [String] in
+    mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws
+        -> [String]
+    {
+        try text.withUnsafeBytes { bytes throws -> [String] in
             try Self.checkText(bytes)
             let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
             let table = try Self.table(UnsafeRawBufferPointer(rebasing: bytes[(hasMark ? 3 : 0)...]))
             let columns = CSVColumns(header: table.header)
-            var losses = CSVLosses(columns)
+            var losses = CSVLosses()
             try table.rows { line, row in
                 guard
                     row.count <= table.header.count || (table.header.count..<row.count).allSatisfy({ row[$0].isEmpty })
                 else {
-                    throw CommandFailure.damaged(
-                        "line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
+                    throw CommandFailure.damaged("line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
                 }
-                losses.noteColumns(row)
-                if let record = try CSVRecord(line: line, row: row, columns: columns).item(&losses) { try take(record) }
+                if let entry = CSVRecord(line: line, row: row, columns: columns).entry(&losses) { try take(entry) }
             }
             return losses.lines
         }
@@ -74,32 +74,20 @@ struct CSVImport: ~Copyable, ImportSource {
             }
         }
         guard let failure else { return }
-        throw CommandFailure.damaged(
-            "line \(failure + 1)", "this is not UTF-8; convert the file first, for instance with iconv")
+        throw CommandFailure.damaged("line \(failure + 1)", "this is not UTF-8; convert the file first, for instance with iconv")
     }
 }
 
 /// What a list holds that a vault will not have.
 struct CSVLosses {
-    private var columns: [(index: Int, header: String, values: Int)]
     /// Lines of rows without password, notes and one-time password.
     var withoutSecret: [Int] = []
     /// Lines with a time that is not understood.
     var withBadTime: [Int] = []
 
-    init(_ columns: CSVColumns) {
-        self.columns = columns.unknown.map { ($0.index, $0.header, 0) }
-    }
-
-    mutating func noteColumns(_ row: CSVRow) {
-        for position in columns.indices where !row[columns[position].index].isEmpty { columns[position].values += 1 }
-    }
-
     /// One line for each kind of loss.
     var lines: [String] {
-        var lines = columns.filter { $0.values > 0 }.map { column in
-            "column \(TerminalText.quoted(column.header)) is not known; its values are left out (\(column.values))"
-        }
+        var lines: [String] = []
         if !withoutSecret.isEmpty {
             lines.append("\(Self.places(withoutSecret)): neither password nor note nor one-time password; left out")
         }

@@ -1,67 +1,77 @@
 import VaultFmt
 
-/// One row of a password list, on its way to becoming an item.
+/// One row of a password list, on its way to becoming an entry.
 struct CSVRecord {
     let line: Int
     let row: CSVRow
     let columns: CSVColumns
 
-    /// The item, or nil where the row has nothing to keep.
-    func item(_ losses: inout CSVLosses) throws -> ImportRecord? {
-        let isNote = self[.kind] == "note" && self[.password].isEmpty
-        guard !(self[.password].isEmpty && self[.notes].isEmpty && self[.oneTimePassword].isEmpty) else {
+    /// The entry, or nil where the row has nothing to keep.
+    func entry(_ losses: inout CSVLosses) -> ImportedEntry? {
+        let kind = self[.kind].lowercased()
+        let isNote = Self.noteKinds.contains(kind) && self[.password].isEmpty || self[.url] == Self.lastPassNote
+        var entry = ImportedEntry(place: "line \(line)")
+        entry.fields = columns.fields.compactMap { name, index, isConcealed in
+            guard !row[index].isEmpty else { return nil }
+            return ImportedEntry.Field(name: name, value: shared(index), isConcealed: isConcealed)
+        }
+        guard isNote || !entry.fields.isEmpty || [.password, .notes, .oneTimePassword].contains(where: { has($0) }) else {
             losses.withoutSecret.append(line)
             return nil
         }
-        let address = isNote ? nil : self.address
-        let place = "line \(line)"
-        let key = try importing(place) { try self.key(address) }
-        var record = ImportRecord(
-            place: place, key: key, secret: row.secret(columns[isNote ? .notes : .password]),
-            attributes: attributes(isNote, address))
-        record.created = time(.createdNumber, .createdText, &losses)
-        record.modified = time(.modifiedNumber, .modifiedText, &losses)
-        return record
+        if isNote {
+            entry.kind = .note
+        } else if !Self.loginKinds.contains(kind) {
+            entry.kind = .named(self[.kind])
+        }
+        entry.title = self[.title]
+        entry.userName = self[.username].isEmpty ? self[.email] : self[.username]
+        if has(.password) { entry.password = shared(columns[.password]) }
+        if has(.notes) { entry.notes = shared(columns[.notes]) }
+        if has(.oneTimePassword) { entry.oneTimePassword = shared(columns[.oneTimePassword]) }
+        if self[.url] != Self.lastPassNote { entry.addresses = addresses }
+        entry.realm = self[.realm]
+        entry.folder = folder
+        entry.tags = self[.tags].split { ",;\n".contains($0) }.map { String($0.trimmed) }.filter { !$0.isEmpty }
+        for (name, index) in columns.properties where row[index] != "0" && !row[index].isEmpty {
+            entry.properties.append((name, row[index]))
+        }
+        if has(.email), has(.username), self[.email] != self[.username] {
+            entry.properties.append(("email", self[.email]))
+        }
+        entry.created = time(.createdNumber, .createdText, &losses)
+        entry.modified = time(.modifiedNumber, .modifiedText, &losses)
+        return entry
     }
+
+    /// What LastPass has instead of an address where the entry is a note.
+    private static let lastPassNote = "http://sn"
+    private static let noteKinds: Set<String> = ["note", "securenote", "secure note"]
+    private static let loginKinds: Set<String> = ["", "login", "password"]
 
     private subscript(meaning: CSVColumns.Meaning) -> String { row[columns[meaning]] }
 
-    /// Where the URL leads; what the key does not say of it is kept in the attribute `url`.
-    private var address: WebAddress? { WebAddress(list: self[.url]) }
+    private func has(_ meaning: CSVColumns.Meaning) -> Bool { !self[meaning].isEmpty }
 
-    private func key(_ address: WebAddress?) throws(VaultError) -> ItemKey {
-        guard let address else {
-            let names = [self[.title], self[.url], "untitled, line \(line)"]
-            return try .genericPassword(service: names.first { !$0.isEmpty } ?? "", account: self[.username])
-        }
-        return try .internetPassword(
-            server: address.server, account: self[.username], protocol: address.protocol, port: address.port,
-            path: address.path,
-            securityDomain: self[.realm])
+    private func shared(_ column: Int?) -> SharedSecret { SharedSecret(row.secret(column)) }
+
+    /// The address, and further ones: those that Bitwarden joins by commas, and NordPass's list of them.
+    private var addresses: [String] {
+        let more = self[.furtherAddresses].split { "[]\", \n".contains($0) }.map(String.init)
+        return (WebAddress.list(self[.url]) + more).filter { !$0.isEmpty }
     }
 
-    private func attributes(_ isNote: Bool, _ address: WebAddress?) -> Attributes {
-        var attributes = Attributes()
-        func keep(_ name: String, _ text: String) {
-            if !text.isEmpty { attributes[name] = Array(text.utf8) }
-        }
-        for (name, index) in columns.attributes where row[index] != "0" { keep(name, row[index]) }
-        keep("label", self[.title])
-        keep("comment", isNote ? "" : self[.notes])
-        keep("description", isNote ? "secure note" : "")
-        // As secret as the password: not to be seen in listings.
-        keep("otp", self[.oneTimePassword])
-        keep("type", ["login", "note"].contains(self[.kind]) ? "" : self[.kind])
-        keep("realm", address == nil ? self[.realm] : "")
-        keep("url", address?.isExact == true ? "" : self[.url])
-        return attributes
+    /// The names of folders: KeePassXC joins them by slashes, LastPass by backslashes.
+    private var folder: [String] {
+        let text = self[.folder]
+        let mark: Character = text.contains("\\") && !text.contains("/") ? "\\" : "/"
+        return text.split(separator: mark).map(String.init)
     }
 
     private func time(_ number: CSVColumns.Meaning, _ text: CSVColumns.Meaning, _ losses: inout CSVLosses) -> Int64? {
         let value = self[number].isEmpty ? self[text] : self[number]
         guard !value.isEmpty else { return nil }
-        let time =
-            self[number].isEmpty ? ImportedTime.milliseconds(rfc3339: value) : ImportedTime.milliseconds(number: value)
+        let time = ImportedTime.milliseconds(number: value) ?? ImportedTime.milliseconds(rfc3339: value)
         if time == nil { losses.withBadTime.append(line) }
         return time
     }

@@ -5,35 +5,41 @@ import VaultFmt
 extension SourceFormat: ExpressibleByArgument {}
 extension DuplicatePolicy: ExpressibleByArgument {}
 
-/// `import`: items from an export, a password list, or PEM.
+/// `import`: items from another password manager, an export of ours, or PEM.
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Import items from JSON, CSV or PEM.",
+        abstract: "Import items from KeePass, other password managers, CSV, JSON or PEM.",
         discussion: """
-            Reads what 'vaultfmt export' wrote; password lists (CSV) of Chrome, Edge, Firefox, Safari and Apple Passwords, \
-            KeePassXC and Bitwarden; certificates and unencrypted private keys in PEM. Everything is imported, or nothing; --dry-run ends as the import would.
+            Finds out what the source is: KDBX (KeePass 2, KeePassXC) with history, attachments and one-time passwords; password lists (CSV) of \
+            browsers and password managers; what 'vaultfmt export' wrote; certificates and unencrypted private keys in PEM. Everything is imported, or nothing; \
+            --dry-run ends as the import would. Docs/import.md says what arrives where.
+
+            While a KDBX source is read, libgcrypt, zlib and expat hold parts of it in their own memory, which is wiped but not locked.
 
             Examples:
               vaultfmt import --dry-run passwords.csv
+              vaultfmt import Passwords.kdbx --on-duplicate update-newer
               vaultfmt import /etc/ssl/certs/ca-certificates.crt --on-duplicate skip
             """)
 
     @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "source"), completion: .file())
     var source: String
 
-    @Option(help: "The form of the source, if not to be found out from its contents: json, csv or pem.")
+    @Option(help: "The form of the source, if not to be found out from its contents: json, csv, pem or kdbx.")
     var format: SourceFormat?
 
     @Option(
         help: """
-            What to do with an item that is there already, in the vault or earlier in the source: fail, skip, replace, or keep-both, which \
-            adds a number to the account. What is not added as it is is named.
+            What to do with an item that is there already, in the vault or earlier in the source: fail, skip, replace, keep-both, which \
+            adds a number to the account, or update-newer, which replaces what the source changed later and leaves the rest. What is not added as it is is named.
             """)
     var onDuplicate: DuplicatePolicy = .fail
 
     @Flag(help: "Say what would change and what would be lost, and change nothing.")
     var dryRun = false
 
+    @OptionGroup(title: "Source") var sourceOptions: SourceOptions
+    @OptionGroup(title: "Groups") var groups: GroupOptions
     @OptionGroup var vault: VaultOptions
 
     func run() throws {
@@ -42,31 +48,19 @@ struct Import: ParsableCommand {
                 .usage, "standard input cannot give both passphrase and source; give one of them from a file")
         }
         var reader = try SourceReader(source)
-        switch try format ?? SourceFormat(detecting: &reader) {
-        case .json:
-            var json = JSONImport(reader)
-            try run(&json)
-        case .csv:
-            var csv = try CSVImport(reader)
-            try run(&csv)
-        case .pem:
-            var pem = try PEMImport(reader)
-            try run(&pem)
-        }
-    }
-
-    private func run(_ source: inout some ImportSource & ~Copyable) throws {
-        var session = ImportSession(policy: onDuplicate)
+        let format = try format ?? SourceFormat(detecting: &reader)
+        var opened = try format.open(reader, sourceOptions.access(vault.access))
+        var session = ImportSession(policy: onDuplicate, group: groups.choice)
         let vault = try vault.openVault(writable: !dryRun)
         let progress = dryRun && Terminal.outputIsTerminal ? nil : Progress(dryRun ? "checking" : "importing")
         defer { progress?.finish() }
         guard !dryRun else {
-            try session.rehearse(&source, into: vault, output: .standard())
+            try session.rehearse(&opened, into: vault, output: .standard(), progress)
             progress?.finish()
             session.report(verb: "would import")
             return try session.refuseDuplicates()
         }
-        try session.run(&source, into: vault)
+        try session.run(&opened, into: vault, progress)
         progress?.finish()
         session.report(verb: "imported")
     }

@@ -7,6 +7,8 @@ struct ImportRecord: ~Copyable {
     let key: ItemKey
     let secret: Secret
     var attributes = Attributes()
+    /// What finds it again in a later export of the same source, if anything does: an attribute of it too.
+    var origin = ""
     var accessibility = Accessibility.whenUnlocked
     /// Milliseconds since 1970; nil: now.
     var created: Int64?
@@ -26,13 +28,6 @@ protocol ImportSource: ~Copyable {
     /// Hands over each item in the order of the source.
     /// - Returns: What else the source holds and a vault would not, a line each.
     mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String]
-}
-
-extension CommandFailure {
-    /// A source that is not what it should be.
-    static func damaged(_ place: String, _ what: String) -> CommandFailure {
-        CommandFailure(.damaged, "\(place): \(what)")
-    }
 }
 
 /// Runs a step of the library and gives its error the place in the source that caused it. What does not fit into a

@@ -7,36 +7,35 @@ enum DuplicatePolicy: String, CaseIterable {
     case skip
     case replace
     case keepBoth = "keep-both"
+    case updateNewer = "update-newer"
 }
 
 /// Puts the items of a source into a vault: all of them in one transaction, or none.
 struct ImportSession {
     let policy: DuplicatePolicy
-    private(set) var added = 0
-    private(set) var replaced = 0
-    private(set) var skipped = 0
-    private(set) var earlierValues = 0
-    private var droppedEarlierValues = 0
-    /// What became of items that were there already, and where the source has them: the first few.
-    private var named: [String] = []
-    private var duplicateCount = 0
+    let group: GroupChoice
+    private var tally = ImportTally()
     private var losses: [String] = []
+    /// The items of the vault by what they were imported from, once that is needed.
+    private var origins: [String: ItemKey]?
 
-    /// How many of the items that are skipped, replaced or renamed are named. All of them go through a dry run's
-    /// standard output.
-    private static let mostNamed = 1000
-
-    init(policy: DuplicatePolicy) {
+    init(policy: DuplicatePolicy, group: GroupChoice = .own) {
         self.policy = policy
+        self.group = group
     }
 
     /// Imports everything.
-    mutating func run(_ source: inout some ImportSource & ~Copyable, into vault: Vault) throws {
+    mutating func run(
+        _ source: inout some ImportSource & ~Copyable, into vault: Vault, _ progress: Progress?
+    ) throws {
         var failure: CommandFailure?
         do throws(VaultError) {
             try vault.transaction { transaction throws(VaultError) in
                 do {
-                    losses = try source.read { record in try put(record, into: transaction) }
+                    losses = try source.read { record in
+                        try put(record, into: transaction)
+                        progress?.count(tally.seen)
+                    }
                     try refuseDuplicates()
                 } catch {
                     let reason = CommandFailure(error)
@@ -51,16 +50,12 @@ struct ImportSession {
 
     /// Says what `run` would do, a line for each item, and changes nothing. What `run` refuses is refused here too.
     mutating func rehearse(
-        _ source: inout some ImportSource & ~Copyable, into vault: Vault, output: Output
+        _ source: inout some ImportSource & ~Copyable, into vault: Vault, output: Output, _ progress: Progress?
     ) throws {
-        var seen: Set<ItemKey> = []
+        var seen: [ItemKey: Int64?] = [:]
         losses = try source.read { record in
-            let isKnown = { (key: ItemKey) throws(VaultError) -> Bool in
-                if seen.contains(key) { return true }
-                return try vault.item(key) != nil
-            }
             let key = record.key
-            let (action, target) = try importing(record.place) {
+            let decision = try importing(record.place) {
                 try vault.rehearseAdding(
                     secretBytes: record.secret.count, attributes: record.attributes,
                     accessibility: record.accessibility,
@@ -71,33 +66,230 @@ struct ImportSession {
                         accessibility: record.accessibility,
                         group: key.group, created: earlier.value.replaced, modified: earlier.value.modified)
                 }
-                return try decide(key, isKnown)
+                return try decide(
+                    record, known: { try Self.origins(of: try vault.items()) },
+                    isKnown: { key throws(VaultError) in
+                        if seen[key] != nil { return true }
+                        return try vault.item(key) != nil
+                    },
+                    compare: { key throws(VaultError) in
+                        if let modified = seen[key] { return Self.isNewer(record.modified, than: modified) }
+                        guard let old = try vault.whole(key) else { return .newer }
+                        return Self.compare(record, old)
+                    })
             }
-            note(action, record, target)
-            seen.insert(target)
-            try output.line("\(action)\t\(ItemText.summary(target, label: record.attributes.label))")
+            tally.note(decision, record, policy)
+            tally.earlierValues += decision.adds ? record.earlier.count : 0
+            seen[decision.target] = .some(record.modified)
+            let names = record.attributes.names.joined(separator: ", ")
+            try output.line(
+                "\(decision.action.rawValue)\t\(ItemText.summary(decision.target, label: record.attributes.label))"
+                    + (names.isEmpty ? "" : "\t\(TerminalText.escaped(names))"))
+            progress?.count(tally.seen)
         }
         try output.flush()
     }
 
     /// Fails if the policy is to fail and there were duplicates; the first few are named.
     func refuseDuplicates() throws {
-        guard duplicateCount > 0 else { return }
-        let more = duplicateCount > 5 ? " and \(duplicateCount - 5) more" : ""
+        guard tally.duplicates > 0 else { return }
+        let more = tally.duplicates > 5 ? " and \(tally.duplicates - 5) more" : ""
         throw CommandFailure(
             .noSuchItem,
-            "there already, in the vault or earlier in the source: \(named.prefix(5).joined(separator: ", "))\(more); nothing was imported; "
-                + "choose --on-duplicate skip, replace or keep-both")
+            "there already, in the vault or earlier in the source: \(tally.named.prefix(5).joined(separator: ", "))\(more); nothing was imported; "
+                + "choose --on-duplicate skip, replace, keep-both or update-newer")
     }
 
     /// Says what was lost, skipped or replaced, and how many items went where.
     func report(verb: String) {
         for loss in losses { Terminal.warning("not imported: \(loss)") }
+        tally.report(verb: verb, policy)
+    }
+
+    // MARK: deciding
+
+    /// What to do with an item, and under which key.
+    fileprivate struct Decision {
+        let action: Action
+        let target: ItemKey
+        /// The item that is replaced, where its key is another one.
+        var old: ItemKey?
+
+        var adds: Bool { [.add, .keepBoth, .replace, .update].contains(action) }
+    }
+
+    enum Action: String {
+        case add, replace, skip, duplicate, update, unchanged
+        case keepBoth = "keep-both"
+        /// The vault's item was changed later, or the source does not say when.
+        case keep
+    }
+
+    /// How an item of a source differs from the vault's.
+    private enum Difference {
+        case none, newer, older
+        /// The source does not say.
+        case unknown
+    }
+
+    /// - Parameters:
+    ///   - known: The vault's items by their origins.
+    ///   - isKnown: Whether there is an item of a key.
+    ///   - compare: How the record differs from the item of a key.
+    private mutating func decide(
+        _ record: borrowing ImportRecord, known: () throws(VaultError) -> [String: ItemKey],
+        isKnown: (ItemKey) throws(VaultError) -> Bool, compare: (ItemKey) throws(VaultError) -> Difference
+    ) throws(VaultError) -> Decision {
+        let key = try group.key(record.key, record.attributes)
+        var old: ItemKey?
+        if policy != .keepBoth, !record.origin.isEmpty {
+            if origins == nil { origins = try known() }
+            // One that is gone since, or that this import has moved, is found by its key.
+            if let found = origins?[record.origin], try isKnown(found) { old = found }
+        }
+        let isTaken = try isKnown(key)
+        guard let found = old ?? (isTaken ? key : nil) else { return Decision(action: .add, target: key) }
+        // Its name in the source may have changed; where that is taken, or of another class, it stays.
+        let target = found.itemClass == key.itemClass && !isTaken ? key : found
+        switch policy {
+        case .replace: return Decision(action: .replace, target: target, old: found)
+        case .skip: return Decision(action: .skip, target: found)
+        case .fail: return Decision(action: .duplicate, target: found)
+        case .updateNewer:
+            switch try compare(found) {
+            case .none: return Decision(action: .unchanged, target: found)
+            case .newer: return Decision(action: .update, target: target, old: found)
+            case .older, .unknown: return Decision(action: .keep, target: found)
+            }
+        case .keepBoth: break
+        }
+        // A certificate, a key or an identity is the same thing where its key is the same.
+        guard let account = key.account else { return Decision(action: .skip, target: key) }
+        for number in 2...Self.mostOfOneName {
+            let other = try key.with(account: account.isEmpty ? "(\(number))" : "\(account) (\(number))")
+            if try !isKnown(other) { return Decision(action: .keepBoth, target: other) }
+        }
+        throw VaultError(.limitExceeded, "there are \(Self.mostOfOneName) items of one name")
+    }
+
+    private static let mostOfOneName = 1000
+
+    private static func origins(of cursor: consuming ItemCursor) throws(VaultError) -> [String: ItemKey] {
+        var origins: [String: ItemKey] = [:]
+        var cursor = cursor
+        while let item = try cursor.next() {
+            if let origin = item.attributes.string(EntryMapping.origin) { origins[origin] = item.key }
+        }
+        return origins
+    }
+
+    /// An item's attributes that the source does not know are the vault's own, and no difference.
+    private static func compare(_ record: borrowing ImportRecord, _ old: borrowing OpenedItem) -> Difference {
+        let item = old.item
+        let isSame =
+            record.secret.equals(old.secret)
+            && record.attributes.all.allSatisfy { item.attributes.attribute($0.name) == $0 }
+        return isSame ? .none : isNewer(record.modified, than: item.modified)
+    }
+
+    private static func isNewer(_ modified: Int64?, than other: Int64?) -> Difference {
+        guard let modified, let other else { return .unknown }
+        return modified > other ? .newer : .older
+    }
+
+    // MARK: putting
+
+    private mutating func put(_ record: consuming ImportRecord, into transaction: Transaction) throws {
+        let place = record.place
+        let decision = try importing(place) {
+            try decide(
+                record, known: { try Self.origins(of: try transaction.items()) },
+                isKnown: { key throws(VaultError) in try transaction.item(key) != nil },
+                compare: { key throws(VaultError) in
+                    guard let old = try transaction.whole(key) else { return .newer }
+                    return Self.compare(record, old)
+                })
+        }
+        tally.note(decision, record, policy)
+        let target = decision.target
+        var earlier = record.earlier.map(\.value)
+        switch decision.action {
+        case .add, .keepBoth:
+            try importing(place) {
+                try transaction.add(
+                    target, secret: record.secret, attributes: record.attributes, accessibility: record.accessibility,
+                    created: record.created, modified: record.modified)
+            }
+        case .replace, .update:
+            let known = try importing(place) {
+                let old = decision.old ?? target
+                let known = try transaction.item(old)?.modified ?? .min
+                // Before it is moved, so that the earlier value has its own time, and after, so that the item has.
+                for key in old == target ? [target] : [old, target] {
+                    if key != old { try transaction.move(old, to: target) }
+                    try transaction.set(
+                        key, secret: record.secret,
+                        attributes: AttributeChanges(set: record.attributes, replaceAll: decision.action == .replace),
+                        accessibility: record.accessibility, created: record.created, modified: record.modified)
+                }
+                return known
+            }
+            // What it was when it was imported last is among its earlier values already, and so is what was before.
+            if decision.action == .update { earlier.removeAll { $0.modified <= known } }
+        case .skip, .duplicate, .unchanged, .keep: return
+        }
+        guard !earlier.isEmpty else { return }
+        let kept = try importing(place) {
+            try transaction.addEarlierValues(earlier, to: target)
+        }
+        tally.earlierValues += kept
+        tally.droppedEarlierValues += earlier.count - kept
+    }
+}
+
+/// How many items went where, and the names of those that were there already.
+private struct ImportTally {
+    private var counts: [ImportSession.Action: Int] = [:]
+    var earlierValues = 0
+    var droppedEarlierValues = 0
+    /// What became of items that were there already, and where the source has them: the first few.
+    private(set) var named: [String] = []
+
+    /// How many of the items that are skipped, replaced or renamed are named. All of them go through a dry run's
+    /// standard output.
+    private static let mostNamed = 1000
+
+    var seen: Int { counts.values.reduce(0, +) }
+    var duplicates: Int { counts[.duplicate] ?? 0 }
+
+    /// Counts what is done with an item, and keeps its name where it was there already.
+    mutating func note(_ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ policy: DuplicatePolicy) {
+        counts[decision.action, default: 0] += 1
+        let what: String
+        switch decision.action {
+        case .add, .unchanged: return
+        case .keepBoth: what = "kept both, this one as account \(TerminalText.quoted(decision.target.account ?? "")): "
+        case .replace: what = "replaced: "
+        case .update: what = "updated: "
+        case .skip: what = "skipped: "
+        case .keep where record.modified == nil: what = "left as it is, for the source does not say when it was changed: "
+        case .keep: what = "left as it is, for it was changed later in the vault: "
+        case .duplicate: what = ""
+        }
+        guard named.count < Self.mostNamed else { return }
+        named.append("\(what)\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))")
+    }
+
+    func report(verb: String, _ policy: DuplicatePolicy) {
         if policy != .fail { for line in named { Terminal.note(line) } }
-        let unnamed = replaced + skipped - named.count
+        let count = { (action: ImportSession.Action) in counts[action] ?? 0 }
+        let (added, replaced) = (count(.add) + count(.keepBoth), count(.replace))
+        let (updated, skipped) = (count(.update), count(.skip))
+        let unnamed = replaced + skipped + updated + count(.keep) - named.count
         if policy != .fail, policy != .keepBoth, unnamed > 0 { Terminal.note("… and \(unnamed) more") }
-        var text = "\(verb) \(added + replaced) \(added + replaced == 1 ? "item" : "items")"
+        var text = "\(verb) \(Self.items(added + replaced + updated))"
         if replaced > 0 { text += ", \(replaced) of them in place of others" }
+        if updated > 0 { text += ", \(updated) of them changed since" }
         if earlierValues > 0 { text += ", with \(earlierValues) earlier \(earlierValues == 1 ? "value" : "values")" }
         if droppedEarlierValues > 0 {
             Terminal.warning(
@@ -105,98 +297,17 @@ struct ImportSession {
             )
         }
         if skipped > 0 { text += "; skipped \(skipped) that \(skipped == 1 ? "was" : "were") there already" }
+        if count(.unchanged) > 0 { text += "; \(count(.unchanged)) unchanged" }
+        if count(.keep) > 0 { text += "; left \(Self.items(count(.keep))) as the vault has them" }
         Terminal.note(text)
     }
 
-    private mutating func put(_ record: consuming ImportRecord, into transaction: Transaction) throws {
-        let key = record.key
-        let (action, target) = try importing(record.place) {
-            try decide(key) { key throws(VaultError) in try transaction.item(key) != nil }
-        }
-        note(action, record, target)
-        switch action {
-        case .add, .keepBoth:
-            try importing(record.place) {
-                try transaction.add(
-                    target, secret: record.secret, attributes: record.attributes, accessibility: record.accessibility,
-                    created: record.created, modified: record.modified)
-            }
-        case .replace:
-            try importing(record.place) {
-                try transaction.set(
-                    target, secret: record.secret,
-                    attributes: AttributeChanges(set: record.attributes, replaceAll: true),
-                    accessibility: record.accessibility, created: record.created, modified: record.modified)
-            }
-        case .skip, .duplicate: return
-        }
-        guard !record.earlier.isEmpty else { return }
-        let earlier = record.earlier.map(\.value)
-        let kept = try importing(record.place) {
-            try transaction.addEarlierValues(earlier, to: target)
-        }
-        earlierValues += kept
-        droppedEarlierValues += earlier.count - kept
-    }
-
-    private enum Action: String, CustomStringConvertible {
-        case add, replace, skip, duplicate
-        case keepBoth = "keep-both"
-
-        var description: String { rawValue }
-    }
-
-    /// What to do with an item, and under which key.
-    private func decide(
-        _ key: ItemKey, _ isKnown: (ItemKey) throws(VaultError) -> Bool
-    ) throws(VaultError) -> (Action, ItemKey) {
-        guard try isKnown(key) else { return (.add, key) }
-        switch policy {
-        case .replace: return (.replace, key)
-        case .skip: return (.skip, key)
-        case .fail: return (.duplicate, key)
-        case .keepBoth: break
-        }
-        // A certificate, a key or an identity is the same thing where its key is the same.
-        guard let account = key.account else { return (.skip, key) }
-        for number in 2...Self.mostOfOneName {
-            let other = try key.withAccount(account.isEmpty ? "(\(number))" : "\(account) (\(number))")
-            if try !isKnown(other) { return (.keepBoth, other) }
-        }
-        throw VaultError(.limitExceeded, "there are \(Self.mostOfOneName) items of one name")
-    }
-
-    private static let mostOfOneName = 1000
-
-    /// Counts what is done with an item, and keeps its name where it was there already.
-    private mutating func note(_ action: Action, _ record: borrowing ImportRecord, _ target: ItemKey) {
-        let what: String
-        switch action {
-        case .add:
-            added += 1
-            return
-        case .keepBoth:
-            added += 1
-            what = "kept both, this one as account \(TerminalText.quoted(target.account ?? ""))"
-        case .replace:
-            replaced += 1
-            what = "replaced"
-        case .skip:
-            skipped += 1
-            what = "skipped"
-        case .duplicate:
-            duplicateCount += 1
-            what = ""
-        }
-        guard named.count < Self.mostNamed else { return }
-        let item = "\(ItemText.summary(record.key, label: record.attributes.label)) (\(record.place))"
-        named.append(what.isEmpty ? item : "\(what): \(item)")
-    }
+    private static func items(_ count: Int) -> String { "\(count) \(count == 1 ? "item" : "items")" }
 }
 
 extension ItemKey {
     /// The same key with another account; itself for a class that has none.
-    fileprivate func withAccount(_ account: String) throws(VaultError) -> ItemKey {
+    func with(account: String) throws(VaultError) -> ItemKey {
         switch fields {
         case .genericPassword(let service, _):
             try ItemKey(

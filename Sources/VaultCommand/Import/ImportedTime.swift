@@ -17,6 +17,10 @@ enum ImportedTime {
         return nil
     }
 
-    /// A number of milliseconds since 1970, as Firefox writes it.
-    static func milliseconds(number text: String) -> Int64? { Int64(text) }
+    /// A number since 1970: of milliseconds, as Firefox writes it, or of seconds, as Proton Pass does.
+    static func milliseconds(number text: String) -> Int64? {
+        guard let number = Int64(text) else { return nil }
+        // As seconds, this is the year 5138; as milliseconds, March 1973.
+        return (0..<100_000_000_000).contains(number) ? number * 1000 : number
+    }
 }

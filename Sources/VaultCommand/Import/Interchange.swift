@@ -12,25 +12,21 @@ package enum Interchange {
         package let modified: Int64?
     }
 
+    /// The passphrase that encrypted sources in memory are tried with.
+    package static let testPassphrase = "source passphrase"
+
     /// Reads a source that is in memory.
     /// - `format`: `json`, `csv` or `pem`; nil to find out from the contents, as the command does.
     /// - `refused`: Gets the message where the source is refused; nil is returned then.
     package static func items(in source: [UInt8], format: String?, refused: (String) -> Void) -> [Item]? {
         var buffer = SecretBuffer(capacity: source.count)
         buffer.append(contentsOf: source)
+        var access = SourceAccess(mayAsk: false)
+        access.passphrase = SharedSecret(text: testPassphrase)
         do {
             var reader = SourceReader(buffer, at: 0)
-            switch try self.format(format, &reader) {
-            case .json:
-                var json = JSONImport(reader)
-                return try items(of: &json)
-            case .csv:
-                var csv = try CSVImport(reader)
-                return try items(of: &csv)
-            case .pem:
-                var pem = try PEMImport(reader)
-                return try items(of: &pem)
-            }
+            var source = try self.format(format, &reader).open(reader, access)
+            return try items(of: &source)
         } catch {
             refused(CommandFailure(error).message)
             return nil

@@ -1,10 +1,32 @@
 import VaultFmt
 
-/// The forms that items can be imported from.
+/// The forms that items can be imported from. Another one is a case here, a row in each of the two functions below, and
+/// a file with its reader.
 enum SourceFormat: String, CaseIterable {
     case json
     case csv
     case pem
+    case kdbx
+
+    /// Whether a source begins as this form does.
+    private func recognizes(_ start: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) -> Bool {
+        switch self {
+        case .kdbx: KDBXImport.recognizes(start)
+        case .json: text.first == UInt8(ascii: "{")
+        case .csv: CSVImport.recognizes(text)
+        case .pem: PEMBlocks.recognizes(text)
+        }
+    }
+
+    /// Opens a source: what is encrypted is decrypted here.
+    func open(_ reader: consuming SourceReader, _ access: SourceAccess) throws -> OpenedSource {
+        switch self {
+        case .json: OpenedSource(JSONImport(reader))
+        case .csv: OpenedSource(MappedSource(try CSVImport(reader)))
+        case .pem: OpenedSource(try PEMImport(reader))
+        case .kdbx: OpenedSource(MappedSource(try KDBXImport(reader, access)))
+        }
+    }
 
     /// Finds out from the first bytes of a source.
     init(detecting reader: inout SourceReader) throws {
@@ -12,17 +34,36 @@ enum SourceFormat: String, CaseIterable {
             var text = start[...]
             if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
             text = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
-            if text.first == UInt8(ascii: "{") { return .json }
             let rest = UnsafeRawBufferPointer(rebasing: text)
-            if CSVImport.recognizes(rest) { return .csv }
-            return PEMBlocks.recognizes(rest) ? .pem : nil
+            return [.kdbx, .json, .csv, .pem].first { $0.recognizes(start, rest) }
         }
         guard let found else {
             throw CommandFailure(
                 .damaged,
-                "\(reader.name) is neither an export of vaultfmt, nor a CSV list with a column 'password', nor PEM; --format says what it is"
+                "\(reader.name) is neither an export of vaultfmt, nor a KDBX file, nor a CSV list with a column "
+                    + "'password', nor PEM; --format says what it is"
             )
         }
         self = found
+    }
+}
+
+/// A source of any form.
+final class OpenedSource: ImportSource {
+    private let body: ((consuming ImportRecord) throws -> Void) throws -> [String]
+
+    /// A source that can be read once.
+    init<Source: ImportSource & ~Copyable>(_ source: consuming Source) {
+        let box = Box(source)
+        body = { take in try box.source.read(take) }
+    }
+
+    private final class Box<Source: ImportSource & ~Copyable> {
+        var source: Source
+        init(_ source: consuming Source) { self.source = source }
+    }
+
+    func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String] {
+        try body(take)
     }
 }

@@ -12,6 +12,16 @@ struct WebAddress {
     /// Whether these fields say everything that the text says.
     private(set) var isExact: Bool
 
+    /// The addresses that a text joins by commas, as Bitwarden does it.
+    static func list(_ text: String) -> [String] {
+        var list: [String] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let isAddress = part.contains("://")
+            if isAddress || list.isEmpty { list.append(String(part)) } else { list[list.count - 1] += "," + part }
+        }
+        return list
+    }
+
     /// The first of several addresses, joined by commas as Bitwarden does it; or the only one.
     /// - Returns: nil where the text names no server.
     init?(list text: String) {

@@ -40,6 +40,13 @@ struct CommandFailure: Error {
 /// A command that only holds others was called without one of them.
 struct MissingCommand: Error {}
 
+extension CommandFailure {
+    /// A source that is not what it should be.
+    static func damaged(_ place: String, _ what: String) -> CommandFailure {
+        CommandFailure(.damaged, "\(place): \(what)")
+    }
+}
+
 extension ExitStatus {
     /// The exit code for an error of the library.
     init(_ error: VaultError) {

@@ -6,6 +6,7 @@ import Synchronization
 final class Progress: Sendable {
     private struct State {
         var fraction: Double?
+        var count: Int?
         var isFinished = false
         var isShown = false
     }
@@ -39,6 +40,11 @@ final class Progress: Sendable {
         state.withLock { $0.fraction = fraction }
     }
 
+    /// Says how many are done, where nobody knows how many there are.
+    func count(_ done: Int) {
+        state.withLock { $0.count = done }
+    }
+
     /// Takes the line away; nothing is shown afterwards.
     func finish() {
         state.withLock { state in
@@ -54,7 +60,8 @@ final class Progress: Sendable {
             if TerminalTurn.isAnothers() { return true }
             state.isShown = true
             let percent = state.fraction.map { " \(Int($0 * 100)) %" } ?? ""
-            write("\r\u{1B}[Kvaultfmt: \(title)\(percent) …")
+            let count = state.count.map { " \($0)" } ?? ""
+            write("\r\u{1B}[Kvaultfmt: \(title)\(percent)\(count) …")
             return true
         }
     }

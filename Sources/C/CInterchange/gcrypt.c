@@ -1,0 +1,120 @@
+#include "load.h"
+#include <gcrypt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    __typeof__(gcry_check_version) *gcry_check_version;
+    __typeof__(gcry_control) *gcry_control;
+    __typeof__(gcry_md_hash_buffer) *gcry_md_hash_buffer;
+    __typeof__(gcry_md_hash_buffers) *gcry_md_hash_buffers;
+    __typeof__(gcry_kdf_derive) *gcry_kdf_derive;
+    __typeof__(gcry_cipher_open) *gcry_cipher_open;
+    __typeof__(gcry_cipher_setkey) *gcry_cipher_setkey;
+    __typeof__(gcry_cipher_setiv) *gcry_cipher_setiv;
+    __typeof__(gcry_cipher_encrypt) *gcry_cipher_encrypt;
+    __typeof__(gcry_cipher_decrypt) *gcry_cipher_decrypt;
+    __typeof__(gcry_cipher_close) *gcry_cipher_close;
+} gcrypt;
+
+int interchange_load_gcrypt(void) {
+    void *library = dlopen("libgcrypt.so.20", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return 0;
+    if (!(FIND(library, gcrypt, gcry_check_version) && FIND(library, gcrypt, gcry_control) &&
+          FIND(library, gcrypt, gcry_md_hash_buffer) && FIND(library, gcrypt, gcry_md_hash_buffers) &&
+          FIND(library, gcrypt, gcry_kdf_derive) && FIND(library, gcrypt, gcry_cipher_open) &&
+          FIND(library, gcrypt, gcry_cipher_setkey) && FIND(library, gcrypt, gcry_cipher_setiv) &&
+          FIND(library, gcrypt, gcry_cipher_encrypt) && FIND(library, gcrypt, gcry_cipher_decrypt) &&
+          FIND(library, gcrypt, gcry_cipher_close)))
+        return 0;
+    if (gcrypt.gcry_check_version("1.9.0") == NULL) return 0;
+    if (!gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P)) {
+        /* Its own locked memory is 32 KiB and ends the program where it is used up; contexts are wiped anyway. */
+        gcrypt.gcry_control(GCRYCTL_DISABLE_SECMEM, 0);
+        gcrypt.gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0);
+    }
+    return 1;
+}
+
+void interchange_sha256(const void *bytes, size_t size, void *digest) {
+    gcrypt.gcry_md_hash_buffer(GCRY_MD_SHA256, digest, bytes, size);
+}
+
+void interchange_sha512(const void *bytes, size_t size, void *digest) {
+    gcrypt.gcry_md_hash_buffer(GCRY_MD_SHA512, digest, bytes, size);
+}
+
+void interchange_sha1(const void *bytes, size_t size, void *digest) {
+    gcrypt.gcry_md_hash_buffer(GCRY_MD_SHA1, digest, bytes, size);
+}
+
+int interchange_hmac_sha256(const void *key, size_t key_size, const void *first, size_t first_size, const void *second,
+                            size_t second_size, void *mac) {
+    const gcry_buffer_t pieces[] = {
+        {.size = key_size, .len = key_size, .data = (void *)key},
+        {.size = first_size, .len = first_size, .data = (void *)first},
+        {.size = second_size, .len = second_size, .data = (void *)second},
+    };
+    return (int)gcrypt.gcry_md_hash_buffers(GCRY_MD_SHA256, GCRY_MD_FLAG_HMAC, mac, pieces, 3);
+}
+
+int interchange_pbkdf2_sha256(const void *password, size_t size, const void *salt, size_t salt_size, uint64_t rounds,
+                              void *key, size_t key_size) {
+    return (int)gcrypt.gcry_kdf_derive(password, size, GCRY_KDF_PBKDF2, GCRY_MD_SHA256, salt, salt_size,
+                                       (unsigned long)rounds, key_size, key);
+}
+
+static void *open_cipher(int algorithm, int mode, unsigned flags, const void *key, const void *iv, size_t iv_size) {
+    gcry_cipher_hd_t handle = NULL;
+    if (gcrypt.gcry_cipher_open(&handle, algorithm, mode, flags) != 0) return NULL;
+    if (gcrypt.gcry_cipher_setkey(handle, key, 32) == 0 && gcrypt.gcry_cipher_setiv(handle, iv, iv_size) == 0)
+        return handle;
+    gcrypt.gcry_cipher_close(handle);
+    return NULL;
+}
+
+void *interchange_cipher_open(enum interchange_cipher cipher, const void *key, const void *iv, size_t iv_size) {
+    switch (cipher) {
+    case INTERCHANGE_AES256_CBC: return open_cipher(GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC, 0, key, iv, iv_size);
+    case INTERCHANGE_TWOFISH_CBC: return open_cipher(GCRY_CIPHER_TWOFISH, GCRY_CIPHER_MODE_CBC, 0, key, iv, iv_size);
+    case INTERCHANGE_CHACHA20: return open_cipher(GCRY_CIPHER_CHACHA20, GCRY_CIPHER_MODE_STREAM, 0, key, iv, iv_size);
+    case INTERCHANGE_SALSA20: return open_cipher(GCRY_CIPHER_SALSA20, GCRY_CIPHER_MODE_STREAM, 0, key, iv, iv_size);
+    }
+    return NULL;
+}
+
+int interchange_cipher_encrypt(void *handle, void *bytes, size_t size) {
+    return (int)gcrypt.gcry_cipher_encrypt(handle, bytes, size, NULL, 0);
+}
+
+int interchange_cipher_decrypt(void *handle, void *bytes, size_t size) {
+    return (int)gcrypt.gcry_cipher_decrypt(handle, bytes, size, NULL, 0);
+}
+
+void interchange_cipher_close(void *handle) { gcrypt.gcry_cipher_close(handle); }
+
+/* CBC over zeros from the initialisation vector B is E(B), E(E(B)), …: the chain of one half, without a call for each
+   round. Only its last block is wanted, which is what CBC-MAC gives. */
+static int iterate(const void *seed, void *block, uint64_t rounds) {
+    enum { step = 4096 };
+    static const unsigned char zeros[step * 16];
+    void *handle = open_cipher(GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CBC, GCRY_CIPHER_CBC_MAC, seed, block, 16);
+    if (handle == NULL) return -1;
+    unsigned char last[16];
+    int result = 0;
+    while (rounds > 0 && result == 0) {
+        size_t count = rounds < step ? (size_t)rounds : step;
+        result = (int)gcrypt.gcry_cipher_setiv(handle, block, 16);
+        if (result == 0) result = (int)gcrypt.gcry_cipher_encrypt(handle, last, 16, zeros, count * 16);
+        memcpy(block, last, 16);
+        rounds -= count;
+    }
+    gcrypt.gcry_cipher_close(handle);
+    interchange_wipe(last, sizeof last);
+    return result;
+}
+
+int interchange_aes_kdf(const void *seed, void *key, uint64_t rounds) {
+    int result = iterate(seed, key, rounds);
+    return result == 0 ? iterate(seed, (unsigned char *)key + 16, rounds) : result;
+}

@@ -1,0 +1,248 @@
+import FoundationEssentials
+import VaultFmt
+import VaultLocal
+
+/// What becomes of an entry of another password manager: the table of `Docs/import.md`, for every format.
+struct EntryMapping {
+    /// The names of attributes that have a meaning; a field of such a name is kept as `field:` and its name.
+    static let label = "label"
+    static let notes = "notes"
+    static let oneTimePassword = "otp"
+    static let folder = "folder"
+    static let tags = "tags"
+    static let address = "url"
+    static let expires = "expires"
+    static let kind = "description"
+    static let origin = "origin"
+    static let realm = "realm"
+    static let more = "more-fields"
+    static let filePrefix = "file:"
+    static let fieldPrefix = "field:"
+    private static let meaningful: Set<String> = [
+        label, notes, oneTimePassword, folder, tags, address, expires, kind, origin, realm, more, "comment",
+        "conflict", "creator", "type", "icon", "favorite",
+    ]
+
+    private let entry: ImportedEntry
+    /// What of the entry is left out, a line each.
+    private(set) var losses: [String]
+
+    init(_ entry: ImportedEntry) {
+        self.entry = entry
+        losses = entry.losses
+    }
+
+    /// The item.
+    mutating func record() throws -> ImportRecord {
+        let (secret, attributes) = contents(of: entry)
+        let place = entry.place
+        let key = try importing(place) { try self.key() }
+        var record = ImportRecord(
+            place: place, key: key, secret: secret.secret.copy(), attributes: attributes, origin: entry.origin)
+        record.accessibility = entry.exact?.accessibility ?? .whenUnlocked
+        record.created = entry.created
+        record.modified = entry.modified
+        for earlier in entry.history {
+            let (secret, attributes) = contents(of: earlier.entry)
+            record.earlier.append(
+                ImportRecord.Earlier(
+                    value: NewEarlierValue(
+                        secret: secret.secret.copy(), attributes: attributes,
+                        modified: earlier.entry.modified ?? earlier.replaced, replaced: earlier.replaced),
+                    secretBytes: secret.count))
+        }
+        return record
+    }
+
+    private func key() throws(VaultError) -> ItemKey {
+        if let exact = entry.exact { return exact.key }
+        let isNote = entry.kind == .note
+        if !isNote, let address = WebAddress(list: entry.addresses.first ?? "") {
+            return try .internetPassword(
+                server: address.server, account: entry.userName, protocol: address.protocol, port: address.port,
+                path: address.path, securityDomain: entry.realm)
+        }
+        let names = [entry.title, entry.addresses.first ?? "", "untitled, \(entry.place)"]
+        return try .genericPassword(service: names.first { !$0.isEmpty } ?? "", account: entry.userName)
+    }
+
+    // MARK: attributes
+
+    /// The secret and the attributes of an entry, or of an earlier state of it.
+    private mutating func contents(of entry: ImportedEntry) -> (SharedSecret, Attributes) {
+        if let exact = entry.exact { return (exact.secret, extended(exact, with: entry)) }
+        let isNote = entry.kind == .note
+        var out = AttributeCollector()
+        out.put(Self.label, entry.title)
+        out.put(Self.folder, Self.path(entry.folder))
+        out.put(Self.tags, entry.tags.joined(separator: "\n"))
+        out.put(Self.origin, entry.origin)
+        if case .named(let name) = entry.kind { out.put(Self.kind, name) }
+        if isNote { out.put(Self.kind, "secure note") }
+        let address = isNote ? nil : WebAddress(list: entry.addresses.first ?? "")
+        if entry.addresses.count > 1 || address?.isExact != true {
+            out.put(Self.address, entry.addresses.joined(separator: "\n"))
+        }
+        if address == nil { out.put(Self.realm, entry.realm) }
+        if let expires = entry.expires { out.put(Self.expires, Timestamp.text(expires)) }
+        for (name, value) in entry.properties { out.put(name, value) }
+        var secret = entry.password
+        var notes = entry.notes
+        if isNote, secret == nil || secret?.count == 0 { (secret, notes) = (notes, nil) }
+        if let notes { out.put(Self.notes, notes, .sealed) }
+        if let otp = entry.oneTimePassword { out.put(Self.oneTimePassword, otp, .sealed) }
+        putFields(of: entry, &out)
+        return (secret ?? SharedSecret(Secret(count: 0)), out.attributes)
+    }
+
+    /// What another program has added to an entry that an export of ours made.
+    private mutating func extended(_ exact: ExactItem, with entry: ImportedEntry) -> Attributes {
+        var out = AttributeCollector(exact.attributes)
+        func put(_ place: KDBXPlacement.Place, _ body: () -> Void) { if !exact.placed.contains(place) { body() } }
+        put(.folder) { out.put(Self.folder, Self.path(entry.folder)) }
+        put(.tags) { out.put(Self.tags, entry.tags.joined(separator: "\n")) }
+        put(.expiry) { if let expires = entry.expires { out.put(Self.expires, Timestamp.text(expires)) } }
+        put(.icon) { for (name, value) in entry.properties { out.put(name, value) } }
+        put(.string(KDBXString.notes)) { if let notes = entry.notes { out.put(Self.notes, notes, .sealed) } }
+        put(.string(KDBXString.otp)) {
+            if let otp = entry.oneTimePassword { out.put(Self.oneTimePassword, otp, .sealed) }
+        }
+        var others = entry
+        others.fields.removeAll { exact.placed.contains(.string($0.name)) }
+        others.attachments.removeAll { exact.placed.contains(.binary($0.name)) }
+        putFields(of: others, &out)
+        return out.attributes
+    }
+
+    /// Fields and attachments without a meaning of their own.
+    private mutating func putFields(of entry: ImportedEntry, _ out: inout AttributeCollector) {
+        for field in entry.fields {
+            let name = Self.meaningful.contains(field.name) ? Self.fieldPrefix + field.name : field.name
+            out.put(name, field.value, field.isConcealed ? [.sealed, .concealed] : [])
+        }
+        for (name, value) in entry.attachments {
+            guard value.count <= Self.longestValue else {
+                losses.append(
+                    "\(entry.place): the attachment \(TerminalText.quoted(name)) has more than 16 MiB; left out")
+                continue
+            }
+            out.put(Self.filePrefix + name, value, [.sealed, .binary])
+        }
+    }
+
+    /// The largest value of an attribute.
+    static let longestValue = 16 << 20
+
+    /// Names of folders as one text: joined by slashes; one within a name, and a backslash, has a backslash before it.
+    static func path(_ names: [String]) -> String {
+        names.map { name in
+            name.replacing("\\", with: "\\\\").replacing("/", with: "\\/")
+        }.joined(separator: "/")
+    }
+
+    /// The names of folders that a text joins.
+    static func names(path: String) -> [String] {
+        var names = [""]
+        var isEscaped = false
+        for character in path.unicodeScalars {
+            if !isEscaped, character == "\\" {
+                isEscaped = true
+            } else if !isEscaped, character == "/" {
+                names.append("")
+            } else {
+                names[names.count - 1].unicodeScalars.append(character)
+                isEscaped = false
+            }
+        }
+        return names.filter { !$0.isEmpty }
+    }
+}
+
+/// Attributes within an item's limits: names that are too long are cut, names that occur twice are numbered, and what
+/// does not fit into 64 attributes is kept together in one.
+private struct AttributeCollector {
+    private(set) var list: [Attribute] = []
+    private var names: Set<[UInt8]> = []
+
+    init(_ attributes: Attributes = Attributes()) {
+        list = attributes.all
+        names = Set(list.map { Array($0.name.utf8) })
+    }
+
+    mutating func put(_ name: String, _ text: String) {
+        guard !text.isEmpty else { return }
+        put(name, SharedSecret(text: text), .usual(for: name))
+    }
+
+    mutating func put(_ name: String, _ value: SharedSecret, _ flags: Attribute.Flags) {
+        guard value.count > 0 || !name.isEmpty else { return }
+        let free = freeName(name.isEmpty ? "field" : name)
+        names.insert(Array(free.utf8))
+        if flags.contains(.sealed) {
+            list.append(Attribute(free, secret: value.secret.copy(), flags: flags))
+        } else {
+            list.append(Attribute(free, value.withBytes { Array($0) }, flags: flags))
+        }
+    }
+
+    private func freeName(_ name: String) -> String {
+        let short = Self.cut(name, 255)
+        guard names.contains(Array(short.utf8)) else { return short }
+        for number in 2... {
+            let other = "\(Self.cut(name, 240)) (\(number))"
+            if !names.contains(Array(other.utf8)) { return other }
+        }
+        return short
+    }
+
+    private static func cut(_ name: String, _ size: Int) -> String {
+        var cut = name
+        while cut.utf8.count > size { cut.unicodeScalars.removeLast() }
+        return cut
+    }
+
+    private static let most = 64
+
+    var attributes: Attributes {
+        guard list.count > Self.most else { return Attributes(list) }
+        return Attributes(list.prefix(Self.most - 1) + [rest(list.dropFirst(Self.most - 1))])
+    }
+
+    /// One attribute that holds the others: a JSON object of names and texts, or of names and `{"base64": …}`.
+    private func rest(_ others: ArraySlice<Attribute>) -> Attribute {
+        var out = SecretBuffer()
+        out.append("{")
+        for (index, attribute) in others.enumerated() {
+            if index > 0 { out.append(",\n") }
+            attribute.name.utf8.withContiguousStorageIfAvailable { Self.quote(UnsafeRawBufferPointer($0), &out) }
+            out.append(": ")
+            attribute.withUnsafeBytes { bytes in
+                if String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) != nil {
+                    Self.quote(bytes, &out)
+                } else {
+                    out.append("{\"base64\": \"")
+                    out.append(contentsOf: Data(bytes).base64EncodedString().utf8)
+                    out.append("\"}")
+                }
+            }
+        }
+        out.append("}")
+        return Attribute(EntryMapping.more, secret: out.secret(), flags: .sealed)
+    }
+
+    private static func quote(_ text: UnsafeRawBufferPointer, _ out: inout SecretBuffer) {
+        out.append(0x22)
+        for byte in text {
+            switch byte {
+            case 0x22, 0x5C:
+                out.append(0x5C)
+                out.append(byte)
+            case 0..<0x20:
+                out.append("\\u00")
+                for digit in [byte >> 4, byte & 15] { out.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
+            default: out.append(byte)
+            }
+        }
+        out.append(0x22)
+    }
+}

@@ -1,0 +1,83 @@
+import VaultFmt
+
+/// Makes an entry in everybody's words of one in KeePass's.
+struct KDBXConversion {
+    private let source: KDBXEntry
+    private let binaries: KDBXBinaries
+
+    init(_ entry: KDBXEntry, _ binaries: KDBXBinaries) {
+        source = entry
+        self.binaries = binaries
+    }
+
+    func entry() -> ImportedEntry {
+        var entry = state(source)
+        var states = source.history.map { state($0) }
+        for index in states.indices {
+            let next = index + 1 < states.count ? states[index + 1] : entry
+            let replaced = source.history[index].own("replaced").flatMap { Int64($0) }
+            states[index].folder = entry.folder
+            entry.history.append(
+                ImportedEntry.Earlier(
+                    entry: states[index], replaced: replaced ?? next.modified ?? states[index].modified ?? 0))
+        }
+        return entry
+    }
+
+    /// One state of the entry, without its history.
+    private func state(_ source: KDBXEntry) -> ImportedEntry {
+        var entry = ImportedEntry(place: "entry \(self.source.number)")
+        entry.origin = "keepass:" + Self.hexadecimal(self.source.uuid)
+        entry.title = source.text(KDBXString.title)
+        entry.userName = source.text(KDBXString.userName)
+        entry.password = source[KDBXString.password]
+        if let notes = source[KDBXString.notes], notes.count > 0 { entry.notes = notes }
+        let main = source.text(KDBXString.url)
+        entry.addresses = ([main] + furtherAddresses(source).map { source.text($0) }).filter { !$0.isEmpty }
+        entry.folder = self.source.folder
+        entry.tags = Self.tags(source.tags)
+        entry.created = source.own("created").flatMap { Int64($0) } ?? source.created
+        entry.modified = Self.exactly(source.own("modified"), source.modified)
+        if source.expires { entry.expires = source.expiry }
+        let icon = source.customIcon.isEmpty ? (source.icon == 0 ? "" : String(source.icon)) : source.customIcon
+        for (name, value) in [("icon", icon), ("override-url", source.overrideURL)] where !value.isEmpty {
+            entry.properties.append((name, value))
+        }
+        let otp = OneTimePassword.found(in: source)
+        entry.oneTimePassword = otp?.address
+        let used = Set(Self.standard + furtherAddresses(source) + (otp?.fields ?? []))
+        for string in source.strings where !used.contains(string.name) {
+            entry.fields.append(
+                ImportedEntry.Field(name: string.name, value: string.value, isConcealed: string.isProtected))
+        }
+        for (name, place) in source.binaries {
+            entry.attachments.append((name, SharedSecret(binaries.secret(place))))
+        }
+        entry.exact = KDBXOwnData.item(in: source, as: entry, binaries)
+        return entry
+    }
+
+    private static let standard = [
+        KDBXString.title, KDBXString.userName, KDBXString.password, KDBXString.url, KDBXString.notes,
+    ]
+
+    /// The fields with further addresses, as KeePassXC and Keepass2Android name them.
+    private func furtherAddresses(_ source: KDBXEntry) -> [String] {
+        source.strings.map(\.name).filter { $0.hasPrefix("KP2A_URL") }
+    }
+
+    /// A time to the millisecond that an export of ours noted, as long as nobody changed the entry since.
+    private static func exactly(_ noted: String?, _ written: Int64?) -> Int64? {
+        guard let noted = noted.flatMap({ Int64($0) }) else { return written }
+        guard let written else { return noted }
+        return KDBXTime.seconds(noted) == KDBXTime.seconds(written) ? noted : written
+    }
+
+    static func tags(_ text: String) -> [String] {
+        text.split { ",;".contains($0) }.map { String($0.trimmed) }.filter { !$0.isEmpty }
+    }
+
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

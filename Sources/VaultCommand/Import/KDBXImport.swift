@@ -1,0 +1,249 @@
+import VaultFmt
+import VaultLocal
+
+/// Reads KDBX files: KeePass 2, KeePassXC and their relatives, versions 3.1, 4.0 and 4.1.
+struct KDBXImport: ~Copyable, EntrySource {
+    private let file: KDBXFile
+    private let includesRecycleBin: Bool
+
+    /// Whether a file begins as KDBX does, or as the older format of KeePass 1.
+    static func recognizes(_ start: UnsafeRawBufferPointer) -> Bool {
+        start.starts(with: KDBX.signature) || start.starts(with: KDBX.signatureOfKeePass1)
+    }
+
+    /// Decrypts the file; a passphrase that is not given is asked for.
+    init(_ reader: consuming SourceReader, _ access: SourceAccess) throws {
+        let name = reader.name
+        var bytes: [UInt8] = []
+        let source = try reader.readAll(limit: KDBX.Limit.file)
+        bytes = source.withUnsafeBytes { Array($0) }
+        // What cannot be read is refused before anybody is asked.
+        _ = try KDBXHeader(bytes)
+        let key = try KDBXKey(passphrase: try access.passphrase(for: name), keyFile: try access.readKeyFile())
+        file = try KDBXFile.open(bytes, key: key, limits: access.limits)
+        includesRecycleBin = access.includesRecycleBin
+    }
+
+    mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws
+        -> [String]
+    {
+        try KDBXReading.read(file, includesRecycleBin: includesRecycleBin, take)
+    }
+}
+
+/// Makes entries of what a KDBX file has.
+///
+/// Entries that refer to fields of others wait until the end: then the file is read again, for what they refer to. So
+/// a file is never in memory as a whole, unpacked.
+enum KDBXReading {
+    static func read(
+        _ file: borrowing KDBXFile, includesRecycleBin: Bool,
+        _ take: (consuming ImportedEntry) throws -> Void
+    ) throws -> [String] {
+        let waiting = WaitingEntries()
+        var inBin = 0
+        try withoutActuallyEscaping(take) { take in
+            try KDBXDocument.read(file) { entry, binaries in
+                guard includesRecycleBin || !entry.isInRecycleBin else { return inBin += 1 }
+                guard !KDBXReference.areIn(entry) else { return waiting.add(entry, binaries) }
+                try take(KDBXConversion(entry, binaries).entry())
+            }
+        }
+        try waiting.resolve(in: file)
+        for (entry, binaries) in waiting.entries { try take(KDBXConversion(entry, binaries).entry()) }
+        var losses: [String] = []
+        if inBin > 0 {
+            losses.append(
+                "\(inBin) \(inBin == 1 ? "entry" : "entries") of the recycle bin; --recycle-bin imports them too")
+        }
+        if waiting.unresolved > 0 {
+            losses.append(
+                "\(waiting.unresolved) references to fields of other entries that are not there; their text is kept")
+        }
+        return losses
+    }
+}
+
+/// Entries that refer to others.
+private final class WaitingEntries {
+    private(set) var entries: [(KDBXEntry, KDBXBinaries)] = []
+    private(set) var unresolved = 0
+    private var targets: [KDBXReference: SharedSecret] = [:]
+    private var resolved: [KDBXReference: SharedSecret] = [:]
+    private var beingResolved: Set<KDBXReference> = []
+
+    /// How many references in a row are followed.
+    private static let longestChain = 10
+    /// How long a value may become by what is put in, in bytes.
+    private static let longestValue = 65_536
+
+    func add(_ entry: KDBXEntry, _ binaries: KDBXBinaries) { entries.append((entry, binaries)) }
+
+    /// Reads the file until everything that the entries refer to is found, or is not there, and puts it in.
+    func resolve(in file: borrowing KDBXFile) throws {
+        var open = Set(entries.flatMap { KDBXReference.all(in: $0.0) })
+        var searched: Set<KDBXReference> = []
+        for _ in 0..<Self.longestChain where !open.isEmpty {
+            var search = KDBXSearch(open)
+            try KDBXDocument.read(file) { entry, _ in search.look(at: entry) }
+            searched.formUnion(open)
+            targets.merge(search.found) { first, _ in first }
+            open = Set(search.found.values.flatMap { KDBXReference.all(in: $0) }).subtracting(searched)
+        }
+        for index in entries.indices {
+            for field in entries[index].0.strings.indices {
+                entries[index].0.strings[field].value = filled(entries[index].0.strings[field].value)
+            }
+        }
+    }
+
+    /// A value with what it refers to.
+    private func filled(_ value: SharedSecret) -> SharedSecret {
+        let places = KDBXReference.places(in: value)
+        guard !places.isEmpty else { return value }
+        return value.withBytes { bytes in
+            var out = SecretBuffer(capacity: bytes.count + 64)
+            var at = 0
+            for (range, reference) in places {
+                out.append(UnsafeRawBufferPointer(rebasing: bytes[at..<range.lowerBound]))
+                if out.count <= Self.longestValue, let target = target(reference) {
+                    out.append(target.secret)
+                } else {
+                    unresolved += 1
+                    out.append(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                }
+                at = range.upperBound
+            }
+            out.append(UnsafeRawBufferPointer(rebasing: bytes[at...]))
+            return SharedSecret(out.secret())
+        }
+    }
+
+    /// What a reference means, with its own references followed; nil where nothing is found, or it refers to itself.
+    private func target(_ reference: KDBXReference) -> SharedSecret? {
+        if let known = resolved[reference] { return known }
+        guard let target = targets[reference], beingResolved.count < Self.longestChain,
+            beingResolved.insert(reference).inserted
+        else { return nil }
+        let value = filled(target)
+        beingResolved.remove(reference)
+        resolved[reference] = value
+        return value
+    }
+}
+
+/// Looks for what references mean, entry by entry; the first that fits counts.
+private struct KDBXSearch {
+    private var wanted: [UInt8: [String: [KDBXReference]]] = [:]
+    private(set) var found: [KDBXReference: SharedSecret] = [:]
+
+    init(_ references: Set<KDBXReference>) {
+        for reference in references { wanted[reference.searched, default: [:]][reference.text, default: []].append(reference) }
+    }
+
+    mutating func look(at entry: KDBXEntry) {
+        for (letter, texts) in wanted {
+            for text in KDBXReference.texts(letter, of: entry) {
+                for reference in texts[text] ?? [] where found[reference] == nil {
+                    found[reference] = reference.value(in: entry)
+                }
+            }
+        }
+    }
+}
+
+/// A reference to a field of another entry: `{REF:P@I:46C9B1FFBD4ABC4BBB260C6190BAD20C}`.
+struct KDBXReference: Hashable {
+    /// The letter of the field that is wanted, and of the one that is searched.
+    let wanted: UInt8
+    let searched: UInt8
+    /// What the latter must be.
+    let text: String
+
+    private static let start = Array("{REF:".utf8)
+
+    /// Whether any field of an entry has one.
+    static func areIn(_ entry: KDBXEntry) -> Bool { entry.strings.contains { isIn($0.value) } }
+
+    private static func isIn(_ value: SharedSecret) -> Bool {
+        value.withBytes { bytes in
+            guard bytes.count >= 12 else { return false }
+            return bytes.indices.dropLast(11).contains { bytes[$0] == 0x7B && hasStart(bytes, at: $0) }
+        }
+    }
+
+    private static func hasStart(_ bytes: UnsafeRawBufferPointer, at index: Int) -> Bool {
+        bytes.count - index > start.count
+            && zip(bytes[index...], start).allSatisfy { $0 == $1 || $0 == $1 | 0x20 && (0x41...0x5A).contains($1) }
+    }
+
+    /// All that an entry has.
+    static func all(in entry: KDBXEntry) -> [KDBXReference] { entry.strings.flatMap { all(in: $0.value) } }
+
+    static func all(in value: SharedSecret) -> [KDBXReference] { places(in: value).map(\.1) }
+
+    /// Where they are in a value.
+    static func places(in value: SharedSecret) -> [(Range<Int>, KDBXReference)] {
+        value.withBytes { bytes in
+            var found: [(Range<Int>, KDBXReference)] = []
+            var at = 0
+            while at < bytes.count {
+                guard bytes[at] == 0x7B, hasStart(bytes, at: at),
+                    let end = bytes[at..<min(at + 512, bytes.count)].firstIndex(of: 0x7D),
+                    let reference = KDBXReference(bytes[(at + start.count)..<end])
+                else {
+                    at += 1
+                    continue
+                }
+                found.append((at..<end + 1, reference))
+                at = end + 1
+            }
+            return found
+        }
+    }
+
+    /// - Parameter part: "P@I:46C9…", between the braces.
+    private init?(_ part: Slice<UnsafeRawBufferPointer>) {
+        let bytes = Array(part)
+        guard bytes.count > 4, bytes[1] == UInt8(ascii: "@"), bytes[3] == UInt8(ascii: ":") else { return nil }
+        wanted = bytes[0] & 0xDF
+        searched = bytes[2] & 0xDF
+        guard Self.letters.contains(wanted), Self.letters.contains(searched) || searched == UInt8(ascii: "O") else {
+            return nil
+        }
+        let text = String(decoding: bytes[4...], as: UTF8.self)
+        self.text = searched == UInt8(ascii: "I") ? text.lowercased() : text
+    }
+
+    private static let letters = Array("TUPANI".utf8)
+
+    private static func field(_ letter: UInt8) -> String? {
+        switch letter {
+        case UInt8(ascii: "T"): KDBXString.title
+        case UInt8(ascii: "U"): KDBXString.userName
+        case UInt8(ascii: "P"): KDBXString.password
+        case UInt8(ascii: "A"): KDBXString.url
+        case UInt8(ascii: "N"): KDBXString.notes
+        default: nil
+        }
+    }
+
+    private static let standard: Set<String> = [
+        KDBXString.title, KDBXString.userName, KDBXString.password, KDBXString.url, KDBXString.notes,
+    ]
+
+    /// What the searched field of an entry has.
+    static func texts(_ letter: UInt8, of entry: KDBXEntry) -> [String] {
+        if letter == UInt8(ascii: "I") { return [KDBXConversion.hexadecimal(entry.uuid)] }
+        if let name = field(letter) { return [entry.text(name)] }
+        return entry.strings.filter { !standard.contains($0.name) }.compactMap(\.value.text)
+    }
+
+    /// The value that is wanted of the entry that it refers to.
+    func value(in entry: KDBXEntry) -> SharedSecret {
+        guard let name = Self.field(wanted) else {
+            return SharedSecret(text: KDBXConversion.hexadecimal(entry.uuid).uppercased())
+        }
+        return entry[name] ?? SharedSecret(Secret(count: 0))
+    }
+}

@@ -1,0 +1,75 @@
+import FoundationEssentials
+import VaultFmt
+
+/// Makes an item again of an entry that an export of ours made, with what other programs changed in it since.
+enum KDBXOwnData {
+    private typealias Key = KDBXPlacement.Key
+
+    /// The item's parts; nil where the entry is none of ours, or what we noted in it is damaged.
+    static func item(in source: KDBXEntry, as entry: ImportedEntry, _ binaries: KDBXBinaries) -> ExactItem? {
+        guard let encoded = source.own(Key.item).flatMap({ KDBXPlacement.decodedBytes($0) }),
+            let list = KDBXPlacement.list(source.own(Key.attributes) ?? ""),
+            let accessibility = Accessibility(name: source.own(Key.accessibility) ?? ""),
+            !accessibility.isThisDeviceOnly, let key = key(encoded, source, list, entry)
+        else { return nil }
+        func value(_ place: KDBXPlacement.Place) -> SharedSecret? {
+            switch place {
+            case .string(KDBXString.otp): entry.oneTimePassword
+            case .string(let name): source[name]
+            case .binary(let name):
+                source.binaries.first { $0.name == name }.map { SharedSecret(binaries.secret($0.place)) }
+            case .addresses: text(entry.addresses.joined(separator: "\n"))
+            case .tags: text(entry.tags.joined(separator: "\n"))
+            case .folder: text(EntryMapping.path(entry.folder))
+            case .expiry: entry.expires.flatMap { text(Timestamp.text($0)) }
+            case .icon: text(source.icon == 0 ? "" : String(source.icon))
+            }
+        }
+        let secretPlace: KDBXPlacement.Place
+        if let name = source.own(Key.secret).flatMap({ KDBXPlacement.decoded(Substring($0)) }) {
+            secretPlace = .binary(name)
+        } else {
+            secretPlace = .string(KDBXString.password)
+        }
+        var attributes = Attributes()
+        for placement in list {
+            guard let value = value(placement.place) else { continue }
+            let flags = Attribute.Flags(rawValue: placement.flags)
+            attributes.put(Attribute(placement.name, secret: value.secret.copy(), flags: flags))
+        }
+        var placed = Set(list.map(\.place))
+        placed.insert(secretPlace)
+        let title = KDBXPlacement.Place.string(KDBXString.title)
+        if !placed.contains(title), !entry.title.isEmpty, !KDBXNames.title(key).utf8.elementsEqual(entry.title.utf8) {
+            attributes.label = entry.title
+        }
+        return ExactItem(
+            key: key, secret: value(secretPlace) ?? SharedSecret(Secret(count: 0)), attributes: attributes,
+            accessibility: accessibility, placed: placed)
+    }
+
+    private static func text(_ text: String) -> SharedSecret? { text.isEmpty ? nil : SharedSecret(text: text) }
+
+    /// The key that was noted, but for what was changed since: account and address.
+    private static func key(
+        _ encoded: [UInt8], _ source: KDBXEntry, _ list: [KDBXPlacement], _ entry: ImportedEntry
+    ) -> ItemKey? {
+        do throws(VaultError) {
+            var key = try ItemKey(encoded)
+            guard key.itemClass.isDefined else { return nil }
+            if let account = key.account, KDBXText.isPlain(account), !account.utf8.elementsEqual(entry.userName.utf8) {
+                key = try key.with(account: entry.userName)
+            }
+            let hasAddresses = list.contains { $0.place == .addresses }
+            guard !hasAddresses, KDBXText.isPlain(KDBXNames.address(key)), let now = entry.addresses.first,
+                !now.utf8.elementsEqual(KDBXNames.address(key).utf8), let address = WebAddress(list: now),
+                case .internetPassword(_, _, _, _, let account, let domain, let authentication) = key.fields
+            else { return key }
+            return try ItemKey(
+                .internetPassword(
+                    server: address.server, protocol: address.protocol, port: address.port, path: address.path,
+                    account: account, securityDomain: domain, authenticationType: authentication),
+                group: key.group, synchronizable: key.synchronizable)
+        } catch { return nil }
+    }
+}

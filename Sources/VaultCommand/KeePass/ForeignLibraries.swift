@@ -1,0 +1,193 @@
+import CInterchange
+import VaultFmt
+
+/// A library that only files of other programs need, loaded when the first of them is read or written.
+enum ForeignLibrary {
+    case gcrypt, zlib, expat
+
+    /// Loads it; throws `unavailable` with the name of its package where it is not installed.
+    func load() throws {
+        guard interchange_load(number) == 0 else { return }
+        throw CommandFailure(
+            .unavailable, "this form needs a library that is not installed; install the Debian package '\(package)'")
+    }
+
+    private var package: String { String(cString: interchange_package(number)) }
+
+    private var number: interchange_library {
+        switch self {
+        case .gcrypt: INTERCHANGE_GCRYPT
+        case .zlib: INTERCHANGE_ZLIB
+        case .expat: INTERCHANGE_EXPAT
+        }
+    }
+}
+
+/// A secret that several values can refer to.
+final class SharedSecret: Sendable {
+    let secret: Secret
+
+    init(_ secret: consuming Secret) { self.secret = secret }
+
+    convenience init(text: String) { self.init(Secret(text: text)) }
+
+    var count: Int { secret.count }
+
+    func withBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        try secret.withUnsafeBytes(body)
+    }
+
+    /// The value as text; nil where it is not UTF-8. A `String` is not wiped: for what is no secret.
+    var text: String? {
+        withBytes { bytes in String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) }
+    }
+
+    func equals(_ other: SharedSecret) -> Bool { secret.equals(other.secret) }
+}
+
+/// Hashes, by libgcrypt. It must be loaded.
+enum ForeignHash {
+    static func sha256(_ bytes: borrowing Secret) -> Secret { bytes.withUnsafeBytes { sha256($0) } }
+
+    static func sha256(_ bytes: UnsafeRawBufferPointer) -> Secret {
+        digest(32) { interchange_sha256(bytes.baseAddress, bytes.count, $0) }
+    }
+
+    static func sha512(_ bytes: borrowing Secret) -> Secret {
+        bytes.withUnsafeBytes { bytes in digest(64) { interchange_sha512(bytes.baseAddress, bytes.count, $0) } }
+    }
+
+    /// HMAC-SHA-256 of two pieces, one after the other.
+    static func hmac(
+        key: borrowing Secret, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+    ) -> Secret {
+        key.withUnsafeBytes { key in
+            digest(32) {
+                let result = interchange_hmac_sha256(
+                    key.baseAddress, key.count, first.baseAddress, first.count, second.baseAddress, second.count, $0)
+                precondition(result == 0, "libgcrypt has HMAC-SHA-256")
+            }
+        }
+    }
+
+    private static func digest(_ count: Int, _ body: (UnsafeMutableRawPointer) -> Void) -> Secret {
+        var digest = Secret(count: count)
+        digest.withUnsafeMutableBytes { if let start = $0.baseAddress { body(start) } }
+        return digest
+    }
+}
+
+/// A cipher of libgcrypt with a key of 32 bytes, which must be loaded.
+struct ForeignCipher: ~Copyable {
+    private let handle: UnsafeMutableRawPointer
+
+    init(_ cipher: interchange_cipher, key: borrowing Secret, iv: UnsafeRawBufferPointer) throws {
+        precondition(key.count == 32, "these ciphers have a key of 32 bytes")
+        let handle = key.withUnsafeBytes {
+            interchange_cipher_open(cipher, $0.baseAddress, iv.baseAddress, iv.count)
+        }
+        guard let handle else { throw CommandFailure(.unavailable, "libgcrypt refuses a cipher of this file") }
+        self.handle = handle
+    }
+
+    deinit { interchange_cipher_close(handle) }
+
+    /// Encrypts in place; whole blocks only where the cipher has blocks.
+    borrowing func encrypt(_ bytes: UnsafeMutableRawBufferPointer) throws {
+        guard !bytes.isEmpty else { return }
+        try check(interchange_cipher_encrypt(handle, bytes.baseAddress, bytes.count))
+    }
+
+    /// Decrypts in place; whole blocks only where the cipher has blocks.
+    borrowing func decrypt(_ bytes: UnsafeMutableRawBufferPointer) throws {
+        guard !bytes.isEmpty else { return }
+        try check(interchange_cipher_decrypt(handle, bytes.baseAddress, bytes.count))
+    }
+
+    private borrowing func check(_ result: Int32) throws {
+        guard result == 0 else { throw CommandFailure(.unavailable, "libgcrypt cannot use a cipher of this file") }
+    }
+}
+
+/// Unpacks gzip, by zlib, which must be loaded.
+struct Inflater: ~Copyable {
+    private let stream: UnsafeMutableRawPointer
+    private var chunk = Secret(count: 262_144)
+    /// Whether the end of the packed data was reached.
+    private(set) var isAtEnd = false
+
+    init() throws {
+        guard let stream = interchange_inflate_open() else {
+            throw CommandFailure(.io, "zlib has no memory; free some and try again")
+        }
+        self.stream = stream
+    }
+
+    deinit { interchange_inflate_close(stream) }
+
+    /// Unpacks a piece and passes on what comes out, in chunks. What follows the end is left aside.
+    /// - Throws: What `body` throws, and `damaged` with `place` for what is not gzip.
+    mutating func unpack(
+        _ bytes: UnsafeRawBufferPointer, _ place: String,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        var rest = bytes
+        while !isAtEnd {
+            var left = rest.count
+            var room = chunk.count
+            let source = rest
+            let stream = stream
+            let flow = chunk.withUnsafeMutableBytes {
+                interchange_inflate(stream, source.baseAddress, &left, $0.baseAddress, &room)
+            }
+            guard flow != INTERCHANGE_BROKEN else { throw CommandFailure.damaged(place, "the compressed data is damaged") }
+            isAtEnd = flow == INTERCHANGE_END
+            rest = UnsafeRawBufferPointer(rebasing: rest[(rest.count - left)...])
+            let written = chunk.count - room
+            guard written > 0 || !rest.isEmpty else { return }
+            try chunk.withUnsafeBytes { bytes in
+                try body(UnsafeRawBufferPointer(rebasing: bytes[..<written]))
+            }
+            if rest.isEmpty, room > 0 { return }
+        }
+    }
+}
+
+/// Packs as gzip, by zlib, which must be loaded.
+struct Deflater: ~Copyable {
+    private let stream: UnsafeMutableRawPointer
+    private var chunk = Secret(count: 65_536)
+
+    init() throws {
+        guard let stream = interchange_deflate_open() else {
+            throw CommandFailure(.io, "zlib has no memory; free some and try again")
+        }
+        self.stream = stream
+    }
+
+    deinit { interchange_deflate_close(stream) }
+
+    /// Packs a piece and passes on what comes out; the last one ends the stream.
+    mutating func pack(
+        _ bytes: UnsafeRawBufferPointer, isLast: Bool,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        var rest = bytes
+        while true {
+            var left = rest.count
+            var room = chunk.count
+            let source = rest
+            let stream = stream
+            let flow = chunk.withUnsafeMutableBytes {
+                interchange_deflate(stream, source.baseAddress, &left, isLast ? 1 : 0, $0.baseAddress, &room)
+            }
+            guard flow != INTERCHANGE_BROKEN else { throw CommandFailure(.bug, "zlib cannot pack this") }
+            rest = UnsafeRawBufferPointer(rebasing: rest[(rest.count - left)...])
+            let written = chunk.count - room
+            try chunk.withUnsafeBytes { bytes in
+                try body(UnsafeRawBufferPointer(rebasing: bytes[..<written]))
+            }
+            if isLast ? flow == INTERCHANGE_END : rest.isEmpty && room > 0 { return }
+        }
+    }
+}

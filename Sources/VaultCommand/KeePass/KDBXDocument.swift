@@ -1,0 +1,351 @@
+import VaultFmt
+
+/// Reads the contents of a KDBX file, and passes each entry on when it ends.
+final class KDBXDocument: XMLHandler {
+    /// Elements whose text or structure means something here.
+    private enum Element: String {
+        case file = "KeePassFile"
+        case meta = "Meta"
+        case headerHash = "HeaderHash"
+        case recycleBinEnabled = "RecycleBinEnabled"
+        case recycleBin = "RecycleBinUUID"
+        case icon = "Icon"
+        case binaries = "Binaries"
+        case binary = "Binary"
+        case root = "Root"
+        case group = "Group"
+        case entry = "Entry"
+        case history = "History"
+        case uuid = "UUID"
+        case name = "Name"
+        case iconID = "IconID"
+        case customIcon = "CustomIconUUID"
+        case tags = "Tags"
+        case overrideURL = "OverrideURL"
+        case times = "Times"
+        case created = "CreationTime"
+        case modified = "LastModificationTime"
+        case expiry = "ExpiryTime"
+        case expires = "Expires"
+        case string = "String"
+        case key = "Key"
+        case value = "Value"
+        case customData = "CustomData"
+        case item = "Item"
+        case other = ""
+    }
+
+    private struct Open {
+        let element: Element
+        let isProtected: Bool
+    }
+
+    private struct Group {
+        var uuid: [UInt8] = []
+        var name = ""
+        var isInRecycleBin = false
+    }
+
+    private let take: (consuming KDBXEntry) throws -> Void
+    private let binaries: KDBXBinaries
+    /// By the number that entries refer to them with.
+    private var binaryPlaces: [String: KDBXBinaries.Place] = [:]
+    private var stream: InnerStream
+    private let headerHash: SharedSecret?
+
+    private var path: [Open] = []
+    private var groups: [Group] = []
+    private var entries: [KDBXEntry] = []
+    private var text = SecretBuffer(capacity: 4096)
+    private var protected: SharedSecret?
+    private var iconNames: [[UInt8]: String] = [:]
+    private var iconID: [UInt8] = []
+    private var hasRecycleBin = true
+    private var recycleBin: [UInt8] = []
+    private var key = ""
+    private var value: (secret: SharedSecret, isProtected: Bool)?
+    private var reference = ""
+    private var inlineBinary: KDBXBinaries.Place?
+    private var binaryID = ""
+    private var isBinaryCompressed = false
+    private var number = 0
+
+    private init(
+        _ stream: consuming InnerStream, _ binaries: KDBXBinaries, _ places: [KDBXBinaries.Place],
+        headerHash: SharedSecret?, _ take: @escaping (consuming KDBXEntry) throws -> Void
+    ) {
+        self.stream = stream
+        self.binaries = binaries
+        self.headerHash = headerHash
+        self.take = take
+        for (index, place) in places.enumerated() { binaryPlaces[String(index)] = place }
+    }
+
+    /// Reads a file's contents.
+    /// - Parameter take: Gets each entry, with the file's attachments.
+    static func read(
+        _ file: borrowing KDBXFile,
+        _ take: @escaping (consuming KDBXEntry, KDBXBinaries) throws -> Void
+    ) throws {
+        let binaries = KDBXBinaries()
+        let entry = { (entry: consuming KDBXEntry) throws in try take(entry, binaries) }
+        guard file.header.major == 4 else {
+            let stream = try InnerStream(file.header.innerStream, key: Secret(bytes: file.header.innerKey))
+            let hash = file.header.bytes.span.withUnsafeBytes { ForeignHash.sha256($0) }
+            let document = KDBXDocument(stream, binaries, [], headerHash: SharedSecret(hash), entry)
+            return try XMLReader.read(into: document) { feed in try file.unpacked(feed) }
+        }
+        // What comes before the XML says how to read it: the XML's reader is made when that is known.
+        let late = LateHandler()
+        var inner = InnerHeaderReader(binaries)
+        try XMLReader.read(into: late) { feed in
+            try file.unpacked { chunk in
+                let rest = try inner.take(chunk)
+                guard inner.isComplete else { return }
+                if late.handler == nil {
+                    let stream = try InnerStream(inner.stream, key: inner.key)
+                    late.handler = KDBXDocument(stream, binaries, inner.list, headerHash: nil, entry)
+                }
+                if !rest.isEmpty { try feed(rest) }
+            }
+            guard inner.isComplete else { throw CommandFailure.damaged("the contents", "the inner header is truncated") }
+        }
+    }
+
+    private final class LateHandler: XMLHandler {
+        var handler: KDBXDocument?
+        func start(_ name: String, _ attributes: XMLAttributes) throws {
+            try handler?.start(name, attributes)
+        }
+        func text(_ bytes: UnsafeRawBufferPointer) throws { try handler?.text(bytes) }
+        func end() throws { try handler?.end() }
+    }
+
+    // MARK: elements
+
+    private func parent(_ depth: Int = 1) -> Element? {
+        path.count > depth ? path[path.count - 1 - depth].element : nil
+    }
+
+    func start(_ name: String, _ attributes: XMLAttributes) throws {
+        if path.isEmpty, name != Element.file.rawValue {
+            throw CommandFailure(.damaged, "this is not a document of KeePass")
+        }
+        let element = Element(rawValue: name) ?? .other
+        path.append(Open(element: element, isProtected: attributes["Protected"] == "True"))
+        text.removeAll()
+        switch element {
+        case .group where parent() == .root || parent() == .group:
+            groups.append(Group(isInRecycleBin: groups.last?.isInRecycleBin ?? false))
+        case .entry where parent() == .group || parent() == .history: entries.append(KDBXEntry())
+        case .string, .item: (key, value) = ("", nil)
+        case .binary where parent() == .binaries:
+            binaryID = attributes["ID"] ?? ""
+            isBinaryCompressed = attributes["Compressed"] == "True"
+        case .binary: (key, reference, inlineBinary) = ("", "", nil)
+        case .value where parent() == .binary: reference = attributes["Ref"] ?? ""
+        case .icon: iconID = []
+        default: break
+        }
+    }
+
+    func text(_ bytes: UnsafeRawBufferPointer) throws { text.append(bytes) }
+
+    func end() throws {
+        guard let open = path.last else { return }
+        protected = open.isProtected ? SharedSecret(try unprotected()) : nil
+        try end(open)
+        path.removeLast()
+        text.removeAll()
+    }
+
+    private func end(_ open: Open) throws {
+        switch (open.element, parent()) {
+        case (.headerHash, .meta): try checkHeader()
+        case (.recycleBinEnabled, .meta): hasRecycleBin = plainText() != "False"
+        case (.recycleBin, .meta): recycleBin = identifier()
+        case (.uuid, .icon): iconID = identifier()
+        case (.name, .icon): iconNames[iconID] = plainText()
+        case (.binary, .binaries): binaryPlaces[binaryID] = try storedBinary()
+        case (.value, .binary) where parent(2) == .entry && reference.isEmpty: inlineBinary = try storedBinary()
+        case (.uuid, .group):
+            groups[groups.count - 1].uuid = identifier()
+            if hasRecycleBin, !recycleBin.isEmpty, groups.last?.uuid == recycleBin {
+                groups[groups.count - 1].isInRecycleBin = true
+            }
+        case (.name, .group): if !groups.isEmpty { groups[groups.count - 1].name = plainText() }
+        case (.group, .root), (.group, .group): groups.removeLast()
+        case (.entry, .group), (.entry, .history): try endEntry()
+        case (_, .entry): endField(open.element)
+        case (_, .times) where parent(2) == .entry: endTime(open.element)
+        case (.key, .string), (.key, .item), (.key, .binary): key = plainText()
+        case (.value, .string), (.value, .item):
+            value = (protected ?? SharedSecret(text.secret()), open.isProtected)
+        case (.item, .customData) where parent(2) == .entry:
+            if let value { change { $0.customData.append((key, value.secret.text ?? "")) } }
+        default: break
+        }
+    }
+
+    /// The end of an element that is directly in an entry.
+    private func endField(_ element: Element) {
+        switch element {
+        case .uuid: change { $0.uuid = identifier() }
+        case .iconID: change { $0.icon = Int(plainText()) ?? 0 }
+        case .customIcon:
+            let id = identifier()
+            if id.contains(where: { $0 != 0 }) { change { $0.customIcon = iconNames[id] ?? hexadecimal(id) } }
+        case .tags: change { $0.tags = plainText() }
+        case .overrideURL: change { $0.overrideURL = plainText() }
+        case .string:
+            guard let value else { return }
+            change { $0.strings.append(KDBXString(name: key, value: value.secret, isProtected: value.isProtected)) }
+        case .binary:
+            // One that is stored in the entry itself has no reference.
+            let name = key
+            if let place = reference.isEmpty ? inlineBinary : binaryPlaces[reference] {
+                change { $0.binaries.append((name, place)) }
+            }
+        default: break
+        }
+    }
+
+    private func endTime(_ element: Element) {
+        switch element {
+        case .created: change { $0.created = time() }
+        case .modified: change { $0.modified = time() }
+        case .expiry: change { $0.expiry = time() }
+        case .expires: change { $0.expires = plainText() == "True" }
+        default: break
+        }
+    }
+
+    private func change<E: Error>(_ body: (inout KDBXEntry) throws(E) -> Void) throws(E) {
+        guard !entries.isEmpty else { return }
+        try body(&entries[entries.count - 1])
+    }
+
+    private func endEntry() throws {
+        guard var entry = entries.popLast() else { return }
+        guard entries.isEmpty else { return change { $0.history.append(entry) } }
+        number += 1
+        entry.number = number
+        entry.folder = groups.dropFirst().map(\.name)
+        entry.isInRecycleBin = groups.last?.isInRecycleBin ?? false
+        try take(entry)
+    }
+
+    // MARK: values
+
+    private func plainText() -> String {
+        if let protected { return protected.text ?? "" }
+        return text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func identifier() -> [UInt8] {
+        text.withUnsafeBytes { decodedBase64($0) }?.withUnsafeBytes { Array($0) } ?? []
+    }
+
+    private func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private func unprotected() throws -> Secret {
+        guard var value = text.withUnsafeBytes({ decodedBase64($0) }) else {
+            throw CommandFailure(.damaged, "a protected value is not base 64")
+        }
+        try stream.apply(&value)
+        return value
+    }
+
+    /// Milliseconds since 1970; nil for an empty or impossible time.
+    private func time() -> Int64? {
+        let written = plainText()
+        if written.contains("-") { return KDBXTime.milliseconds(written) }
+        let bytes = identifier()
+        guard bytes.count == 8 else { return nil }
+        let seconds = Int64(bitPattern: bytes.littleEndian)
+        let (since1970, overflow) = seconds.subtractingReportingOverflow(KDBX.secondsBefore1970)
+        let (milliseconds, isTooLarge) = since1970.multipliedReportingOverflow(by: 1000)
+        guard !overflow, !isTooLarge, abs(since1970) < 1 << 48 else { return nil }
+        return milliseconds
+    }
+
+    /// Version 3 does not authenticate its header otherwise.
+    private func checkHeader() throws {
+        guard let headerHash, !text.isEmpty else { return }
+        guard let hash = text.withUnsafeBytes({ decodedBase64($0) }), hash.equals(headerHash.secret) else {
+            throw CommandFailure(.damaged, "the header does not fit its hash: it was changed")
+        }
+    }
+
+    /// An attachment of version 3.
+    private func storedBinary() throws -> KDBXBinaries.Place {
+        let value: Secret
+        if let protected {
+            value = protected.secret.copy()
+        } else {
+            guard let decoded = text.withUnsafeBytes({ decodedBase64($0) }) else {
+                throw CommandFailure(.damaged, "an attachment is not base 64")
+            }
+            value = decoded
+        }
+        binaries.begin()
+        if isBinaryCompressed {
+            try ForeignLibrary.zlib.load()
+            var inflater = try Inflater()
+            var total = 0
+            try value.withUnsafeBytes { bytes in
+                try inflater.unpack(bytes, "an attachment") { chunk in
+                    total += chunk.count
+                    guard total <= KDBX.Limit.unpackedAtLeast else {
+                        throw CommandFailure(.overLimit, "an attachment unpacks to more than is read")
+                    }
+                    binaries.append(chunk)
+                }
+            }
+            guard inflater.isAtEnd else { throw CommandFailure(.damaged, "an attachment is truncated") }
+        } else {
+            value.withUnsafeBytes { binaries.append($0) }
+        }
+        return binaries.end()
+    }
+}
+
+/// Times as KeePass writes them, in UTC.
+enum KDBXTime {
+    /// "2024-01-31T23:59:59Z" as milliseconds since 1970; nil for another form.
+    static func milliseconds(_ text: String) -> Int64? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 20, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x54, bytes[13] == 0x3A,
+            bytes[16] == 0x3A, bytes[19] == 0x5A
+        else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            bytes[range].reduce(.some(0)) { sum, byte in
+                guard let sum, (0x30...0x39).contains(byte) else { return nil }
+                return sum * 10 + Int64(byte - 0x30)
+            }
+        }
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60
+        else { return nil }
+        let days = daysSince1970(year, month, day)
+        return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000
+    }
+
+    /// Seconds since the year 1, as version 4 has them.
+    static func seconds(_ milliseconds: Int64) -> Int64 {
+        let seconds = milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)
+        return seconds + KDBX.secondsBefore1970
+    }
+
+    /// Of the proleptic Gregorian calendar; years begin in March, so that a leap day is a year's last.
+    private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let ofEra = shifted - era * 400
+        let ofYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719_468
+    }
+}

@@ -1,0 +1,54 @@
+import VaultFmt
+
+/// An entry of a KDBX file, or an earlier state of one.
+struct KDBXEntry {
+    var uuid: [UInt8] = []
+    /// The number of one of KeePass's own icons; 0 is the usual one.
+    var icon = 0
+    /// The name of an icon that the file brings along, or its identifier.
+    var customIcon = ""
+    var tags = ""
+    var overrideURL = ""
+    /// Milliseconds since 1970.
+    var created: Int64?
+    var modified: Int64?
+    var expiry: Int64?
+    var expires = false
+    var strings: [KDBXString] = []
+    var binaries: [(name: String, place: KDBXBinaries.Place)] = []
+    var customData: [(key: String, value: String)] = []
+    /// The oldest first.
+    var history: [KDBXEntry] = []
+    /// The names of the groups that it is in, without the outermost.
+    var folder: [String] = []
+    var isInRecycleBin = false
+    /// The line of the XML on which it ends.
+    var number = 0
+
+    /// The value of a field.
+    subscript(name: String) -> SharedSecret? { strings.first { $0.name == name }?.value }
+
+    /// A field as text, which is no secret.
+    func text(_ name: String) -> String { self[name]?.text ?? "" }
+
+    /// What our own exports noted.
+    func own(_ key: String) -> String? { customData.first { $0.key == KDBX.ownPrefix + key }?.value }
+}
+
+/// A field of an entry.
+struct KDBXString {
+    let name: String
+    var value: SharedSecret
+    let isProtected: Bool
+}
+
+extension KDBXString {
+    /// The fields that every entry has.
+    static let title = "Title"
+    static let userName = "UserName"
+    static let password = "Password"
+    static let url = "URL"
+    static let notes = "Notes"
+    /// KeePassXC's one-time password, an `otpauth:` address.
+    static let otp = "otp"
+}

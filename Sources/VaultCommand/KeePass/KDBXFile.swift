@@ -1,0 +1,332 @@
+import CInterchange
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// A KDBX file that was opened: its decrypted contents, still packed, which can be read as often as needed.
+struct KDBXFile: ~Copyable {
+    let header: KDBXHeader
+    /// The contents without encryption; of version 3, without the stream's start.
+    private let contents: SecretBuffer
+
+    private init(header: KDBXHeader, contents: consuming SecretBuffer) {
+        self.header = header
+        self.contents = contents
+    }
+
+    /// Decrypts a file; throws `noAccess` where the key does not fit.
+    static func open(
+        _ file: [UInt8], key: borrowing KDBXKey, limits: ReaderLimits
+    ) throws -> KDBXFile {
+        let header = try KDBXHeader(file)
+        if header.isCompressed { try ForeignLibrary.zlib.load() }
+        try ForeignLibrary.expat.load()
+        let keys = try key.keys(for: header, limits: limits)
+        return KDBXFile(
+            header: header, contents: try header.major == 3 ? version3(file, header, keys) : version4(file, header, keys))
+    }
+
+    private static let wrongKey = CommandFailure(
+        .noAccess, "the passphrase or the key file does not open this KDBX file; check --source-passphrase-file "
+            + "and --source-key-file")
+
+    private static func decipher(_ header: KDBXHeader, _ keys: borrowing KDBXKeys) throws
+        -> ForeignCipher
+    {
+        let cipher =
+            switch header.cipher {
+            case .aes256: INTERCHANGE_AES256_CBC
+            case .twofish: INTERCHANGE_TWOFISH_CBC
+            case .chacha20: INTERCHANGE_CHACHA20
+            }
+        return try header.iv.span.withUnsafeBytes { iv in
+            try ForeignCipher(cipher, key: keys.encryption, iv: iv)
+        }
+    }
+
+    /// Decrypts in place, and returns how many bytes are left without the padding; nil where that is wrong.
+    private static func decrypt(
+        _ bytes: inout Secret, _ header: KDBXHeader, _ keys: borrowing KDBXKeys
+    ) throws -> Int? {
+        guard !header.cipher.hasBlocks || (bytes.count > 0 && bytes.count.isMultiple(of: 16)) else { return nil }
+        let cipher = try decipher(header, keys)
+        try bytes.withUnsafeMutableBytes { bytes in try cipher.decrypt(bytes) }
+        guard header.cipher.hasBlocks else { return bytes.count }
+        return bytes.withUnsafeBytes { bytes in
+            guard let padding = bytes.last, (1...16).contains(padding),
+                bytes.suffix(Int(padding)).allSatisfy({ $0 == padding })
+            else { return nil }
+            return bytes.count - Int(padding)
+        }
+    }
+
+    // MARK: version 4
+
+    private static func version4(
+        _ file: [UInt8], _ header: KDBXHeader, _ keys: borrowing KDBXKeys
+    ) throws -> SecretBuffer {
+        var reader = ByteReader(file, at: header.bytes.count)
+        let digest = try reader.bytes(32)
+        let isWhole = header.bytes.span.withUnsafeBytes { ForeignHash.sha256($0).equals(Secret(bytes: digest)) }
+        guard isWhole else { throw CommandFailure.damaged("byte \(header.bytes.count)", "the header's checksum does not fit it") }
+        guard keys.mac(header: header.bytes).equals(Secret(bytes: try reader.bytes(32))) else { throw wrongKey }
+        var all = try wiped(file.count - reader.position)
+        let used = try file.span.withUnsafeBytes { file in
+            try all.withUnsafeMutableBytes { all in
+                try blocks(file, from: header.bytes.count + 64, keys, into: all)
+            }
+        }
+        all = all.prefix(used)
+        guard let count = try decrypt(&all, header, keys) else {
+            throw CommandFailure.damaged("byte \(header.bytes.count + 64)", "the decrypted contents are not padded as they must be")
+        }
+        return buffer(all, 0..<count)
+    }
+
+    /// Copies the blocks that authenticate; returns how many bytes they have together.
+    private static func blocks(
+        _ file: UnsafeRawBufferPointer, from start: Int, _ keys: borrowing KDBXKeys,
+        into all: UnsafeMutableRawBufferPointer
+    ) throws -> Int {
+        var at = start
+        var used = 0
+        var number: UInt64 = 0
+        while true {
+            guard file.count - at >= 36 else { throw CommandFailure.damaged("byte \(at)", "the file is truncated here") }
+            let mac = Secret(copying: UnsafeRawBufferPointer(rebasing: file[at..<at + 32]))
+            let size = Int(Array(file[at + 32..<at + 36]).littleEndian)
+            guard size <= file.count - at - 36 else {
+                throw CommandFailure.damaged("byte \(at)", "the file is truncated within the block that starts here")
+            }
+            let block = UnsafeRawBufferPointer(rebasing: file[at + 36..<at + 36 + size])
+            let front = number.littleEndianBytes + UInt32(size).littleEndianBytes
+            guard front.span.withUnsafeBytes({ keys.mac(block: number, $0, block) }).equals(mac) else {
+                throw CommandFailure.damaged("byte \(at)", "the block that starts here does not authenticate: the file is damaged")
+            }
+            at += 36 + size
+            guard size > 0 else { break }
+            UnsafeMutableRawBufferPointer(rebasing: all[used...]).copyMemory(from: block)
+            used += size
+            number += 1
+        }
+        return used
+    }
+
+    // MARK: version 3
+
+    private static func version3(
+        _ file: [UInt8], _ header: KDBXHeader, _ keys: borrowing KDBXKeys
+    ) throws -> SecretBuffer {
+        let start = header.bytes.count
+        guard file.count > start, !header.cipher.hasBlocks || (file.count - start).isMultiple(of: 16) else {
+            throw CommandFailure.damaged("byte \(file.count)", "the file is truncated here")
+        }
+        var all = try wiped(file.count - start)
+        all.withUnsafeMutableBytes { all in
+            file.span.withUnsafeBytes { all.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start...])) }
+        }
+        // A wrong key is found here first: by its padding, mostly, and else by the stream's start.
+        guard let count = try decrypt(&all, header, keys), count >= 32,
+            all.prefix(32).equals(Secret(bytes: header.streamStart))
+        else { throw wrongKey }
+        var out = SecretBuffer(capacity: count)
+        try all.withUnsafeBytes { bytes in
+            try hashedBlocks(UnsafeRawBufferPointer(rebasing: bytes[32..<count]), at: start + 32, &out)
+        }
+        return out
+    }
+
+    private static func hashedBlocks(
+        _ bytes: UnsafeRawBufferPointer, at start: Int, _ out: inout SecretBuffer
+    ) throws {
+        var at = 0
+        var number: UInt64 = 0
+        while true {
+            guard bytes.count - at >= 40, Array(bytes[at..<at + 4]).littleEndian == number else {
+                throw CommandFailure.damaged("byte \(start + at)", "the file is truncated or damaged here")
+            }
+            let hash = Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[at + 4..<at + 36]))
+            let size = Int(Array(bytes[at + 36..<at + 40]).littleEndian)
+            guard size <= bytes.count - at - 40 else {
+                throw CommandFailure.damaged("byte \(start + at)", "the file is truncated within the block that starts here")
+            }
+            guard size > 0 else { return }
+            let block = UnsafeRawBufferPointer(rebasing: bytes[at + 40..<at + 40 + size])
+            guard ForeignHash.sha256(block).equals(hash) else {
+                throw CommandFailure.damaged("byte \(start + at)", "the block that starts here does not fit its hash")
+            }
+            out.append(block)
+            at += 40 + size
+            number += 1
+        }
+    }
+
+    // MARK: contents
+
+    /// Passes the unpacked contents on, in pieces: of version 4 the inner header and the XML, of version 3 the XML.
+    borrowing func unpacked(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        let isCompressed = header.isCompressed
+        try contents.withUnsafeBytes { packed in
+            guard isCompressed else { return try body(packed) }
+            let limit = min(
+                max(KDBX.Limit.unpackedAtLeast, packed.count * KDBX.Limit.unpackedTimes), KDBX.Limit.unpackedAtMost)
+            var inflater = try Inflater()
+            var total = 0
+            try inflater.unpack(packed, "the contents") { chunk in
+                total += chunk.count
+                guard total <= limit else {
+                    throw CommandFailure(
+                        .overLimit, "the contents unpack to more than \(limit >> 20) MiB, the most that is read")
+                }
+                try body(chunk)
+            }
+            guard inflater.isAtEnd else { throw CommandFailure.damaged("the contents", "the compressed data is truncated") }
+        }
+    }
+
+    private static func wiped(_ count: Int) throws -> Secret {
+        guard count >= 0, count <= KDBX.Limit.file else { throw CommandFailure.damaged("byte 0", "the file is truncated") }
+        return Secret(count: count)
+    }
+
+    private static func buffer(_ secret: borrowing Secret, _ range: Range<Int>) -> SecretBuffer {
+        var buffer = SecretBuffer(capacity: range.count)
+        secret.withUnsafeBytes { buffer.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        return buffer
+    }
+}
+
+/// The cipher of protected values, which runs through a file in the order of its XML.
+struct InnerStream: ~Copyable {
+    private let cipher: ForeignCipher
+
+    /// - Parameter number: As KDBX has it: 2 is Salsa20, 3 is ChaCha20.
+    init(_ number: UInt32, key: borrowing Secret) throws {
+        switch number {
+        case 2:
+            let iv: [UInt8] = [0xE8, 0x30, 0x09, 0x4B, 0x97, 0x20, 0x5D, 0x2A]
+            cipher = try Self.made(INTERCHANGE_SALSA20, ForeignHash.sha256(key), iv)
+        case 3:
+            let hash = ForeignHash.sha512(key)
+            let iv = hash.withUnsafeBytes { Array($0[32..<44]) }
+            cipher = try Self.made(INTERCHANGE_CHACHA20, hash.prefix(32), iv)
+        default: throw CommandFailure(.unavailable, "this file's inner stream is neither Salsa20 nor ChaCha20")
+        }
+    }
+
+    private static func made(
+        _ cipher: interchange_cipher, _ key: borrowing Secret, _ iv: [UInt8]
+    ) throws -> ForeignCipher {
+        try iv.span.withUnsafeBytes { iv in try ForeignCipher(cipher, key: key, iv: iv) }
+    }
+
+    /// Encrypts or decrypts the next value, in place.
+    borrowing func apply(_ value: inout Secret) throws {
+        try value.withUnsafeMutableBytes { bytes in try cipher.encrypt(bytes) }
+    }
+}
+
+/// The attachments of a file, in few pieces of wiped memory.
+final class KDBXBinaries {
+    /// Where one is.
+    struct Place {
+        fileprivate let piece: Int
+        fileprivate let range: Range<Int>
+        var count: Int { range.count }
+    }
+
+    private final class Piece {
+        var buffer = SecretBuffer(capacity: 65_536)
+    }
+
+    private static let pieceSize = 4 << 20
+    private var pieces: [Piece] = []
+    private var start = 0
+
+    /// Begins another one.
+    func begin() {
+        if (pieces.last?.buffer.count ?? Self.pieceSize) >= Self.pieceSize { pieces.append(Piece()) }
+        start = pieces.last?.buffer.count ?? 0
+    }
+
+    /// Adds to the one that was begun.
+    func append(_ bytes: UnsafeRawBufferPointer) { pieces.last?.buffer.append(bytes) }
+
+    /// Ends the one that was begun.
+    func end() -> Place { Place(piece: pieces.count - 1, range: start..<(pieces.last?.buffer.count ?? start)) }
+
+    /// A copy of one.
+    func secret(_ place: Place) -> Secret {
+        pieces[place.piece].buffer.withUnsafeBytes {
+            Secret(copying: UnsafeRawBufferPointer(rebasing: $0[place.range]))
+        }
+    }
+}
+
+/// The inner header of version 4: fields before the XML.
+struct InnerHeaderReader: ~Copyable {
+    let binaries: KDBXBinaries
+    private(set) var list: [KDBXBinaries.Place] = []
+    private(set) var stream: UInt32 = 0
+    private(set) var key = Secret(count: 0)
+    private(set) var isComplete = false
+
+    private var front: [UInt8] = []
+    private var left = 0
+    private var skipsFlags = false
+    private var value = SecretBuffer(capacity: 128)
+    private var position = 0
+
+    init(_ binaries: KDBXBinaries) { self.binaries = binaries }
+
+    /// Takes what belongs to the header, and returns the rest.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
+        var rest = bytes
+        while !isComplete, !rest.isEmpty || (front.count == 5 && left == 0) {
+            if front.count < 5 {
+                front.append(rest[0])
+                rest = UnsafeRawBufferPointer(rebasing: rest[1...])
+                position += 1
+                if front.count == 5 { try begin() }
+            }
+            guard front.count == 5 else { continue }
+            let piece = UnsafeRawBufferPointer(rebasing: rest[..<min(left, rest.count)])
+            rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
+            left -= piece.count
+            position += piece.count
+            append(piece)
+            if left == 0 { try end() }
+        }
+        return rest
+    }
+
+    private mutating func begin() throws {
+        left = Int(Array(front[1...]).littleEndian)
+        value.removeAll()
+        if front[0] == KDBX.InnerField.binary {
+            binaries.begin()
+            skipsFlags = true
+        } else if left > KDBX.Limit.headerField {
+            throw CommandFailure.damaged("byte \(position) of the contents", "a field of the inner header has \(left) bytes")
+        }
+    }
+
+    private mutating func append(_ piece: UnsafeRawBufferPointer) {
+        guard front[0] == KDBX.InnerField.binary else { return value.append(piece) }
+        // The first byte says whether KeePass protects it in memory.
+        let isFirst = skipsFlags && !piece.isEmpty
+        binaries.append(UnsafeRawBufferPointer(rebasing: piece[(isFirst ? 1 : 0)...]))
+        if isFirst { skipsFlags = false }
+    }
+
+    private mutating func end() throws {
+        switch front[0] {
+        case KDBX.InnerField.end: isComplete = true
+        case KDBX.InnerField.stream: stream = UInt32(truncatingIfNeeded: value.withUnsafeBytes { Array($0) }.littleEndian)
+        case KDBX.InnerField.key: key = value.secret()
+        case KDBX.InnerField.binary: list.append(binaries.end())
+        default: break
+        }
+        front = []
+    }
+}

@@ -1,0 +1,97 @@
+/// Numbers of KeePass's format, versions 3.1, 4.0 and 4.1, as KeePass and KeePassXC have them.
+enum KDBX {
+    static let signature: [UInt8] = [0x03, 0xD9, 0xA2, 0x9A, 0x67, 0xFB, 0x4B, 0xB5]
+    /// KeePass 1, whose files have another structure.
+    static let signatureOfKeePass1: [UInt8] = [0x03, 0xD9, 0xA2, 0x9A, 0x65, 0xFB, 0x4B, 0xB5]
+
+    /// Fields of the header.
+    enum HeaderField {
+        static let end: UInt8 = 0
+        static let cipher: UInt8 = 2
+        static let compression: UInt8 = 3
+        static let masterSeed: UInt8 = 4
+        static let transformSeed: UInt8 = 5
+        static let transformRounds: UInt8 = 6
+        static let iv: UInt8 = 7
+        static let innerKey: UInt8 = 8
+        static let streamStart: UInt8 = 9
+        static let innerStream: UInt8 = 10
+        static let kdf: UInt8 = 11
+    }
+
+    /// Fields of the inner header of version 4.
+    enum InnerField {
+        static let end: UInt8 = 0
+        static let stream: UInt8 = 1
+        static let key: UInt8 = 2
+        static let binary: UInt8 = 3
+    }
+
+    /// Types in a dictionary of variants.
+    enum Variant {
+        static let end: UInt8 = 0
+        static let uint32: UInt8 = 0x04
+        static let uint64: UInt8 = 0x05
+        static let bytes: UInt8 = 0x42
+    }
+
+    /// Identifiers of ciphers and key derivations.
+    enum ID {
+        static let aes256 = hex("31c1f2e6bf714350be5805216afc5aff")
+        static let twofish = hex("ad68f29f576f4bb9a36ad47af965346c")
+        static let chacha20 = hex("d6038a2b8b6f4cb5a524339a31dbb59a")
+        static let aesKDF = hex("c9d9f39a628a4460bf740d08c18a4fea")
+        static let aesKDF4 = hex("7c02bb8279a74ac0927d114a00648238")
+        static let argon2d = hex("ef636ddf8c29444b91f7a9a403e30a0c")
+        static let argon2id = hex("9e298b1956db4773b23dfc3ec6f0a1e6")
+
+        private static func hex(_ text: String) -> [UInt8] {
+            let digits = text.compactMap { $0.hexDigitValue.map { UInt8($0) } }
+            return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        }
+    }
+
+    /// Bounds on what a file may make its reader do.
+    enum Limit {
+        /// The longest file that is read; it is held in memory.
+        static let file = 1 << 30
+        /// What a header may have, in bytes.
+        static let headerField = 1 << 20
+        /// How much the contents may unpack to: this, or so many times what is packed.
+        static let unpackedAtLeast = 256 << 20
+        static let unpackedTimes = 64
+        static let unpackedAtMost = 2 << 30
+        /// Elements within elements.
+        static let depth = 256
+        /// Passes of AES-KDF.
+        static let rounds: UInt64 = 100_000_000
+    }
+
+    /// Seconds from the year 1 to 1970: times of version 4 count from the former.
+    static let secondsBefore1970: Int64 = 62_135_596_800
+
+    /// What the keys in an entry's custom data begin with that are ours.
+    static let ownPrefix = "vaultfmt."
+}
+
+/// What the contents are encrypted with.
+enum KDBXCipher: CaseIterable {
+    case aes256, twofish, chacha20
+
+    init?(_ id: [UInt8]) {
+        guard let found = Self.allCases.first(where: { $0.id == id }) else { return nil }
+        self = found
+    }
+
+    var id: [UInt8] {
+        switch self {
+        case .aes256: KDBX.ID.aes256
+        case .twofish: KDBX.ID.twofish
+        case .chacha20: KDBX.ID.chacha20
+        }
+    }
+
+    var ivSize: Int { self == .chacha20 ? 12 : 16 }
+    /// Whether the contents are padded to blocks of 16 bytes.
+    var hasBlocks: Bool { self != .chacha20 }
+}

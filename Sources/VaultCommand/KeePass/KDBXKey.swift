@@ -1,0 +1,268 @@
+import CInterchange
+import VaultFmt
+import VaultLocal
+
+/// What opens a KDBX file: a passphrase, a key file, or both.
+struct KDBXKey: ~Copyable {
+    /// SHA-256 of the parts' hashes.
+    private let composite: Secret
+
+    /// - Parameters:
+    ///   - passphrase: In UTF-8; nil where the file has none.
+    ///   - keyFile: The contents of a key file of any kind.
+    init(passphrase: consuming Secret?, keyFile: consuming Secret?) throws {
+        try ForeignLibrary.gcrypt.load()
+        var parts = SecretBuffer(capacity: 64)
+        if let passphrase { parts.append(ForeignHash.sha256(passphrase)) }
+        if let keyFile { parts.append(try KDBXKeyFile.key(in: keyFile)) }
+        composite = ForeignHash.sha256(parts.secret())
+    }
+
+    /// The keys for a file, after the work that its header asks for.
+    borrowing func keys(for header: KDBXHeader, limits: ReaderLimits) throws -> KDBXKeys {
+        let transformed: Secret
+        switch header.kdf {
+        case .aes(let seed, let rounds): transformed = try transform(seed, rounds)
+        case .argon2(let argon2): transformed = try transform(argon2, limits)
+        }
+        var seeded = SecretBuffer(capacity: 128)
+        seeded.append(contentsOf: header.masterSeed)
+        seeded.append(transformed)
+        let encryption = ForeignHash.sha256(seeded.secret())
+        seeded.append(1)
+        return KDBXKeys(encryption: encryption, macBase: ForeignHash.sha512(seeded.secret()))
+    }
+
+    private borrowing func transform(_ seed: [UInt8], _ rounds: UInt64) throws -> Secret {
+        guard rounds <= KDBX.Limit.rounds else {
+            throw CommandFailure(
+                .overLimit,
+                "the file asks for more key derivation than allowed: rounds \(rounds), limit \(KDBX.Limit.rounds)")
+        }
+        var key = composite.copy()
+        let result = key.withUnsafeMutableBytes { interchange_aes_kdf(seed, $0.baseAddress, rounds) }
+        guard result == 0 else { throw CommandFailure(.unavailable, "libgcrypt cannot derive this file's key") }
+        return ForeignHash.sha256(key)
+    }
+
+    private borrowing func transform(_ argon2: KDBXArgon2, _ limits: ReaderLimits) throws -> Secret {
+        try Self.check(argon2, limits)
+        var key = Secret(count: 32)
+        let result = key.withUnsafeMutableBytes { key in
+            composite.withUnsafeBytes { password in
+                argon2.salt.withUnsafeBytes { salt in
+                    argon2.secret.withUnsafeBytes { secret in
+                        argon2.associated.withUnsafeBytes { associated in
+                            var parameters = interchange_argon2()
+                            parameters.is_id = argon2.isID ? 1 : 0
+                            parameters.version = UInt32(clamping: argon2.version)
+                            parameters.passes = UInt32(clamping: argon2.passes)
+                            parameters.memory_kib = UInt32(clamping: argon2.memoryBytes >> 10)
+                            parameters.lanes = UInt32(clamping: argon2.lanes)
+                            parameters.password = password.baseAddress
+                            parameters.password_size = UInt32(clamping: password.count)
+                            parameters.salt = salt.baseAddress
+                            parameters.salt_size = UInt32(clamping: salt.count)
+                            parameters.secret = secret.baseAddress
+                            parameters.secret_size = UInt32(clamping: secret.count)
+                            parameters.associated = associated.baseAddress
+                            parameters.associated_size = UInt32(clamping: associated.count)
+                            return interchange_argon2(&parameters, key.baseAddress)
+                        }
+                    }
+                }
+            }
+        }
+        guard result == 0 else {
+            throw CommandFailure(
+                .io, "the key derivation of this file failed: too little memory, or parameters that are not possible")
+        }
+        return key
+    }
+
+    /// Memory and memory times passes are bounded as a vault's are. Passes and lanes alone are not: KeePassXC makes
+    /// dozens of passes over little memory, and as many lanes as the machine has cores, of which no more than 16 are
+    /// computed at a time.
+    private static func check(_ argon2: KDBXArgon2, _ limits: ReaderLimits) throws {
+        let memory = argon2.memoryBytes >> 10
+        func over(_ what: String, _ value: UInt64, _ limit: UInt64, _ option: String) -> CommandFailure {
+            CommandFailure(
+                .overLimit,
+                "the file asks for more key derivation than allowed: \(what) \(value) KiB, limit \(limit) KiB; "
+                    + "raise it with \(option) if you trust this file")
+        }
+        guard memory <= limits.memoryKiB else {
+            throw over("memory", memory, UInt64(limits.memoryKiB), "--max-kdf-memory")
+        }
+        let (work, overflow) = memory.multipliedReportingOverflow(by: argon2.passes)
+        guard !overflow, work <= limits.totalKiBPasses else {
+            throw over("memory × passes", overflow ? .max : work, limits.totalKiBPasses, "--max-kdf-work")
+        }
+        guard argon2.version == 0x10 || argon2.version == 0x13, (1...UInt64(UInt32.max)).contains(argon2.passes),
+            argon2.lanes >= 1, argon2.lanes <= memory / 8, argon2.salt.count >= 8
+        else { throw CommandFailure.damaged("byte 12", "the header's key derivation has parameters that are not possible") }
+    }
+}
+
+/// The keys of one file.
+struct KDBXKeys: ~Copyable {
+    let encryption: Secret
+    private let macBase: Secret
+
+    init(encryption: consuming Secret, macBase: consuming Secret) {
+        self.encryption = encryption
+        self.macBase = macBase
+    }
+
+    /// The key for a block's code (version 4). The header's number is the largest.
+    borrowing func macKey(block: UInt64) -> Secret {
+        var seeded = SecretBuffer(capacity: 72)
+        seeded.append(contentsOf: block.littleEndianBytes)
+        seeded.append(macBase)
+        return ForeignHash.sha512(seeded.secret())
+    }
+
+    /// The code of a block, or of the header.
+    borrowing func mac(block: UInt64, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Secret {
+        ForeignHash.hmac(key: macKey(block: block), first, second)
+    }
+
+    /// The code of the header.
+    borrowing func mac(header: [UInt8]) -> Secret {
+        header.span.withUnsafeBytes { mac(block: .max, $0, UnsafeRawBufferPointer(start: nil, count: 0)) }
+    }
+}
+
+/// Key files: XML of version 1 and 2, 32 bytes, 64 hexadecimal digits, and any other file by its hash.
+enum KDBXKeyFile {
+    /// The key of 32 bytes that a file is, or holds.
+    static func key(in file: borrowing Secret) throws -> Secret {
+        if file.count == 32 { return file.copy() }
+        if file.count == 64, let key = file.withUnsafeBytes({ Self.unhex($0) }), key.count == 32 { return key }
+        return try fromXML(file) ?? ForeignHash.sha256(file)
+    }
+
+    /// Nil for what is no key file in XML.
+    private static func fromXML(_ file: borrowing Secret) throws -> Secret? {
+        let looksLikeIt = file.withUnsafeBytes { bytes in
+            bytes.prefix(64).contains(UInt8(ascii: "<")) && bytes.count < 1 << 20
+        }
+        guard looksLikeIt else { return nil }
+        try ForeignLibrary.expat.load()
+        let contents = KeyFileContents()
+        do {
+            try XMLReader.read(into: contents) { feed in
+                try file.withUnsafeBytes { bytes in try feed(bytes) }
+            }
+        } catch { return nil }
+        guard contents.isKeyFile, let data = contents.data else { return nil }
+        guard contents.version.hasPrefix("2") else {
+            guard let key = data.withBytes({ decodedBase64($0) }), key.count == 32 else { throw damaged }
+            return key
+        }
+        guard let key = data.withBytes({ unhex($0) }), key.count == 32 else { throw damaged }
+        let check = ForeignHash.sha256(key).prefix(4)
+        guard contents.hash.isEmpty || check.equals(Secret(bytes: bytes(hex: contents.hash))) else {
+            throw CommandFailure(.damaged, "the key file does not fit its own checksum; use a copy of it that is whole")
+        }
+        return key
+    }
+
+    private static var damaged: CommandFailure {
+        CommandFailure(.damaged, "the key file is XML of KeePass, but does not hold a key of 32 bytes")
+    }
+
+    /// Bytes from hexadecimal digits with white space; nil for anything else.
+    static func unhex(_ text: UnsafeRawBufferPointer) -> Secret? {
+        var out = SecretBuffer(capacity: text.count / 2 + 1)
+        var high: UInt8?
+        for byte in text {
+            let digit: UInt8
+            switch byte {
+            case 0x30...0x39: digit = byte - 0x30
+            case 0x41...0x46: digit = byte - 0x37
+            case 0x61...0x66: digit = byte - 0x57
+            case 0x20, 0x09, 0x0A, 0x0D: continue
+            default: return nil
+            }
+            if let first = high {
+                out.append(first << 4 | digit)
+                high = nil
+            } else {
+                high = digit
+            }
+        }
+        return high == nil ? out.secret() : nil
+    }
+
+    private static func bytes(hex text: String) -> [UInt8] {
+        var copy = text
+        return copy.withUTF8 { unhex(UnsafeRawBufferPointer($0))?.withUnsafeBytes { Array($0) } ?? [] }
+    }
+
+    /// What a key file in XML says.
+    private final class KeyFileContents: XMLHandler {
+        var isKeyFile = false
+        var version = ""
+        var hash = ""
+        var data: SharedSecret?
+        private var path: [String] = []
+        private var text = SecretBuffer(capacity: 256)
+
+        func start(_ name: String, _ attributes: XMLAttributes) throws {
+            if path.isEmpty { isKeyFile = name == "KeyFile" }
+            path.append(name)
+            text.removeAll()
+            if name == "Data" { hash = attributes["Hash"] ?? "" }
+        }
+
+        func text(_ bytes: UnsafeRawBufferPointer) throws { text.append(bytes) }
+
+        func end() throws {
+            switch path.popLast() {
+            case "Version": version = text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+            case "Data": data = SharedSecret(text.secret())
+            default: break
+            }
+        }
+    }
+}
+
+/// Decodes base 64 with padding, white space aside; nil for anything else.
+func decodedBase64(_ text: UnsafeRawBufferPointer) -> Secret? {
+    var out = SecretBuffer(capacity: text.count / 4 * 3 + 3)
+    var bits: UInt32 = 0
+    var count = 0
+    var padding = 0
+    for byte in text {
+        let value: UInt8
+        switch byte {
+        case 0x41...0x5A: value = byte - 0x41
+        case 0x61...0x7A: value = byte - 0x47
+        case 0x30...0x39: value = byte + 4
+        case 0x2B, 0x2D: value = 62
+        case 0x2F, 0x5F: value = 63
+        case 0x3D:
+            padding += 1
+            continue
+        case 0x20, 0x09, 0x0A, 0x0D: continue
+        default: return nil
+        }
+        guard padding == 0 else { return nil }
+        bits = bits << 6 | UInt32(value)
+        count += 1
+        if count == 4 {
+            for shift in [16, 8, 0] as [UInt32] { out.append(UInt8(truncatingIfNeeded: bits >> shift)) }
+            (bits, count) = (0, 0)
+        }
+    }
+    switch count {
+    case 0: break
+    case 2: out.append(UInt8(truncatingIfNeeded: bits >> 4))
+    case 3:
+        out.append(UInt8(truncatingIfNeeded: bits >> 10))
+        out.append(UInt8(truncatingIfNeeded: bits >> 2))
+    default: return nil
+    }
+    return padding <= 2 ? out.secret() : nil
+}
