@@ -39,6 +39,7 @@ struct EntryMapping {
         let key = try importing(place) { try self.key() }
         var record = ImportRecord(
             place: place, key: key, secret: secret.secret.copy(), attributes: attributes, origin: entry.origin)
+        record.formerKey = entry.exact?.formerKey
         record.accessibility = entry.exact?.accessibility ?? .whenUnlocked
         record.created = entry.created
         record.modified = entry.modified

@@ -9,6 +9,8 @@ struct ImportRecord: ~Copyable {
     var attributes = Attributes()
     /// What finds it again in a later export of the same source, if anything does: an attribute of it too.
     var origin = ""
+    /// The key that it had in the vault, where an export of ours says so.
+    var formerKey: ItemKey?
     var accessibility = Accessibility.whenUnlocked
     /// Milliseconds since 1970; nil: now.
     var created: Int64?

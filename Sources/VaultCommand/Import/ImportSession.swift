@@ -55,7 +55,7 @@ struct ImportSession {
         var seen: [ItemKey: Int64?] = [:]
         losses = try source.read { record in
             let key = record.key
-            let decision = try importing(record.place) {
+            let decision = try importing(record.place) { () throws -> Decision in
                 try vault.rehearseAdding(
                     secretBytes: record.secret.count, attributes: record.attributes,
                     accessibility: record.accessibility,
@@ -67,7 +67,7 @@ struct ImportSession {
                         group: key.group, created: earlier.value.replaced, modified: earlier.value.modified)
                 }
                 return try decide(
-                    record, known: { try Self.origins(of: try vault.items()) },
+                    record, known: { () throws(VaultError) in try Self.origins(of: try vault.items()) },
                     isKnown: { key throws(VaultError) in
                         if seen[key] != nil { return true }
                         return try vault.item(key) != nil
@@ -147,6 +147,10 @@ struct ImportSession {
             // One that is gone since, or that this import has moved, is found by its key.
             if let found = origins?[record.origin], try isKnown(found) { old = found }
         }
+        if policy != .keepBoth, old == nil, let former = record.formerKey {
+            let found = try group.key(former, record.attributes)
+            if try isKnown(found) { old = found }
+        }
         let isTaken = try isKnown(key)
         guard let found = old ?? (isTaken ? key : nil) else { return Decision(action: .add, target: key) }
         // Its name in the source may have changed; where that is taken, or of another class, it stays.
@@ -201,9 +205,9 @@ struct ImportSession {
 
     private mutating func put(_ record: consuming ImportRecord, into transaction: Transaction) throws {
         let place = record.place
-        let decision = try importing(place) {
+        let decision = try importing(place) { () throws -> Decision in
             try decide(
-                record, known: { try Self.origins(of: try transaction.items()) },
+                record, known: { () throws(VaultError) in try Self.origins(of: try transaction.items()) },
                 isKnown: { key throws(VaultError) in try transaction.item(key) != nil },
                 compare: { key throws(VaultError) in
                     guard let old = try transaction.whole(key) else { return .newer }

@@ -64,6 +64,8 @@ struct ImportedEntry {
 /// An item's parts that an export of ours noted beside what other programs understand.
 struct ExactItem {
     let key: ItemKey
+    /// The key that it had when it was exported.
+    let formerKey: ItemKey
     let secret: SharedSecret
     let attributes: Attributes
     let accessibility: Accessibility

@@ -33,6 +33,33 @@ package enum Interchange {
         }
     }
 
+    /// Imports a source that is in memory into a vault, as the command does it.
+    /// - Parameter policy: What `--on-duplicate` takes.
+    package static func importItems(in source: [UInt8], into vault: Vault, policy: String = "fail") throws(VaultError) {
+        do {
+            var buffer = SecretBuffer(capacity: source.count)
+            buffer.append(contentsOf: source)
+            var access = SourceAccess(mayAsk: false)
+            access.passphrase = SharedSecret(text: testPassphrase)
+            var reader = SourceReader(buffer, at: 0)
+            var source = try format(nil, &reader).open(reader, access)
+            var session = ImportSession(policy: DuplicatePolicy(rawValue: policy) ?? .fail)
+            try session.run(&source, into: vault, nil)
+        } catch { throw VaultError(.invalidArgument, CommandFailure(error).message) }
+    }
+
+    /// Writes the KDBX export of a vault to a descriptor, at the least cost.
+    package static func writeKDBX(of vault: Vault, to descriptor: Int32) throws(VaultError) {
+        do {
+            let output = Output(descriptor: descriptor, name: "the export")
+            let key = try KDBXKey(passphrase: Secret(text: testPassphrase), keyFile: nil)
+            var kdbx = try KDBXExport(output, of: vault, key: key, cost: .testing)
+            var items = try vault.items()
+            while let item = try items.next() { try kdbx.prepare(try vault.open(item)) }
+            try kdbx.finish(name: "test") { _ in }
+        } catch { throw VaultError(.io, CommandFailure(error).message) }
+    }
+
     private static func format(_ name: String?, _ reader: inout SourceReader) throws -> SourceFormat {
         if let name, let format = SourceFormat(rawValue: name) { return format }
         return try SourceFormat(detecting: &reader)

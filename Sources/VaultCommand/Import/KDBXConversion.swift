@@ -11,8 +11,8 @@ struct KDBXConversion {
     }
 
     func entry() -> ImportedEntry {
-        var entry = state(source)
-        var states = source.history.map { state($0) }
+        var entry = state(source, isEarlier: false)
+        var states = source.history.map { state($0, isEarlier: true) }
         for index in states.indices {
             let next = index + 1 < states.count ? states[index + 1] : entry
             let replaced = source.history[index].own("replaced").flatMap { Int64($0) }
@@ -25,7 +25,7 @@ struct KDBXConversion {
     }
 
     /// One state of the entry, without its history.
-    private func state(_ source: KDBXEntry) -> ImportedEntry {
+    private func state(_ source: KDBXEntry, isEarlier: Bool) -> ImportedEntry {
         var entry = ImportedEntry(place: "entry \(self.source.number)")
         entry.origin = "keepass:" + Self.hexadecimal(self.source.uuid)
         entry.title = source.text(KDBXString.title)
@@ -35,7 +35,7 @@ struct KDBXConversion {
         let main = source.text(KDBXString.url)
         entry.addresses = ([main] + furtherAddresses(source).map { source.text($0) }).filter { !$0.isEmpty }
         entry.folder = self.source.folder
-        entry.tags = Self.tags(source.tags)
+        entry.tags = KDBXTags.list(source.tags)
         entry.created = source.own("created").flatMap { Int64($0) } ?? source.created
         entry.modified = Self.exactly(source.own("modified"), source.modified)
         if source.expires { entry.expires = source.expiry }
@@ -53,7 +53,7 @@ struct KDBXConversion {
         for (name, place) in source.binaries {
             entry.attachments.append((name, SharedSecret(binaries.secret(place))))
         }
-        entry.exact = KDBXOwnData.item(in: source, as: entry, binaries)
+        entry.exact = KDBXOwnData.item(in: source, as: entry, binaries, isEarlier: isEarlier)
         return entry
     }
 
@@ -71,10 +71,6 @@ struct KDBXConversion {
         guard let noted = noted.flatMap({ Int64($0) }) else { return written }
         guard let written else { return noted }
         return KDBXTime.seconds(noted) == KDBXTime.seconds(written) ? noted : written
-    }
-
-    static func tags(_ text: String) -> [String] {
-        text.split { ",;".contains($0) }.map { String($0.trimmed) }.filter { !$0.isEmpty }
     }
 
     static func hexadecimal(_ bytes: [UInt8]) -> String {

@@ -6,11 +6,15 @@ enum KDBXOwnData {
     private typealias Key = KDBXPlacement.Key
 
     /// The item's parts; nil where the entry is none of ours, or what we noted in it is damaged.
-    static func item(in source: KDBXEntry, as entry: ImportedEntry, _ binaries: KDBXBinaries) -> ExactItem? {
+    /// - Parameter isEarlier: Whether it is an earlier state, which has no folder of its own.
+    static func item(
+        in source: KDBXEntry, as entry: ImportedEntry, _ binaries: KDBXBinaries, isEarlier: Bool
+    ) -> ExactItem? {
         guard let encoded = source.own(Key.item).flatMap({ KDBXPlacement.decodedBytes($0) }),
             let list = KDBXPlacement.list(source.own(Key.attributes) ?? ""),
             let accessibility = Accessibility(name: source.own(Key.accessibility) ?? ""),
-            !accessibility.isThisDeviceOnly, let key = key(encoded, source, list, entry)
+            !accessibility.isThisDeviceOnly, let former = formerKey(encoded),
+            let key = key(former, list, entry)
         else { return nil }
         func value(_ place: KDBXPlacement.Place) -> SharedSecret? {
             switch place {
@@ -39,24 +43,29 @@ enum KDBXOwnData {
         }
         var placed = Set(list.map(\.place))
         placed.insert(secretPlace)
+        if isEarlier { placed.insert(.folder) }
         let title = KDBXPlacement.Place.string(KDBXString.title)
         if !placed.contains(title), !entry.title.isEmpty, !KDBXNames.title(key).utf8.elementsEqual(entry.title.utf8) {
             attributes.label = entry.title
         }
         return ExactItem(
-            key: key, secret: value(secretPlace) ?? SharedSecret(Secret(count: 0)), attributes: attributes,
+            key: key, formerKey: former, secret: value(secretPlace) ?? SharedSecret(Secret(count: 0)), attributes: attributes,
             accessibility: accessibility, placed: placed)
     }
 
     private static func text(_ text: String) -> SharedSecret? { text.isEmpty ? nil : SharedSecret(text: text) }
 
-    /// The key that was noted, but for what was changed since: account and address.
-    private static func key(
-        _ encoded: [UInt8], _ source: KDBXEntry, _ list: [KDBXPlacement], _ entry: ImportedEntry
-    ) -> ItemKey? {
+    private static func formerKey(_ encoded: [UInt8]) -> ItemKey? {
         do throws(VaultError) {
-            var key = try ItemKey(encoded)
-            guard key.itemClass.isDefined else { return nil }
+            let key = try ItemKey(encoded)
+            return key.itemClass.isDefined ? key : nil
+        } catch { return nil }
+    }
+
+    /// The key that was noted, but for what was changed since: account and address.
+    private static func key(_ former: ItemKey, _ list: [KDBXPlacement], _ entry: ImportedEntry) -> ItemKey? {
+        do throws(VaultError) {
+            var key = former
             if let account = key.account, KDBXText.isPlain(account), !account.utf8.elementsEqual(entry.userName.utf8) {
                 key = try key.with(account: entry.userName)
             }

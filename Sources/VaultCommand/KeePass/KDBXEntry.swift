@@ -52,3 +52,10 @@ extension KDBXString {
     /// KeePassXC's one-time password, an `otpauth:` address.
     static let otp = "otp"
 }
+
+/// Tags, as KeePass joins them.
+enum KDBXTags {
+    static func list(_ text: String) -> [String] {
+        text.split { ",;".contains($0) }.map { String($0.trimmed) }.filter { !$0.isEmpty }
+    }
+}
