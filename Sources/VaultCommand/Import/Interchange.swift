@@ -16,13 +16,17 @@ package enum Interchange {
     package static let testPassphrase = "source passphrase"
 
     /// Reads a source that is in memory.
-    /// - `format`: `json`, `csv` or `pem`; nil to find out from the contents, as the command does.
-    /// - `refused`: Gets the message where the source is refused; nil is returned then.
-    package static func items(in source: [UInt8], format: String?, refused: (String) -> Void) -> [Item]? {
+    /// - Parameters:
+    ///   - format: `json`, `csv` or `pem`; nil to find out from the contents, as the command does.
+    ///   - refused: Gets the message where the source is refused; nil is returned then.
+    ///   - passphrase: What encrypted sources are tried with.
+    package static func items(
+        in source: [UInt8], format: String?, passphrase: String = testPassphrase, refused: (String) -> Void
+    ) -> [Item]? {
         var buffer = SecretBuffer(capacity: source.count)
         buffer.append(contentsOf: source)
         var access = SourceAccess(mayAsk: false)
-        access.passphrase = SharedSecret(text: testPassphrase)
+        access.passphrase = SharedSecret(text: passphrase)
         do {
             var reader = SourceReader(buffer, at: 0)
             var source = try self.format(format, &reader).open(reader, access)

@@ -314,9 +314,9 @@ final class KDBXDocument: XMLHandler {
 
 /// Times as KeePass writes them, in UTC.
 enum KDBXTime {
-    /// "2024-01-31T23:59:59Z" as milliseconds since 1970; nil for another form.
+    /// "2024-01-31T23:59:59Z", or with "+00:00", as milliseconds since 1970; nil for another form.
     static func milliseconds(_ text: String) -> Int64? {
-        let bytes = Array(text.utf8)
+        let bytes = Array((text.hasSuffix("+00:00") ? text.dropLast(6) + "Z" : text[...]).utf8)
         guard bytes.count == 20, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x54, bytes[13] == 0x3A,
             bytes[16] == 0x3A, bytes[19] == 0x5A
         else { return nil }

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultCommand
 import VaultFmt
 
 @Suite("export and import")
@@ -144,9 +145,26 @@ struct RoundTripTests {
     func equalVaults() throws {
         let sandbox = try Sandbox()
         let original = try create(sandbox)
+        try fill(original, 0..<300)
+        let before = try contents(original)
+        #expect(before.count == 300)
+        #expect(Set(before.map(\.earlier.count)) == [0, 1, 2, 3])
+
+        let export = try sandbox.ok("export")
+        #expect(!export.bytes.contains { $0 == 0x1B || $0 == 0x7F || ($0 < 0x20 && $0 != 0x0A) })
+        let other = try Sandbox()
+        let copy = try create(other)
+        try other.ok("import", "-", input: export.bytes)
+        try copy.refresh()
+        #expect(try contents(copy) == before)
+        #expect(copy.id != original.id)
+    }
+
+    /// Puts items with all that an item can have into a vault.
+    private func fill(_ vault: Vault, _ indices: Range<Int>) throws {
         let accessible: [Accessibility] = [.whenUnlocked, .afterFirstUnlock, .always]
-        try original.transaction { transaction throws(VaultError) in
-            for index in 0..<300 {
+        try vault.transaction { transaction throws(VaultError) in
+            for index in indices {
                 let secret = Self.secrets[index % Self.secrets.count]
                 let key: ItemKey
                 do { key = try self.key(index) } catch {
@@ -163,18 +181,43 @@ struct RoundTripTests {
                 }
             }
         }
-        let before = try contents(original)
-        #expect(before.count == 300)
-        #expect(Set(before.map(\.earlier.count)) == [0, 1, 2, 3])
+    }
 
-        let export = try sandbox.ok("export")
-        #expect(!export.bytes.contains { $0 == 0x1B || $0 == 0x7F || ($0 < 0x20 && $0 != 0x0A) })
+    @Test("an import of a KDBX export gives an equal vault, by any program's eyes nothing but KDBX")
+    func throughKDBX() throws {
+        let sandbox = try Sandbox()
+        let original = try create(sandbox)
+        try fill(original, 0..<300)
+        let before = try contents(original)
+        let passphrase = try sandbox.write("key", "k".utf8)
+        let file = sandbox.path("out.kdbx")
+        try sandbox.ok(
+            "export", "--format", "kdbx", "--kdf", "testing", "--new-passphrase-file", passphrase, "-o", file)
         let other = try Sandbox()
         let copy = try create(other)
-        try other.ok("import", "-", input: export.bytes)
+        try other.ok("import", file, "--source-passphrase-file", passphrase)
         try copy.refresh()
         #expect(try contents(copy) == before)
-        #expect(copy.id != original.id)
+    }
+
+    @Test("random vaults come back from KDBX equal: items of each class with hostile names, values, flags and history")
+    func randomVaultsThroughKDBX() throws {
+        let environment = ProcessInfo.processInfo.environment["VAULTFMT_RANDOM_VAULTS"]
+        let count = environment.flatMap(Int.init) ?? 40
+        for seed in 0..<count {
+            let sandbox = try Sandbox()
+            let original = try create(sandbox)
+            let start = seed * 7919 % 100_000
+            try fill(original, start..<start + seed % 9)
+            let other = try Sandbox()
+            let copy = try create(other)
+            let descriptor = open(sandbox.path("out.kdbx"), O_RDWR | O_CREAT, 0o600)
+            try Interchange.writeKDBX(of: original, to: descriptor)
+            close(descriptor)
+            try Interchange.importItems(in: try sandbox.read("out.kdbx"), into: copy)
+            #expect(try contents(copy) == (try contents(original)), "seed \(seed)")
+            withExtendedLifetime((sandbox, other)) {}
+        }
     }
 
     @Test("the largest secret, all attributes and their largest values come through")

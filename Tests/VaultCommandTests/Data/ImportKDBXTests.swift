@@ -1,0 +1,249 @@
+import Foundation
+import Testing
+import VaultCommand
+import VaultFmt
+
+@Suite("import: KDBX")
+struct ImportKDBXTests {
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Samples/KDBX").path
+    static let passphrase = "päss wörd"
+    static let otp = "otpauth://totp/Example:alice?secret=JBSWY3DPEHPK3PXP&period=30&digits=6&issuer=Example"
+
+    static let files: [String] = {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".kdbx") }.sorted()
+        } catch { return [] }
+    }()
+
+    /// The options that open a file of the matrix, after its name's last part.
+    static func options(_ file: String, _ sandbox: Sandbox) throws -> [String] {
+        let key = file.dropLast(5).split(separator: "-").last.map(String.init) ?? ""
+        let keyFile =
+            switch key {
+            case "xml1", "xml2": "\(key).keyx"
+            case "raw", "hex", "any": "\(key).key"
+            case "both": file.hasPrefix("3") ? "any.key" : "xml2.keyx"
+            default: ""
+            }
+        var options: [String] = []
+        if !keyFile.isEmpty { options += ["--source-key-file", "\(folder)/\(keyFile)"] }
+        if ["passphrase", "both", "keepassxc"].contains(key) {
+            options += ["--source-passphrase-file", try sandbox.write("source-passphrase", passphrase.utf8)]
+        }
+        return options
+    }
+
+    private func imported(_ file: String, _ more: String...) throws -> (Sandbox, Run) {
+        let sandbox = try Sandbox.withVault()
+        let run = try sandbox.run(["import", "\(Self.folder)/\(file)"] + Self.options(file, sandbox) + more)
+        #expect(run.status == 0, "\(file): \(run.error)")
+        return (sandbox, run)
+    }
+
+    /// The items of an export, by their labels.
+    private func items(_ sandbox: Sandbox) throws -> [String: [String: Any]] {
+        let export = try #require(try sandbox.ok("export").json() as? [String: Any])
+        let items = try #require(export["items"] as? [[String: Any]])
+        return Dictionary(items.map { (($0["attributes"] as? [String: Any])?["label"] as? String ?? "", $0) }) { $1 }
+    }
+
+    private func text(_ value: Any?) -> String? {
+        value as? String ?? (value as? [String: Any])?["text"] as? String
+    }
+
+    @Test("the matrix is there: every version, cipher, key derivation, compression and kind of key")
+    func matrix() {
+        #expect(Self.files.count == 39)
+        for part in [
+            "3.1-", "4.0-", "4.1-", "-aes256-", "-twofish-", "-chacha20-", "-argon2-", "-argon2id-", "-aeskdf-",
+            "-gzip-", "-plain-", "-xml1", "-xml2", "-raw", "-hex", "-any", "-both", "-passphrase",
+        ] { #expect(Self.files.contains { $0.contains(part) }, "\(part)") }
+    }
+
+    @Test("each file that other programs made arrives with the same contents", arguments: files)
+    func arrives(_ file: String) throws {
+        let (sandbox, run) = try imported(file)
+        let items = try items(sandbox)
+        let wifi = try #require(items["Wifi"])
+        #expect(wifi["class"] as? String == "generic-password")
+        #expect(wifi["secret"] as? String == "pw2")
+        guard file != "3.1-keepassxc.kdbx" else { return #expect(items.count == 2) }
+        let example = try #require(items["Example"])
+        let attributes = try #require(example["attributes"] as? [String: Any])
+        #expect(example["server"] as? String == "example.com")
+        #expect(example["path"] as? String == "/login")
+        #expect(example["account"] as? String == "alice")
+        #expect(example["secret"] as? String == "p<&>\"' \u{1F511}")
+        #expect(text(attributes["notes"]) == "a note\nof two lines & <tags>")
+        #expect(text(attributes["tags"]) == "one\ntwo")
+        #expect(text(attributes["otp"]) == Self.otp)
+        #expect(text(attributes["colour"]) == "blue ümlaut")
+        #expect(text(attributes["icon"]) == "12")
+        #expect(text(attributes["folder"]) == #"Web\/Shops/Inner"#)
+        #expect(text(attributes["expires"]) == "2031-02-03T04:05:06.000Z")
+        let pin = try #require(attributes["pin"] as? [String: Any])
+        #expect(pin["text"] as? String == "1234")
+        #expect(pin["flags"] as? [String] == ["sealed", "concealed"])
+        let bytes = try #require(attributes["file:bytes.bin"] as? [String: Any])
+        #expect(
+            Data(base64Encoded: bytes["base64"] as? String ?? "")
+                == Data((0..<4).flatMap { _ in (0...255).map { UInt8($0) } }))
+        #expect(text(attributes["file:text.txt"]) == "text\n")
+        let earlier = try #require(example["earlier"] as? [[String: Any]])
+        #expect(earlier.map { $0["secret"] as? String } == ["first", "second"])
+        guard !file.hasPrefix("4.1") else { return #expect(items.count == 2) }
+        #expect(items.count == 6)
+        #expect(run.error.contains("not imported: 1 entry of the recycle bin"))
+        let refers = try #require(items["Refers"])
+        #expect(refers["account"] as? String == "alice")
+        #expect(refers["secret"] as? String == "<pw2>")
+        let addresses = [
+            "Seed": "otpauth://totp/Seed:bob?secret=JBSWY3DPEHPK3PXP&issuer=Seed&digits=8&period=60",
+            "Steam": "otpauth://totp/Steam:bob?secret=JBSWY3DPEHPK3PXP&issuer=Steam&digits=5&encoder=steam",
+            "Timed":
+                "otpauth://totp/Timed:bob?secret=JBSWY3DPEHPK3PXP&issuer=Timed&algorithm=SHA256&period=45",
+        ]
+        for (label, address) in addresses {
+            #expect(text((items[label]?["attributes"] as? [String: Any])?["otp"]) == address)
+        }
+    }
+
+    @Test("the recycle bin comes along when asked for")
+    func recycleBin() throws {
+        let (sandbox, _) = try imported("4.0-aes256-argon2-gzip-passphrase.kdbx", "--recycle-bin")
+        #expect(try sandbox.ok("get", "Gone").output == "pw6")
+    }
+
+    @Test("--group puts all into one access group, --group-from-folder into one for each folder")
+    func groups() throws {
+        let file = "4.0-aes256-argon2-gzip-passphrase.kdbx"
+        let (one, _) = try imported(file, "--group", "work")
+        #expect(try items(one).values.allSatisfy { $0["group"] as? String == "work" })
+        let (each, _) = try imported(file, "--group-from-folder")
+        let items = try items(each)
+        #expect(items["Example"]?["group"] as? String == #"Web\/Shops/Inner"#)
+        #expect(items["Wifi"]?["group"] as? String == "")
+    }
+
+    @Test("a wrong passphrase, a wrong key file and a missing one are refused with exit 77, and nothing is imported")
+    func wrongKeys() throws {
+        let sandbox = try Sandbox.withVault()
+        let wrong = try sandbox.write("wrong", "wrong".utf8)
+        for file in Self.files {
+            try sandbox.fails(
+                77, "does not open this KDBX file", "import", "\(Self.folder)/\(file)", "--source-passphrase-file",
+                wrong)
+        }
+        try sandbox.fails(
+            77, "there is no terminal to ask on", "import", "\(Self.folder)/4.0-aes256-argon2-gzip-passphrase.kdbx")
+        try sandbox.fails(
+            77, "forbids asking", "import", "\(Self.folder)/4.0-aes256-argon2-gzip-passphrase.kdbx", "--no-input")
+        #expect(try sandbox.ok("list").bytes == [])
+    }
+
+    @Test("a dry run names what each entry becomes, shows no secret, and changes nothing")
+    func rehearsal() throws {
+        let (sandbox, run) = try imported("4.0-aes256-argon2-gzip-passphrase.kdbx", "--dry-run")
+        #expect(run.lines.count == 6)
+        #expect(run.output.contains("internet-password 'example.com' 'alice'"))
+        #expect(run.output.contains("otp, pin, tags"))
+        #expect(!run.output.contains("pw2") && !run.output.contains("JBSWY3DP"))
+        #expect(run.error.contains("would import 6 items, with 2 earlier values"))
+        #expect(try sandbox.ok("list").bytes == [])
+    }
+
+    @Test("a second import changes only what changed: nothing where the file is the same")
+    func again() throws {
+        let file = "4.0-aes256-argon2-gzip-passphrase.kdbx"
+        let (sandbox, _) = try imported(file)
+        let before = try sandbox.read("test.vault")
+        let run = try sandbox.run(
+            ["import", "\(Self.folder)/\(file)", "--on-duplicate", "update-newer"] + Self.options(file, sandbox))
+        #expect(run.status == 0 && run.error.contains("imported 0 items; 6 unchanged"))
+        #expect(try sandbox.read("test.vault") == before)
+        try sandbox.ok("set", "Wifi", input: "mine".utf8)
+        let kept = try sandbox.run(
+            ["import", "\(Self.folder)/\(file)", "--on-duplicate", "update-newer"] + Self.options(file, sandbox))
+        #expect(kept.error.contains("it was changed later in the vault: generic-password 'Wifi'"))
+        #expect(kept.error.contains("5 unchanged; left 1 item as the vault has them"))
+        #expect(try sandbox.ok("get", "Wifi").output == "mine")
+    }
+
+    @Test("a newer export moves what was renamed, keeps the old secret, and leaves what the vault added")
+    func newerExport() throws {
+        let original = try Sandbox.withVault()
+        try original.ok("set", "svc", "ann", "--label", "Service", input: "one".utf8)
+        let key = try original.write("key", "k".utf8)
+        func export(_ name: String) throws {
+            try original.ok(
+                "export", "--format", "kdbx", "--kdf", "testing", "--new-passphrase-file", key, "-o",
+                original.path(name))
+        }
+        try export("first.kdbx")
+        let copy = try Sandbox.withVault()
+        try copy.ok("import", original.path("first.kdbx"), "--source-passphrase-file", key)
+        try copy.ok("update", "svc", "--attribute", "mine=yes")
+        try copy.ok("set", "other", input: "x".utf8)
+        // Later than the change of the copy.
+        Thread.sleep(forTimeInterval: 1.1)
+        try original.ok("set", "svc", "ann", input: "two".utf8)
+        try export("second.kdbx")
+        let run = try copy.ok(
+            "import", original.path("second.kdbx"), "--source-passphrase-file", key, "--on-duplicate", "update-newer")
+        #expect(run.error.contains("imported 1 item, 1 of them changed since"))
+        #expect(try copy.ok("get", "svc", "ann").output == "two")
+        #expect(try copy.ok("get", "svc", "--field", "mine").output == "yes")
+        #expect(try copy.ok("history", "svc").lines.count == 1)
+    }
+
+    @Test("a file that is cut anywhere, or altered anywhere, is refused with one line or means the same")
+    func damaged() throws {
+        // Without a hash of its header, version 3.1 does not notice that its inner key is another one.
+        for file in ["3.1-keepassxc.kdbx", "4.0-chacha20-argon2-gzip-passphrase.kdbx"] {
+            let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(Self.folder)/\(file)")))
+            let expected = try #require(Interchange.items(in: whole, format: nil, passphrase: Self.passphrase) { _ in })
+            for length in stride(from: 0, to: whole.count, by: 41) {
+                var message = ""
+                let items = Interchange.items(
+                    in: Array(whole[..<length]), format: "kdbx", passphrase: Self.passphrase) { message = $0 }
+                #expect(items == nil && !message.isEmpty && !message.contains("\n"), "\(file) cut at \(length)")
+            }
+            for position in stride(from: 12, to: whole.count, by: 43) {
+                var altered = whole
+                altered[position] ^= 1 << UInt8(position % 8)
+                var message = ""
+                let items = Interchange.items(in: altered, format: "kdbx", passphrase: Self.passphrase) { message = $0 }
+                #expect(
+                    items == nil && !message.isEmpty || items == expected, "\(file) altered at \(position): \(message)")
+            }
+        }
+    }
+
+    @Test("hostile headers: too much work, versions and ciphers that are not known")
+    func hostileHeaders() throws {
+        let sandbox = try Sandbox.withVault()
+        let passphrase = try sandbox.write("p", Self.passphrase.utf8)
+        let name = "4.0-aes256-argon2-gzip-passphrase.kdbx"
+        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(Self.folder)/\(name)")))
+        func refused(_ status: Int32, _ message: String, _ change: (inout [UInt8]) throws -> Void) throws {
+            var altered = whole
+            try change(&altered)
+            try sandbox.write("altered.kdbx", altered)
+            try sandbox.fails(
+                status, message, "import", sandbox.path("altered.kdbx"), "--source-passphrase-file", passphrase)
+        }
+        func position(_ name: String) throws -> Int {
+            let key = [0x01, 0, 0, 0] + Array(name.utf8)
+            let start = try #require((0..<whole.count - 8).first { whole[$0..<$0 + key.count].elementsEqual(key) })
+            return start + key.count + 4
+        }
+        try refused(78, "more key derivation than allowed: memory") { $0[try position("M") + 5] = 1 }
+        try refused(78, "more key derivation than allowed: memory × passes") { $0[try position("I") + 6] = 1 }
+        try refused(65, "parameters that are not possible") { $0[try position("P") + 2] = 0xFF }
+        try refused(69, "a newer vaultfmt is needed") { $0[10] = 5 }
+        try refused(69, "none of AES-256, Twofish and ChaCha20") { $0[20] ^= 1 }
+        try refused(69, "a database of KeePass 1") { $0[4] = 0x65 }
+        try refused(65, "the header's checksum does not fit") { $0[60] ^= 1 }
+    }
+}
