@@ -136,7 +136,7 @@ let package = Package(
             dependencies: [
                 "VaultCommand", "VaultCommandMain", "VaultFmt", "VaultCrypto", "VaultBytes", "CTestSupport",
             ],
-            exclude: ["Programs/git_server.py"],
+            exclude: ["Programs/git_server.py", "Samples"],
             swiftSettings: settings),
         // What is written is so: the specification (against Spec/reference, which was written from it alone), the
         // README's example, the articles' code, the C header's numbers. The rest of the C interface is tested from C:

@@ -39,7 +39,7 @@ struct KDBXExport: ~Copyable {
     mutating func finish(name: String, progress: (Int) throws -> Void) throws {
         try writer.begin(name: name)
         var root = Folder()
-        for path in folders.keys { root.add(EntryMapping.names(path: path), path) }
+        for path in folders.keys { root.add(FolderPath.names(path), path) }
         var count = 0
         try write(root, path: [], name: name, &count, progress)
         try writer.finish()
@@ -92,7 +92,7 @@ struct KDBXExport: ~Copyable {
 
     /// The identifier that the entry had where it came from, or the item's own.
     private mutating func uuid(of item: Item) -> [UInt8] {
-        let text = item.attributes.string(EntryMapping.origin) ?? ""
+        let text = item.attributes.string(AttributeName.origin) ?? ""
         let origin = text.hasPrefix("keepass:") ? ItemID(hex: String(text.dropFirst(8))) : nil
         let uuid = Self.bytes(origin ?? item.id)
         return uuids.insert(uuid).inserted ? uuid : Self.bytes(item.id)
@@ -105,7 +105,7 @@ struct KDBXExport: ~Copyable {
 
     /// The same for the same folder of the same vault, each time.
     private func uuid(group path: [String]) -> [UInt8] {
-        let text = vault.id.description + "\n" + EntryMapping.path(path)
+        let text = vault.id.description + "\n" + FolderPath.text(path)
         return Array(ForeignHash.sha256(Secret(text: text)).withUnsafeBytes { Array($0) }.prefix(16))
     }
 
@@ -145,17 +145,17 @@ struct KDBXItemState {
 
     /// The path of the groups that an item is put into; nil for one whose folder is not to be said by groups.
     static func folder(_ attributes: Attributes) -> String? {
-        guard let attribute = attributes.attribute(EntryMapping.folder),
+        guard let attribute = attributes.attribute(AttributeName.folder),
             attribute.flags.isDisjoint(with: [.sealed, .concealed]),
-            let text = attributes.string(EntryMapping.folder), isFolder(text)
+            let text = attributes.string(AttributeName.folder), isFolder(text)
         else { return nil }
         return text
     }
 
     private static func isFolder(_ text: String) -> Bool {
         guard KDBXText.isPlain(text), (1...4096).contains(text.utf8.count) else { return false }
-        let names = EntryMapping.names(path: text)
-        return names.count < 100 && EntryMapping.path(names).utf8.elementsEqual(text.utf8)
+        let names = FolderPath.names(text)
+        return names.count < 100 && FolderPath.text(names).utf8.elementsEqual(text.utf8)
     }
 
     /// Names that mean something to other programs: only what means the same may have them.
@@ -222,15 +222,15 @@ struct KDBXItemState {
         }
         let isProtected = attribute.flags.contains(.sealed) || attribute.flags.contains(.concealed)
         switch attribute.name {
-        case EntryMapping.label: return string(KDBXString.title, isProtected: isProtected)
-        case EntryMapping.notes: return string(KDBXString.notes, isProtected: isProtected)
-        case EntryMapping.oneTimePassword where value.withBytes { $0.starts(with: Array("otpauth:".utf8)) }:
+        case AttributeName.label: return string(KDBXString.title, isProtected: isProtected)
+        case AttributeName.notes: return string(KDBXString.notes, isProtected: isProtected)
+        case AttributeName.oneTimePassword where value.withBytes { $0.starts(with: Array("otpauth:".utf8)) }:
             return string(KDBXString.otp, isProtected: isProtected)
         default: break
         }
         guard !isProtected, let text = value.text else { return nil }
         switch attribute.name {
-        case EntryMapping.address:
+        case AttributeName.address:
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             guard !lines.contains(where: \.isEmpty), lines.count <= 100 else { return nil }
             for (index, line) in lines.enumerated() {
@@ -239,22 +239,22 @@ struct KDBXItemState {
                 entry.strings.append(KDBXString(name: name, value: SharedSecret(text: line), isProtected: false))
             }
             return .addresses
-        case EntryMapping.tags:
+        case AttributeName.tags:
             let tags = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             guard KDBXTags.list(tags.joined(separator: ";")) == tags else { return nil }
             entry.tags = tags
             return .tags
-        case EntryMapping.folder:
+        case AttributeName.folder:
             // Earlier states are where the present one is.
             guard isPresent, Self.isFolder(text) else { return nil }
             return .folder
-        case EntryMapping.expires:
+        case AttributeName.expires:
             guard let time = KDBXTime.milliseconds(text.replacing(".000Z", with: "Z")), time % 1000 == 0,
                 Timestamp.text(time) == text
             else { return nil }
             entry.expiry = time
             return .expiry
-        case "icon":
+        case AttributeName.icon:
             guard let number = Int(text), (1...68).contains(number), String(number) == text else { return nil }
             entry.icon = number
             return .icon
@@ -266,8 +266,9 @@ struct KDBXItemState {
         _ attribute: Attribute, _ value: SharedSecret, isPlain: Bool
     ) -> KDBXPlacement.Place {
         guard isPlain, !attribute.flags.contains(.binary), value.count <= 1 << 20 else {
-            let prefix = EntryMapping.filePrefix
-            let name = attribute.name.hasPrefix(prefix) ? String(attribute.name.dropFirst(prefix.count)) : attribute.name
+            let prefix = AttributeName.filePrefix
+            let name =
+                attribute.name.hasPrefix(prefix) ? String(attribute.name.dropFirst(prefix.count)) : attribute.name
             return .binary(binary(name, value, isProtected: attribute.flags.contains(.sealed)))
         }
         let name = free(attribute.name)
@@ -284,7 +285,8 @@ struct KDBXItemState {
 
     /// A name for a field or an attachment that no other one of this entry has.
     private mutating func free(_ name: String) -> String {
-        let plain = KDBXText.isPlain(name) && name.trimmed.count == name.count && !name.hasPrefix("KP2A_URL")
+        let plain =
+            KDBXText.isPlain(name) && name.trimmed.count == name.count && !name.hasPrefix("KP2A_URL")
             && !name.hasPrefix("TimeOtp-") && !name.hasPrefix("HmacOtp-")
         let base = plain && !name.isEmpty ? name : "attribute"
         var free = base

@@ -39,7 +39,8 @@ struct CSVImport: ~Copyable, EntrySource {
                 guard
                     row.count <= table.header.count || (table.header.count..<row.count).allSatisfy({ row[$0].isEmpty })
                 else {
-                    throw CommandFailure.damaged("line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
+                    throw CommandFailure.damaged(
+                        "line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
                 }
                 if let entry = CSVRecord(line: line, row: row, columns: columns).entry(&losses) { try take(entry) }
             }
@@ -74,7 +75,8 @@ struct CSVImport: ~Copyable, EntrySource {
             }
         }
         guard let failure else { return }
-        throw CommandFailure.damaged("line \(failure + 1)", "this is not UTF-8; convert the file first, for instance with iconv")
+        throw CommandFailure.damaged(
+            "line \(failure + 1)", "this is not UTF-8; convert the file first, for instance with iconv")
     }
 }
 

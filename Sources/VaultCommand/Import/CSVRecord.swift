@@ -15,7 +15,8 @@ struct CSVRecord {
             guard !row[index].isEmpty else { return nil }
             return ImportedEntry.Field(name: name, value: shared(index), isConcealed: isConcealed)
         }
-        guard isNote || !entry.fields.isEmpty || [.password, .notes, .oneTimePassword].contains(where: { has($0) }) else {
+        guard isNote || !entry.fields.isEmpty || [.password, .notes, .oneTimePassword].contains(where: { has($0) })
+        else {
             losses.withoutSecret.append(line)
             return nil
         }

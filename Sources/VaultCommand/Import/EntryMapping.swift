@@ -5,22 +5,11 @@ import VaultLocal
 /// What becomes of an entry of another password manager: the table of `Docs/import.md`, for every format.
 struct EntryMapping {
     /// The names of attributes that have a meaning; a field of such a name is kept as `field:` and its name.
-    static let label = "label"
-    static let notes = "notes"
-    static let oneTimePassword = "otp"
-    static let folder = "folder"
-    static let tags = "tags"
-    static let address = "url"
-    static let expires = "expires"
-    static let kind = "description"
-    static let origin = "origin"
-    static let realm = "realm"
-    static let more = "more-fields"
-    static let filePrefix = "file:"
-    static let fieldPrefix = "field:"
     private static let meaningful: Set<String> = [
-        label, notes, oneTimePassword, folder, tags, address, expires, kind, origin, realm, more, "comment",
-        "conflict", "creator", "type", "icon", "favorite",
+        AttributeName.label, AttributeName.notes, AttributeName.oneTimePassword, AttributeName.folder,
+        AttributeName.tags, AttributeName.address, AttributeName.expires, AttributeName.kind, AttributeName.origin,
+        AttributeName.realm, AttributeName.more, AttributeName.icon, "comment", "conflict", "creator", "type",
+        "favorite",
     ]
 
     private let entry: ImportedEntry
@@ -74,24 +63,27 @@ struct EntryMapping {
         if let exact = entry.exact { return (exact.secret, extended(exact, with: entry)) }
         let isNote = entry.kind == .note
         var out = AttributeCollector()
-        out.put(Self.label, entry.title)
-        out.put(Self.folder, Self.path(entry.folder))
-        out.put(Self.tags, entry.tags.joined(separator: "\n"))
-        out.put(Self.origin, entry.origin)
-        if case .named(let name) = entry.kind { out.put(Self.kind, name) }
-        if isNote { out.put(Self.kind, "secure note") }
+        out.put(AttributeName.label, entry.title)
+        out.put(AttributeName.folder, FolderPath.text(entry.folder))
+        out.put(AttributeName.tags, entry.tags.joined(separator: "\n"))
+        out.put(AttributeName.origin, entry.origin)
+        if case .named(let name) = entry.kind { out.put(AttributeName.kind, name) }
+        if isNote { out.put(AttributeName.kind, "secure note") }
         let address = isNote ? nil : WebAddress(list: entry.addresses.first ?? "")
         if entry.addresses.count > 1 || address?.isExact != true {
-            out.put(Self.address, entry.addresses.joined(separator: "\n"))
+            out.put(AttributeName.address, entry.addresses.joined(separator: "\n"))
         }
-        if address == nil { out.put(Self.realm, entry.realm) }
-        if let expires = entry.expires { out.put(Self.expires, Timestamp.text(expires)) }
+        if address == nil { out.put(AttributeName.realm, entry.realm) }
+        if let expires = entry.expires { out.put(AttributeName.expires, Timestamp.text(expires)) }
         for (name, value) in entry.properties { out.put(name, value) }
         var secret = entry.password
         var notes = entry.notes
         if isNote, secret == nil || secret?.count == 0 { (secret, notes) = (notes, nil) }
-        if let notes { out.put(Self.notes, notes, .sealed) }
-        if let otp = entry.oneTimePassword { out.put(Self.oneTimePassword, otp, .sealed) }
+        if let notes { out.put(AttributeName.notes, notes, .sealed) }
+        if let otp = entry.oneTimePassword {
+            let address = OneTimePassword.address(of: otp, issuer: entry.title, account: entry.userName)
+            out.put(AttributeName.oneTimePassword, address, .sealed)
+        }
         putFields(of: entry, &out)
         return (secret ?? SharedSecret(Secret(count: 0)), out.attributes)
     }
@@ -100,13 +92,13 @@ struct EntryMapping {
     private mutating func extended(_ exact: ExactItem, with entry: ImportedEntry) -> Attributes {
         var out = AttributeCollector(exact.attributes)
         func put(_ place: KDBXPlacement.Place, _ body: () -> Void) { if !exact.placed.contains(place) { body() } }
-        put(.folder) { out.put(Self.folder, Self.path(entry.folder)) }
-        put(.tags) { out.put(Self.tags, entry.tags.joined(separator: "\n")) }
-        put(.expiry) { if let expires = entry.expires { out.put(Self.expires, Timestamp.text(expires)) } }
+        put(.folder) { out.put(AttributeName.folder, FolderPath.text(entry.folder)) }
+        put(.tags) { out.put(AttributeName.tags, entry.tags.joined(separator: "\n")) }
+        put(.expiry) { if let expires = entry.expires { out.put(AttributeName.expires, Timestamp.text(expires)) } }
         put(.icon) { for (name, value) in entry.properties { out.put(name, value) } }
-        put(.string(KDBXString.notes)) { if let notes = entry.notes { out.put(Self.notes, notes, .sealed) } }
+        put(.string(KDBXString.notes)) { if let notes = entry.notes { out.put(AttributeName.notes, notes, .sealed) } }
         put(.string(KDBXString.otp)) {
-            if let otp = entry.oneTimePassword { out.put(Self.oneTimePassword, otp, .sealed) }
+            if let otp = entry.oneTimePassword { out.put(AttributeName.oneTimePassword, otp, .sealed) }
         }
         var others = entry
         others.fields.removeAll { exact.placed.contains(.string($0.name)) }
@@ -118,7 +110,7 @@ struct EntryMapping {
     /// Fields and attachments without a meaning of their own.
     private mutating func putFields(of entry: ImportedEntry, _ out: inout AttributeCollector) {
         for field in entry.fields {
-            let name = Self.meaningful.contains(field.name) ? Self.fieldPrefix + field.name : field.name
+            let name = Self.meaningful.contains(field.name) ? AttributeName.fieldPrefix + field.name : field.name
             out.put(name, field.value, field.isConcealed ? [.sealed, .concealed] : [])
         }
         for (name, value) in entry.attachments {
@@ -127,36 +119,12 @@ struct EntryMapping {
                     "\(entry.place): the attachment \(TerminalText.quoted(name)) has more than 16 MiB; left out")
                 continue
             }
-            out.put(Self.filePrefix + name, value, [.sealed, .binary])
+            out.put(AttributeName.filePrefix + name, value, [.sealed, .binary])
         }
     }
 
     /// The largest value of an attribute.
     static let longestValue = 16 << 20
-
-    /// Names of folders as one text: joined by slashes; one within a name, and a backslash, has a backslash before it.
-    static func path(_ names: [String]) -> String {
-        names.map { name in
-            name.replacing("\\", with: "\\\\").replacing("/", with: "\\/")
-        }.joined(separator: "/")
-    }
-
-    /// The names of folders that a text joins.
-    static func names(path: String) -> [String] {
-        var names = [""]
-        var isEscaped = false
-        for character in path.unicodeScalars {
-            if !isEscaped, character == "\\" {
-                isEscaped = true
-            } else if !isEscaped, character == "/" {
-                names.append("")
-            } else {
-                names[names.count - 1].unicodeScalars.append(character)
-                isEscaped = false
-            }
-        }
-        return names.filter { !$0.isEmpty }
-    }
 }
 
 /// Attributes within an item's limits: names that are too long are cut, names that occur twice are numbered, and what
@@ -228,7 +196,7 @@ private struct AttributeCollector {
             }
         }
         out.append("}")
-        return Attribute(EntryMapping.more, secret: out.secret(), flags: .sealed)
+        return Attribute(AttributeName.more, secret: out.secret(), flags: .sealed)
     }
 
     private static func quote(_ text: UnsafeRawBufferPointer, _ out: inout SecretBuffer) {

@@ -10,7 +10,7 @@ struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Import items from KeePass, other password managers, CSV, JSON or PEM.",
         discussion: """
-            Finds out what the source is: KDBX (KeePass 2, KeePassXC) with history, attachments and one-time passwords; password lists (CSV) of \
+            Finds out what the source is: KDBX (KeePass 2, KeePassXC) with history, attachments and one-time passwords; Bitwarden's JSON; password lists (CSV) of \
             browsers and password managers; what 'vaultfmt export' wrote; certificates and unencrypted private keys in PEM. Everything is imported, or nothing; \
             --dry-run ends as the import would. Docs/import.md says what arrives where.
 
@@ -25,7 +25,8 @@ struct Import: ParsableCommand {
     @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "source"), completion: .file())
     var source: String
 
-    @Option(help: "The form of the source, if not to be found out from its contents: json, csv, pem or kdbx.")
+    @Option(
+        help: "The form of the source, if not to be found out from its contents: json, csv, pem, kdbx or bitwarden.")
     var format: SourceFormat?
 
     @Option(

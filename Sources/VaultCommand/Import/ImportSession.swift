@@ -182,7 +182,7 @@ struct ImportSession {
         var origins: [String: ItemKey] = [:]
         var cursor = cursor
         while let item = try cursor.next() {
-            if let origin = item.attributes.string(EntryMapping.origin) { origins[origin] = item.key }
+            if let origin = item.attributes.string(AttributeName.origin) { origins[origin] = item.key }
         }
         return origins
     }
@@ -267,7 +267,8 @@ private struct ImportTally {
     var duplicates: Int { counts[.duplicate] ?? 0 }
 
     /// Counts what is done with an item, and keeps its name where it was there already.
-    mutating func note(_ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ policy: DuplicatePolicy) {
+    mutating func note(_ decision: ImportSession.Decision, _ record: borrowing ImportRecord, _ policy: DuplicatePolicy)
+    {
         counts[decision.action, default: 0] += 1
         let what: String
         switch decision.action {
@@ -276,7 +277,8 @@ private struct ImportTally {
         case .replace: what = "replaced: "
         case .update: what = "updated: "
         case .skip: what = "skipped: "
-        case .keep where record.modified == nil: what = "left as it is, for the source does not say when it was changed: "
+        case .keep where record.modified == nil:
+            what = "left as it is, for the source does not say when it was changed: "
         case .keep: what = "left as it is, for it was changed later in the vault: "
         case .duplicate: what = ""
         }

@@ -138,7 +138,9 @@ private struct KDBXSearch {
     private(set) var found: [KDBXReference: SharedSecret] = [:]
 
     init(_ references: Set<KDBXReference>) {
-        for reference in references { wanted[reference.searched, default: [:]][reference.text, default: []].append(reference) }
+        for reference in references {
+            wanted[reference.searched, default: [:]][reference.text, default: []].append(reference)
+        }
     }
 
     mutating func look(at entry: KDBXEntry) {

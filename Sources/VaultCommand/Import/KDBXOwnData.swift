@@ -24,7 +24,7 @@ enum KDBXOwnData {
                 source.binaries.first { $0.name == name }.map { SharedSecret(binaries.secret($0.place)) }
             case .addresses: text(entry.addresses.joined(separator: "\n"))
             case .tags: text(entry.tags.joined(separator: "\n"))
-            case .folder: text(EntryMapping.path(entry.folder))
+            case .folder: text(FolderPath.text(entry.folder))
             case .expiry: entry.expires.flatMap { text(Timestamp.text($0)) }
             case .icon: text(source.icon == 0 ? "" : String(source.icon))
             }
@@ -49,7 +49,8 @@ enum KDBXOwnData {
             attributes.label = entry.title
         }
         return ExactItem(
-            key: key, formerKey: former, secret: value(secretPlace) ?? SharedSecret(Secret(count: 0)), attributes: attributes,
+            key: key, formerKey: former, secret: value(secretPlace) ?? SharedSecret(Secret(count: 0)),
+            attributes: attributes,
             accessibility: accessibility, placed: placed)
     }
 

@@ -46,6 +46,22 @@ struct OneTimePassword {
         (1...10).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
+    /// What a manager's field for one-time passwords has, as an address: one already, Steam's, or a seed in base 32.
+    /// Anything else stays as it is.
+    static func address(of value: SharedSecret, issuer: String, account: String) -> SharedSecret {
+        let steam = Array("steam://".utf8)
+        let (isAddress, isSteam) = value.withBytes { bytes in
+            (bytes.starts(with: Array("otpauth:".utf8)), bytes.starts(with: steam))
+        }
+        guard !isAddress else { return value }
+        let seed = value.withBytes { bytes in
+            Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[(isSteam ? steam.count : 0)...]))
+        }
+        var otp = OneTimePassword(seed: SharedSecret(seed))
+        if isSteam { (otp.isSteam, otp.digits) = (true, "5") }
+        return otp.address(issuer: issuer, account: account) ?? value
+    }
+
     /// The seed in base 32, without padding and white space; nil where it is not in its encoding.
     private func inBase32() -> Secret? {
         seed.withBytes { bytes in
@@ -136,7 +152,9 @@ extension OneTimePassword {
         for (suffix, encoding) in [
             ("", Encoding.text), ("-Hex", .hexadecimal), ("-Base32", .base32), ("-Base64", .base64),
         ] {
-            if let seed = entry[prefix + suffix], seed.count > 0 { return OneTimePassword(seed: seed, encoding: encoding) }
+            if let seed = entry[prefix + suffix], seed.count > 0 {
+                return OneTimePassword(seed: seed, encoding: encoding)
+            }
         }
         return nil
     }
@@ -187,7 +205,9 @@ extension OneTimePassword {
                 if name == "key" {
                     // Its padding is percent-encoded.
                     var plain = text
-                    while plain.count >= 3, plain.suffix(3).elementsEqual("%3d".utf8) || plain.suffix(3).elementsEqual("%3D".utf8) {
+                    while plain.count >= 3,
+                        plain.suffix(3).elementsEqual("%3d".utf8) || plain.suffix(3).elementsEqual("%3D".utf8)
+                    {
                         plain = plain.dropLast(3)
                     }
                     seed = SharedSecret(Secret(copying: UnsafeRawBufferPointer(rebasing: plain)))

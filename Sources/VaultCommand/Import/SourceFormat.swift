@@ -7,11 +7,13 @@ enum SourceFormat: String, CaseIterable {
     case csv
     case pem
     case kdbx
+    case bitwarden
 
     /// Whether a source begins as this form does.
     private func recognizes(_ start: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) -> Bool {
         switch self {
         case .kdbx: KDBXImport.recognizes(start)
+        case .bitwarden: BitwardenImport.recognizes(text)
         case .json: text.first == UInt8(ascii: "{")
         case .csv: CSVImport.recognizes(text)
         case .pem: PEMBlocks.recognizes(text)
@@ -25,6 +27,7 @@ enum SourceFormat: String, CaseIterable {
         case .csv: OpenedSource(MappedSource(try CSVImport(reader)))
         case .pem: OpenedSource(try PEMImport(reader))
         case .kdbx: OpenedSource(MappedSource(try KDBXImport(reader, access)))
+        case .bitwarden: OpenedSource(MappedSource(try BitwardenImport(reader, access)))
         }
     }
 
@@ -35,12 +38,12 @@ enum SourceFormat: String, CaseIterable {
             if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
             text = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
             let rest = UnsafeRawBufferPointer(rebasing: text)
-            return [.kdbx, .json, .csv, .pem].first { $0.recognizes(start, rest) }
+            return [.kdbx, .bitwarden, .json, .csv, .pem].first { $0.recognizes(start, rest) }
         }
         guard let found else {
             throw CommandFailure(
                 .damaged,
-                "\(reader.name) is neither an export of vaultfmt, nor a KDBX file, nor a CSV list with a column "
+                "\(reader.name) is neither an export of vaultfmt, nor a KDBX file, nor Bitwarden's JSON, nor a CSV list with a column "
                     + "'password', nor PEM; --format says what it is"
             )
         }

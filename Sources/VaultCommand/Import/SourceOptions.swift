@@ -94,7 +94,7 @@ enum GroupChoice {
         case .own: return key
         case .named(let name): return try ItemKey(key.fields, group: name, synchronizable: key.synchronizable)
         case .folder:
-            guard let folder = attributes.string(EntryMapping.folder) else { return key }
+            guard let folder = attributes.string(AttributeName.folder) else { return key }
             return try ItemKey(key.fields, group: folder, synchronizable: key.synchronizable)
         }
     }

@@ -140,7 +140,9 @@ struct Inflater: ~Copyable {
             let flow = chunk.withUnsafeMutableBytes {
                 interchange_inflate(stream, source.baseAddress, &left, $0.baseAddress, &room)
             }
-            guard flow != INTERCHANGE_BROKEN else { throw CommandFailure.damaged(place, "the compressed data is damaged") }
+            guard flow != INTERCHANGE_BROKEN else {
+                throw CommandFailure.damaged(place, "the compressed data is damaged")
+            }
             isAtEnd = flow == INTERCHANGE_END
             rest = UnsafeRawBufferPointer(rebasing: rest[(rest.count - left)...])
             let written = chunk.count - room

@@ -108,7 +108,9 @@ final class KDBXDocument: XMLHandler {
                 }
                 if !rest.isEmpty { try feed(rest) }
             }
-            guard inner.isComplete else { throw CommandFailure.damaged("the contents", "the inner header is truncated") }
+            guard inner.isComplete else {
+                throw CommandFailure.damaged("the contents", "the inner header is truncated")
+            }
         }
     }
 
@@ -314,24 +316,42 @@ final class KDBXDocument: XMLHandler {
 
 /// Times as KeePass writes them, in UTC.
 enum KDBXTime {
-    /// "2024-01-31T23:59:59Z", or with "+00:00", as milliseconds since 1970; nil for another form.
+    /// "2024-01-31T23:59:59Z", with or without a fraction, with any offset, as milliseconds since 1970; nil for another
+    /// form.
     static func milliseconds(_ text: String) -> Int64? {
-        let bytes = Array((text.hasSuffix("+00:00") ? text.dropLast(6) + "Z" : text[...]).utf8)
-        guard bytes.count == 20, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x54, bytes[13] == 0x3A,
-            bytes[16] == 0x3A, bytes[19] == 0x5A
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 20, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x54, bytes[13] == 0x3A,
+            bytes[16] == 0x3A, let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
+            let day = number(bytes[8..<10]), let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]),
+            let second = number(bytes[17..<19]), (1...12).contains(month), (1...31).contains(day), hour < 24,
+            minute < 60, second <= 60
         else { return nil }
-        func number(_ range: Range<Int>) -> Int64? {
-            bytes[range].reduce(.some(0)) { sum, byte in
-                guard let sum, (0x30...0x39).contains(byte) else { return nil }
-                return sum * 10 + Int64(byte - 0x30)
-            }
+        var rest = bytes[19...]
+        var fraction: Int64 = 0
+        if rest.first == UInt8(ascii: ".") {
+            let digits = rest.dropFirst().prefix { (0x30...0x39).contains($0) }
+            fraction = number((digits + [0x30, 0x30, 0x30]).prefix(3)) ?? 0
+            rest = rest[digits.endIndex...]
         }
-        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
-            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
-            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60
+        guard let offset = offset(rest) else { return nil }
+        let minutes = (daysSince1970(year, month, day) * 24 + hour) * 60 + minute - offset
+        return (minutes * 60 + second) * 1000 + fraction
+    }
+
+    /// "Z" or "+01:00", in minutes.
+    private static func offset(_ text: ArraySlice<UInt8>) -> Int64? {
+        guard text != [UInt8(ascii: "Z")] else { return 0 }
+        guard text.count == 6, let sign = text.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
+            let hours = number(text.dropFirst().prefix(2)), let minutes = number(text.suffix(2)), hours < 24
         else { return nil }
-        let days = daysSince1970(year, month, day)
-        return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000
+        return (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -1 : 1)
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+        digits.reduce(.some(0)) { sum, byte in
+            guard let sum, (0x30...0x39).contains(byte) else { return nil }
+            return sum * 10 + Int64(byte - 0x30)
+        }
     }
 
     /// Seconds since the year 1, as version 4 has them.

@@ -23,11 +23,13 @@ struct KDBXFile: ~Copyable {
         try ForeignLibrary.expat.load()
         let keys = try key.keys(for: header, limits: limits)
         return KDBXFile(
-            header: header, contents: try header.major == 3 ? version3(file, header, keys) : version4(file, header, keys))
+            header: header,
+            contents: try header.major == 3 ? version3(file, header, keys) : version4(file, header, keys))
     }
 
     private static let wrongKey = CommandFailure(
-        .noAccess, "the passphrase or the key file does not open this KDBX file; check --source-passphrase-file "
+        .noAccess,
+        "the passphrase or the key file does not open this KDBX file; check --source-passphrase-file "
             + "and --source-key-file")
 
     private static func decipher(_ header: KDBXHeader, _ keys: borrowing KDBXKeys) throws
@@ -68,7 +70,9 @@ struct KDBXFile: ~Copyable {
         var reader = ByteReader(file, at: header.bytes.count)
         let digest = try reader.bytes(32)
         let isWhole = header.bytes.span.withUnsafeBytes { ForeignHash.sha256($0).equals(Secret(bytes: digest)) }
-        guard isWhole else { throw CommandFailure.damaged("byte \(header.bytes.count)", "the header's checksum does not fit it") }
+        guard isWhole else {
+            throw CommandFailure.damaged("byte \(header.bytes.count)", "the header's checksum does not fit it")
+        }
         guard keys.mac(header: header.bytes).equals(Secret(bytes: try reader.bytes(32))) else { throw wrongKey }
         var all = try wiped(file.count - reader.position)
         let used = try file.span.withUnsafeBytes { file in
@@ -78,7 +82,8 @@ struct KDBXFile: ~Copyable {
         }
         all = all.prefix(used)
         guard let count = try decrypt(&all, header, keys) else {
-            throw CommandFailure.damaged("byte \(header.bytes.count + 64)", "the decrypted contents are not padded as they must be")
+            throw CommandFailure.damaged(
+                "byte \(header.bytes.count + 64)", "the decrypted contents are not padded as they must be")
         }
         return buffer(all, 0..<count)
     }
@@ -92,7 +97,9 @@ struct KDBXFile: ~Copyable {
         var used = 0
         var number: UInt64 = 0
         while true {
-            guard file.count - at >= 36 else { throw CommandFailure.damaged("byte \(at)", "the file is truncated here") }
+            guard file.count - at >= 36 else {
+                throw CommandFailure.damaged("byte \(at)", "the file is truncated here")
+            }
             let mac = Secret(copying: UnsafeRawBufferPointer(rebasing: file[at..<at + 32]))
             let size = Int(Array(file[at + 32..<at + 36]).littleEndian)
             guard size <= file.count - at - 36 else {
@@ -101,7 +108,8 @@ struct KDBXFile: ~Copyable {
             let block = UnsafeRawBufferPointer(rebasing: file[at + 36..<at + 36 + size])
             let front = number.littleEndianBytes + UInt32(size).littleEndianBytes
             guard front.span.withUnsafeBytes({ keys.mac(block: number, $0, block) }).equals(mac) else {
-                throw CommandFailure.damaged("byte \(at)", "the block that starts here does not authenticate: the file is damaged")
+                throw CommandFailure.damaged(
+                    "byte \(at)", "the block that starts here does not authenticate: the file is damaged")
             }
             at += 36 + size
             guard size > 0 else { break }
@@ -148,7 +156,8 @@ struct KDBXFile: ~Copyable {
             let hash = Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[at + 4..<at + 36]))
             let size = Int(Array(bytes[at + 36..<at + 40]).littleEndian)
             guard size <= bytes.count - at - 40 else {
-                throw CommandFailure.damaged("byte \(start + at)", "the file is truncated within the block that starts here")
+                throw CommandFailure.damaged(
+                    "byte \(start + at)", "the file is truncated within the block that starts here")
             }
             guard size > 0 else { return }
             let block = UnsafeRawBufferPointer(rebasing: bytes[at + 40..<at + 40 + size])
@@ -180,12 +189,16 @@ struct KDBXFile: ~Copyable {
                 }
                 try body(chunk)
             }
-            guard inflater.isAtEnd else { throw CommandFailure.damaged("the contents", "the compressed data is truncated") }
+            guard inflater.isAtEnd else {
+                throw CommandFailure.damaged("the contents", "the compressed data is truncated")
+            }
         }
     }
 
     private static func wiped(_ count: Int) throws -> Secret {
-        guard count >= 0, count <= KDBX.Limit.file else { throw CommandFailure.damaged("byte 0", "the file is truncated") }
+        guard count >= 0, count <= KDBX.Limit.file else {
+            throw CommandFailure.damaged("byte 0", "the file is truncated")
+        }
         return Secret(count: count)
     }
 
@@ -307,7 +320,8 @@ struct InnerHeaderReader: ~Copyable {
             binaries.begin()
             skipsFlags = true
         } else if left > KDBX.Limit.headerField {
-            throw CommandFailure.damaged("byte \(position) of the contents", "a field of the inner header has \(left) bytes")
+            throw CommandFailure.damaged(
+                "byte \(position) of the contents", "a field of the inner header has \(left) bytes")
         }
     }
 
@@ -322,7 +336,8 @@ struct InnerHeaderReader: ~Copyable {
     private mutating func end() throws {
         switch front[0] {
         case KDBX.InnerField.end: isComplete = true
-        case KDBX.InnerField.stream: stream = UInt32(truncatingIfNeeded: value.withUnsafeBytes { Array($0) }.littleEndian)
+        case KDBX.InnerField.stream:
+            stream = UInt32(truncatingIfNeeded: value.withUnsafeBytes { Array($0) }.littleEndian)
         case KDBX.InnerField.key: key = value.secret()
         case KDBX.InnerField.binary: list.append(binaries.end())
         default: break

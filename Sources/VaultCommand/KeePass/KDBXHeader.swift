@@ -31,7 +31,8 @@ struct KDBXHeader {
         major = UInt16(try reader.number(2))
         guard major == 3 || (major == 4 && minor <= 1) else {
             throw CommandFailure(
-                .unavailable, "this is KDBX \(major).\(minor); 3.1, 4.0 and 4.1 can be read: a newer vaultfmt is needed")
+                .unavailable, "this is KDBX \(major).\(minor); 3.1, 4.0 and 4.1 can be read: a newer vaultfmt is needed"
+            )
         }
         var fields: [UInt8: [UInt8]] = [:]
         while true {
@@ -51,7 +52,8 @@ struct KDBXHeader {
         func field(_ id: UInt8, _ what: String, size: Int? = nil) throws -> [UInt8] {
             guard let value = fields[id] else { throw CommandFailure.damaged("byte 12", "the header has no \(what)") }
             guard size == nil || value.count == size else {
-                throw CommandFailure.damaged("byte 12", "the header's \(what) has \(value.count) bytes, not \(size ?? 0)")
+                throw CommandFailure.damaged(
+                    "byte 12", "the header's \(what) has \(value.count) bytes, not \(size ?? 0)")
             }
             return value
         }

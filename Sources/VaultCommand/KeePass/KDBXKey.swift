@@ -23,7 +23,7 @@ struct KDBXKey: ~Copyable {
         let transformed: Secret
         switch header.kdf {
         case .aes(let seed, let rounds): transformed = try transform(seed, rounds)
-        case .argon2(let argon2): transformed = try transform(argon2, limits)
+        case .argon2(let argon2): transformed = try argon2.key(composite, limits)
         }
         var seeded = SecretBuffer(capacity: 128)
         seeded.append(contentsOf: header.masterSeed)
@@ -44,21 +44,24 @@ struct KDBXKey: ~Copyable {
         guard result == 0 else { throw CommandFailure(.unavailable, "libgcrypt cannot derive this file's key") }
         return ForeignHash.sha256(key)
     }
+}
 
-    private borrowing func transform(_ argon2: KDBXArgon2, _ limits: ReaderLimits) throws -> Secret {
-        try Self.check(argon2, limits)
+extension KDBXArgon2 {
+    /// Derives a key of 32 bytes from a password, within the limits.
+    func key(_ password: borrowing Secret, _ limits: ReaderLimits) throws -> Secret {
+        try check(limits)
         var key = Secret(count: 32)
         let result = key.withUnsafeMutableBytes { key in
-            composite.withUnsafeBytes { password in
-                argon2.salt.withUnsafeBytes { salt in
-                    argon2.secret.withUnsafeBytes { secret in
-                        argon2.associated.withUnsafeBytes { associated in
+            password.withUnsafeBytes { password in
+                salt.withUnsafeBytes { salt in
+                    secret.withUnsafeBytes { secret in
+                        associated.withUnsafeBytes { associated in
                             var parameters = interchange_argon2()
-                            parameters.is_id = argon2.isID ? 1 : 0
-                            parameters.version = UInt32(clamping: argon2.version)
-                            parameters.passes = UInt32(clamping: argon2.passes)
-                            parameters.memory_kib = UInt32(clamping: argon2.memoryBytes >> 10)
-                            parameters.lanes = UInt32(clamping: argon2.lanes)
+                            parameters.is_id = isID ? 1 : 0
+                            parameters.version = UInt32(clamping: version)
+                            parameters.passes = UInt32(clamping: passes)
+                            parameters.memory_kib = UInt32(clamping: memoryBytes >> 10)
+                            parameters.lanes = UInt32(clamping: lanes)
                             parameters.password = password.baseAddress
                             parameters.password_size = UInt32(clamping: password.count)
                             parameters.salt = salt.baseAddress
@@ -83,8 +86,8 @@ struct KDBXKey: ~Copyable {
     /// Memory and memory times passes are bounded as a vault's are. Passes and lanes alone are not: KeePassXC makes
     /// dozens of passes over little memory, and as many lanes as the machine has cores, of which no more than 16 are
     /// computed at a time.
-    private static func check(_ argon2: KDBXArgon2, _ limits: ReaderLimits) throws {
-        let memory = argon2.memoryBytes >> 10
+    private func check(_ limits: ReaderLimits) throws {
+        let memory = memoryBytes >> 10
         func over(_ what: String, _ value: UInt64, _ limit: UInt64, _ option: String) -> CommandFailure {
             CommandFailure(
                 .overLimit,
@@ -94,13 +97,15 @@ struct KDBXKey: ~Copyable {
         guard memory <= limits.memoryKiB else {
             throw over("memory", memory, UInt64(limits.memoryKiB), "--max-kdf-memory")
         }
-        let (work, overflow) = memory.multipliedReportingOverflow(by: argon2.passes)
+        let (work, overflow) = memory.multipliedReportingOverflow(by: passes)
         guard !overflow, work <= limits.totalKiBPasses else {
             throw over("memory × passes", overflow ? .max : work, limits.totalKiBPasses, "--max-kdf-work")
         }
-        guard argon2.version == 0x10 || argon2.version == 0x13, (1...UInt64(UInt32.max)).contains(argon2.passes),
-            argon2.lanes >= 1, argon2.lanes <= memory / 8, argon2.salt.count >= 8
-        else { throw CommandFailure.damaged("byte 12", "the header's key derivation has parameters that are not possible") }
+        guard version == 0x10 || version == 0x13, (1...UInt64(UInt32.max)).contains(passes),
+            lanes >= 1, lanes <= memory / 8, salt.count >= 8
+        else {
+            throw CommandFailure.damaged("byte 12", "the header's key derivation has parameters that are not possible")
+        }
     }
 }
 

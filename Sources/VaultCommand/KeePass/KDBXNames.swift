@@ -16,7 +16,9 @@ enum KDBXNames {
 
     /// The address of an internet password; empty for other classes.
     static func address(_ key: ItemKey) -> String {
-        guard case .internetPassword(let server, let scheme, let port, let path, _, _, _) = key.fields else { return "" }
+        guard case .internetPassword(let server, let scheme, let port, let path, _, _, _) = key.fields else {
+            return ""
+        }
         let host = server.contains(":") ? "[\(server)]" : server
         return (scheme.isEmpty ? "" : "\(scheme)://") + host + (port == 0 ? "" : ":\(port)") + path
     }

@@ -119,6 +119,64 @@ struct ImportCSVTests {
         #expect(try sandbox.ok("get", "example.com", "--field", "sealed:fields").output == "PIN: 1234")
     }
 
+    @Test("LastPass: notes behind http://sn, folders, seeds in base 32")
+    func lastPass() throws {
+        let (sandbox, items, _) = try imported(
+            #"""
+            url,username,password,totp,extra,name,grouping,fav
+            https://example.com,alice,pw1,JBSWY3DPEHPK3PXP,a note,Example,Work\Mail,1
+            http://sn,,,,the code is 99,Door,,0
+            """#)
+        #expect(attributes(items[0]) == ["label": "Door", "description": "secure note"])
+        #expect(try sandbox.ok("get", "Door").output == "the code is 99")
+        #expect(attributes(items[1]) == ["label": "Example", "folder": "Work/Mail", "favorite": "1"])
+        #expect(
+            try sandbox.ok("get", "example.com", "--field", "otp").output
+                == "otpauth://totp/Example:alice?secret=JBSWY3DPEHPK3PXP&issuer=Example")
+    }
+
+    @Test("Dashlane, Proton Pass, NordPass, Enpass, 1Password and KeePass: every column arrives somewhere")
+    func others() throws {
+        let (dashlane, _, _) = try imported(
+            "username,username2,username3,title,password,note,url,category,otpUrl\n"
+                + "alice,second,,Example,pw,n,https://example.com,Shops,\n")
+        #expect(try dashlane.ok("get", "example.com", "alice").output == "pw")
+        #expect(try dashlane.ok("get", "example.com", "--field", "username2").output == "second")
+        #expect(try dashlane.ok("get", "example.com", "--field", "folder").output == "Shops")
+        let (proton, items, _) = try imported(
+            "type,name,url,email,username,password,note,totp,createTime,modifyTime,vault\n"
+                + "login,Example,https://example.com,a@example.com,alice,pw,,,1672628645,1714979289,Personal\n"
+                + "note,Door,,,,,the code is 99,,1672628645,1714979289,Personal\n")
+        #expect(items[1]["created"] as? String == "2023-01-02T03:04:05.000Z")
+        #expect(attributes(items[1]) == ["label": "Example", "email": "a@example.com", "folder": "Personal"])
+        #expect(try proton.ok("get", "Door").output == "the code is 99")
+        let (nord, _, _) = try imported(
+            "name,url,additional_urls,username,password,note,cardholdername,cardnumber,cvc,pin,expirydate,zipcode,folder,"
+                + "full_name,phone_number,email,address1,address2,city,country,state,type,custom_fields\n"
+                + "Example,https://example.com,\"[\"\"https://example.org\"\"]\",alice,pw,,,,,,,,Work,,,,,,,,,password,\n"
+                + "Visa,,,,,,Alice A,4111111111111111,123,,04/31,1000,,,,,,,,,,credit_card,\n")
+        #expect(
+            try nord.ok("get", "example.com", "--field", "url").output == "https://example.com\nhttps://example.org")
+        #expect(try nord.ok("get", "Visa", "--field", "cardnumber").output == "4111111111111111")
+        #expect(try nord.ok("get", "Visa", "--field", "description").output == "credit_card")
+        let (enpass, _, _) = try imported(
+            "Title,Username,Email,Password,Website,TOTP,Phone\nExample,,a@example.com,pw,example.com,,123\n")
+        #expect(try enpass.ok("get", "example.com", "a@example.com").output == "pw")
+        #expect(try enpass.ok("get", "example.com", "--field", "Phone").output == "123")
+        let (onePassword, _, _) = try imported(
+            "Title,Url,Username,Password,OTPAuth,Favorite,Archived,Tags,Notes\n"
+                + "Example,https://example.com,alice,pw,,true,false,\"home,work\",n\n")
+        #expect(try onePassword.ok("get", "example.com", "--field", "tags").output == "home\nwork")
+        #expect(try onePassword.ok("get", "example.com", "--field", "archived").output == "false")
+        let (keePass, _, _) = try imported(
+            #"""
+            "Account","Login Name","Password","Web Site","Comments"
+            "Example","alice","pw","https://example.com","n"
+            """#)
+        #expect(try keePass.ok("get", "example.com", "alice").output == "pw")
+        #expect(try keePass.ok("get", "example.com", "--field", "label").output == "Example")
+    }
+
     @Test(
         "columns are found by their headers, in any order and case, after a byte order mark, between semicolons or tabs"
     )
@@ -131,7 +189,7 @@ struct ImportCSVTests {
         }
     }
 
-    @Test("what would be lost is said: rows with nothing to keep, times that are not understood; unknown columns arrive")
+    @Test("what would be lost is said: rows with nothing to keep, bad times; columns that are not known arrive")
     func losses() throws {
         let sandbox = try Sandbox.withVault()
         let text = """

@@ -206,7 +206,8 @@ struct ImportKDBXTests {
             for length in stride(from: 0, to: whole.count, by: 41) {
                 var message = ""
                 let items = Interchange.items(
-                    in: Array(whole[..<length]), format: "kdbx", passphrase: Self.passphrase) { message = $0 }
+                    in: Array(whole[..<length]), format: "kdbx", passphrase: Self.passphrase
+                ) { message = $0 }
                 #expect(items == nil && !message.isEmpty && !message.contains("\n"), "\(file) cut at \(length)")
             }
             for position in stride(from: 12, to: whole.count, by: 43) {

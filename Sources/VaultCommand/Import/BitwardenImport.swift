@@ -1,0 +1,204 @@
+import CInterchange
+import VaultFmt
+import VaultLocal
+
+/// Reads Bitwarden's JSON exports: plain, and protected with a password.
+struct BitwardenImport: ~Copyable, EntrySource {
+    private var splitter: JSONSplitter
+    private var start: Start
+    private let includesTrash: Bool
+
+    /// Whether an object begins as such an export does; ours begins with what it is.
+    static func recognizes(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard text.first == UInt8(ascii: "{") else { return false }
+        let start = String(decoding: text.prefix(4096), as: UTF8.self)
+        return start.contains("\"encrypted\"") && !start.contains("\"vaultfmt-export\"")
+    }
+
+    /// Reads up to the first item; what is encrypted is decrypted, with a passphrase that is asked for where none is
+    /// given.
+    init(_ reader: consuming SourceReader, _ access: SourceAccess) throws {
+        let name = reader.name
+        includesTrash = access.includesRecycleBin
+        var outer = JSONSplitter(reader)
+        let start = try Start(&outer)
+        guard start.isEncrypted else {
+            splitter = outer
+            self.start = start
+            return
+        }
+        guard start.isPasswordProtected, let data = start.data else {
+            throw CommandFailure(
+                .unavailable,
+                "this Bitwarden export is encrypted with the account's key, which nobody but Bitwarden has; export again "
+                    + "as 'Password protected', or without encryption")
+        }
+        guard let passphrase = try access.passphrase(for: name) else {
+            throw CommandFailure(.usage, "a Bitwarden export opens with a passphrase; give --source-passphrase-file")
+        }
+        let keys = try BitwardenKeys(passphrase, start.kdf, access.limits)
+        guard let check = start.check, try keys.decrypt(check) != nil, let plain = try keys.decrypt(data) else {
+            throw CommandFailure(
+                .noAccess, "the passphrase does not open this Bitwarden export; check --source-passphrase-file")
+        }
+        var buffer = SecretBuffer(capacity: plain.count)
+        buffer.append(plain)
+        var inner = JSONSplitter(SourceReader(buffer, at: 0))
+        let innerStart = try Start(&inner)
+        guard !innerStart.isEncrypted else { throw CommandFailure.damaged("the contents", "they are encrypted again") }
+        splitter = inner
+        self.start = innerStart
+    }
+
+    mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws -> [String] {
+        var inTrash = 0
+        var number = 0
+        var isElement = start.hasItem
+        while true {
+            if isElement {
+                number += 1
+                let item = try splitter.decode(BitwardenItem.self)
+                if item.deletedDate != nil, !includesTrash {
+                    inTrash += 1
+                } else {
+                    try take(item.entry("item \(number)", start.folders, start.collections))
+                }
+            }
+            guard let piece = try splitter.next() else { break }
+            isElement = piece == .element
+            if case .member(let name) = piece { try start.take(name, splitter) }
+        }
+        guard inTrash > 0 else { return [] }
+        return ["\(inTrash) \(inTrash == 1 ? "item" : "items") of the trash; --recycle-bin imports them too"]
+    }
+
+    /// What comes before the items.
+    private struct Start {
+        var isEncrypted = false
+        var isPasswordProtected = false
+        var kdf = BitwardenKDF()
+        var check: String?
+        var data: String?
+        var folders: [String: String] = [:]
+        var collections: [String: String] = [:]
+        /// Whether the splitter is at the first item.
+        var hasItem = false
+
+        init(_ splitter: inout JSONSplitter) throws {
+            while let piece = try splitter.next() {
+                guard case .member(let name) = piece else {
+                    hasItem = true
+                    return
+                }
+                try take(name, splitter)
+            }
+        }
+
+        mutating func take(_ name: String, _ splitter: borrowing JSONSplitter) throws {
+            switch name {
+            case "encrypted": isEncrypted = try splitter.decode(Bool.self)
+            case "passwordProtected": isPasswordProtected = try splitter.decode(Bool.self)
+            case "salt": kdf.salt = try splitter.decode(String.self)
+            case "kdfType": kdf.type = try splitter.decode(Int.self)
+            case "kdfIterations": kdf.iterations = try splitter.decode(UInt64.self)
+            case "kdfMemory": kdf.memoryMiB = try splitter.decode(UInt64?.self) ?? 0
+            case "kdfParallelism": kdf.lanes = try splitter.decode(UInt64?.self) ?? 0
+            case "encKeyValidation_DO_NOT_EDIT": check = try splitter.decode(String.self)
+            case "data": data = try splitter.decode(String.self)
+            case "folders": folders = Self.names(try splitter.decode([BitwardenNamed]?.self))
+            case "collections": collections = Self.names(try splitter.decode([BitwardenNamed]?.self))
+            default: break
+            }
+        }
+
+        private static func names(_ list: [BitwardenNamed]?) -> [String: String] {
+            Dictionary((list ?? []).map { ($0.id, $0.name) }) { first, _ in first }
+        }
+    }
+}
+
+/// How Bitwarden derives a key from a password.
+struct BitwardenKDF {
+    /// 0 is PBKDF2 with SHA-256, 1 is Argon2id.
+    var type = 0
+    var iterations: UInt64 = 0
+    var memoryMiB: UInt64 = 0
+    var lanes: UInt64 = 0
+    var salt = ""
+}
+
+/// The keys of an export that is protected with a password.
+private struct BitwardenKeys: ~Copyable {
+    private let encryption: Secret
+    private let mac: Secret
+
+    init(_ passphrase: borrowing Secret, _ kdf: BitwardenKDF, _ limits: ReaderLimits) throws {
+        try ForeignLibrary.gcrypt.load()
+        let key = try Self.key(passphrase, kdf, limits)
+        // HKDF-Expand of one block.
+        func expanded(_ info: StaticString) -> Secret {
+            let one: [UInt8] = [1]
+            return one.span.withUnsafeBytes {
+                ForeignHash.hmac(
+                    key: key, UnsafeRawBufferPointer(start: info.utf8Start, count: info.utf8CodeUnitCount), $0)
+            }
+        }
+        encryption = expanded("enc")
+        mac = expanded("mac")
+    }
+
+    private static func key(
+        _ passphrase: borrowing Secret, _ kdf: BitwardenKDF, _ limits: ReaderLimits
+    ) throws -> Secret {
+        switch kdf.type {
+        case 0:
+            guard (1...KDBX.Limit.rounds).contains(kdf.iterations) else {
+                throw CommandFailure(
+                    .overLimit,
+                    "the file asks for more key derivation than allowed: rounds \(kdf.iterations), limit \(KDBX.Limit.rounds)"
+                )
+            }
+            var key = Secret(count: 32)
+            let salt = Array(kdf.salt.utf8)
+            let result = key.withUnsafeMutableBytes { key in
+                passphrase.withUnsafeBytes { passphrase in
+                    interchange_pbkdf2_sha256(
+                        passphrase.baseAddress, passphrase.count, salt, salt.count, kdf.iterations, key.baseAddress,
+                        key.count)
+                }
+            }
+            guard result == 0 else { throw CommandFailure(.unavailable, "libgcrypt cannot derive this file's key") }
+            return key
+        case 1:
+            let salt = ForeignHash.sha256(Secret(text: kdf.salt)).withUnsafeBytes { Array($0) }
+            let (memory, overflow) = kdf.memoryMiB.multipliedReportingOverflow(by: 1 << 20)
+            let argon2 = KDBXArgon2(
+                isID: true, version: 0x13, passes: kdf.iterations, memoryBytes: overflow ? .max : memory,
+                lanes: kdf.lanes, salt: salt)
+            return try argon2.key(passphrase, limits)
+        default: throw CommandFailure(.unavailable, "this Bitwarden export's key derivation is not known")
+        }
+    }
+
+    /// Decrypts "2.iv|ciphertext|code"; nil where it does not authenticate.
+    borrowing func decrypt(_ text: String) throws -> Secret? {
+        let parts = text.split(separator: "|", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].hasPrefix("2."), let iv = Self.bytes(parts[0].dropFirst(2)), iv.count == 16,
+            var data = Self.bytes(parts[1]), let code = Self.bytes(parts[2]), data.count > 0,
+            data.count.isMultiple(of: 16)
+        else { throw CommandFailure.damaged("the export", "its encrypted data has another form than Bitwarden's") }
+        let isSound = iv.withUnsafeBytes { iv in
+            data.withUnsafeBytes { ForeignHash.hmac(key: mac, iv, $0) }.equals(code)
+        }
+        guard isSound else { return nil }
+        let cipher = try iv.withUnsafeBytes { try ForeignCipher(INTERCHANGE_AES256_CBC, key: encryption, iv: $0) }
+        try data.withUnsafeMutableBytes { try cipher.decrypt($0) }
+        let padding = data.withUnsafeBytes { Int($0.last ?? 0) }
+        guard (1...16).contains(padding) else { return nil }
+        return data.prefix(data.count - padding)
+    }
+
+    private static func bytes(_ text: Substring) -> Secret? {
+        Secret(text: String(text)).withUnsafeBytes { decodedBase64($0) }
+    }
+}
