@@ -36,7 +36,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
         guard let passphrase = try access.passphrase(for: name) else {
             throw CommandFailure(.usage, "a Bitwarden export opens with a passphrase; give --source-passphrase-file")
         }
-        let keys = try BitwardenKeys(passphrase, start.kdf, access.limits)
+        let keys = try BitwardenKeys(passphrase, start.kdf, access)
         guard let check = start.check, try keys.decrypt(check) != nil, let plain = try keys.decrypt(data) else {
             throw CommandFailure(
                 .noAccess, "the passphrase does not open this Bitwarden export; check --source-passphrase-file")
@@ -132,9 +132,9 @@ private struct BitwardenKeys: ~Copyable {
     private let encryption: Secret
     private let mac: Secret
 
-    init(_ passphrase: borrowing Secret, _ kdf: BitwardenKDF, _ limits: ReaderLimits) throws {
+    init(_ passphrase: borrowing Secret, _ kdf: BitwardenKDF, _ access: SourceAccess) throws {
         try ForeignLibrary.gcrypt.load()
-        let key = try Self.key(passphrase, kdf, limits)
+        let key = try Self.key(passphrase, kdf, access)
         // HKDF-Expand of one block.
         func expanded(_ info: StaticString) -> Secret {
             let one: [UInt8] = [1]
@@ -148,14 +148,14 @@ private struct BitwardenKeys: ~Copyable {
     }
 
     private static func key(
-        _ passphrase: borrowing Secret, _ kdf: BitwardenKDF, _ limits: ReaderLimits
+        _ passphrase: borrowing Secret, _ kdf: BitwardenKDF, _ access: SourceAccess
     ) throws -> Secret {
         switch kdf.type {
         case 0:
-            guard (1...KDBX.Limit.rounds).contains(kdf.iterations) else {
+            guard kdf.iterations > 0, kdf.iterations <= access.mostRounds else {
                 throw CommandFailure(
                     .overLimit,
-                    "the file asks for more key derivation than allowed: rounds \(kdf.iterations), limit \(KDBX.Limit.rounds)"
+                    "the file asks for more key derivation than allowed: rounds \(kdf.iterations), limit \(access.mostRounds)"
                 )
             }
             var key = Secret(count: 32)
@@ -175,7 +175,7 @@ private struct BitwardenKeys: ~Copyable {
             let argon2 = KDBXArgon2(
                 isID: true, version: 0x13, passes: kdf.iterations, memoryBytes: overflow ? .max : memory,
                 lanes: kdf.lanes, salt: salt)
-            return try argon2.key(passphrase, limits)
+            return try argon2.key(passphrase, access.limits)
         default: throw CommandFailure(.unavailable, "this Bitwarden export's key derivation is not known")
         }
     }

@@ -132,6 +132,8 @@ struct EntryMapping {
 private struct AttributeCollector {
     private(set) var list: [Attribute] = []
     private var names: Set<[UInt8]> = []
+    /// The number that the next attribute of a name gets.
+    private var numbers: [String: Int] = [:]
 
     init(_ attributes: Attributes = Attributes()) {
         list = attributes.all
@@ -154,20 +156,26 @@ private struct AttributeCollector {
         }
     }
 
-    private func freeName(_ name: String) -> String {
+    private mutating func freeName(_ name: String) -> String {
         let short = Self.cut(name, 255)
         guard names.contains(Array(short.utf8)) else { return short }
-        for number in 2... {
-            let other = "\(Self.cut(name, 240)) (\(number))"
+        let base = Self.cut(name, 240)
+        while true {
+            let number = numbers[base, default: 2]
+            numbers[base] = number + 1
+            let other = "\(base) (\(number))"
             if !names.contains(Array(other.utf8)) { return other }
         }
-        return short
     }
 
     private static func cut(_ name: String, _ size: Int) -> String {
-        var cut = name
-        while cut.utf8.count > size { cut.unicodeScalars.removeLast() }
-        return cut
+        guard name.utf8.count > size else { return name }
+        var bytes = Array(name.utf8.prefix(size))
+        while let last = bytes.popLast() {
+            // Up to the start of the character that was cut.
+            if last & 0xC0 != 0x80, let whole = String(validating: bytes, as: UTF8.self) { return whole }
+        }
+        return ""
     }
 
     private static let most = 64

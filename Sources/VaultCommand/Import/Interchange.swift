@@ -15,19 +15,30 @@ package enum Interchange {
     /// The passphrase that encrypted sources in memory are tried with.
     package static let testPassphrase = "source passphrase"
 
+    /// The name of a form that no file has: what a KDBX file of version 4 encrypts and packs, as it is.
+    package static let kdbxContents = "kdbx-contents"
+
     /// Reads a source that is in memory.
     /// - Parameters:
     ///   - format: `json`, `csv` or `pem`; nil to find out from the contents, as the command does.
     ///   - refused: Gets the message where the source is refused; nil is returned then.
     ///   - passphrase: What encrypted sources are tried with.
     package static func items(
-        in source: [UInt8], format: String?, passphrase: String = testPassphrase, refused: (String) -> Void
+        in source: [UInt8], format: String?, passphrase: String = testPassphrase, isCheap: Bool = false,
+        refused: (String) -> Void
     ) -> [Item]? {
         var buffer = SecretBuffer(capacity: source.count)
         buffer.append(contentsOf: source)
         var access = SourceAccess(mayAsk: false)
         access.passphrase = SharedSecret(text: passphrase)
+        if isCheap {
+            (access.limits.memoryKiB, access.limits.totalKiBPasses, access.mostRounds) = (1024, 4096, 10_000)
+        }
         do {
+            if format == kdbxContents {
+                var contents = MappedSource(try KDBXImport(contents: buffer))
+                return try items(of: &contents)
+            }
             var reader = SourceReader(buffer, at: 0)
             var source = try self.format(format, &reader).open(reader, access)
             return try items(of: &source)

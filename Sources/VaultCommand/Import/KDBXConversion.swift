@@ -32,8 +32,10 @@ struct KDBXConversion {
         entry.userName = source.text(KDBXString.userName)
         entry.password = source[KDBXString.password]
         if let notes = source[KDBXString.notes], notes.count > 0 { entry.notes = notes }
-        let main = source.text(KDBXString.url)
-        entry.addresses = ([main] + furtherAddresses(source).map { source.text($0) }).filter { !$0.isEmpty }
+        // As KeePassXC and Keepass2Android name further addresses.
+        let further = source.strings.filter { $0.name.hasPrefix("KP2A_URL") }
+        let addresses = [source.text(KDBXString.url)] + further.map { $0.value.text ?? "" }
+        entry.addresses = addresses.filter { !$0.isEmpty }
         entry.folder = self.source.folder
         entry.tags = KDBXTags.list(source.tags)
         entry.created = source.own("created").flatMap { Int64($0) } ?? source.created
@@ -45,7 +47,7 @@ struct KDBXConversion {
         }
         let otp = OneTimePassword.found(in: source)
         entry.oneTimePassword = otp?.address
-        let used = Set(Self.standard + furtherAddresses(source) + (otp?.fields ?? []))
+        let used = Set(Self.standard + further.map(\.name) + (otp?.fields ?? []))
         for string in source.strings where !used.contains(string.name) {
             entry.fields.append(
                 ImportedEntry.Field(name: string.name, value: string.value, isConcealed: string.isProtected))
@@ -60,11 +62,6 @@ struct KDBXConversion {
     private static let standard = [
         KDBXString.title, KDBXString.userName, KDBXString.password, KDBXString.url, KDBXString.notes,
     ]
-
-    /// The fields with further addresses, as KeePassXC and Keepass2Android name them.
-    private func furtherAddresses(_ source: KDBXEntry) -> [String] {
-        source.strings.map(\.name).filter { $0.hasPrefix("KP2A_URL") }
-    }
 
     /// A time to the millisecond that an export of ours noted, as long as nobody changed the entry since.
     private static func exactly(_ noted: String?, _ written: Int64?) -> Int64? {

@@ -20,8 +20,17 @@ struct KDBXImport: ~Copyable, EntrySource {
         // What cannot be read is refused before anybody is asked.
         _ = try KDBXHeader(bytes)
         let key = try KDBXKey(passphrase: try access.passphrase(for: name), keyFile: try access.readKeyFile())
-        file = try KDBXFile.open(bytes, key: key, limits: access.limits)
+        file = try KDBXFile.open(bytes, key: key, limits: access.limits, mostRounds: access.mostRounds)
         includesRecycleBin = access.includesRecycleBin
+    }
+
+    /// Reads contents that are decrypted already: for tests.
+    init(contents: consuming SecretBuffer) throws {
+        try ForeignLibrary.gcrypt.load()
+        try ForeignLibrary.expat.load()
+        let header = KDBXHeader(cipher: .aes256, kdf: .aes(seed: [], rounds: 0), isCompressed: false)
+        file = KDBXFile(header: header, contents: contents)
+        includesRecycleBin = true
     }
 
     mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws

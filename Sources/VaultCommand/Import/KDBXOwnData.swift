@@ -11,7 +11,7 @@ enum KDBXOwnData {
         in source: KDBXEntry, as entry: ImportedEntry, _ binaries: KDBXBinaries, isEarlier: Bool
     ) -> ExactItem? {
         guard let encoded = source.own(Key.item).flatMap({ KDBXPlacement.decodedBytes($0) }),
-            let list = KDBXPlacement.list(source.own(Key.attributes) ?? ""),
+            let list = KDBXPlacement.list(source.own(Key.attributes) ?? ""), list.count <= 64,
             let accessibility = Accessibility(name: source.own(Key.accessibility) ?? ""),
             !accessibility.isThisDeviceOnly, let former = formerKey(encoded),
             let key = key(former, list, entry)

@@ -35,6 +35,7 @@ struct SourceAccess {
     var includesRecycleBin = false
     /// How much work the source's header may ask for.
     var limits = ReaderLimits()
+    var mostRounds = KDBX.Limit.rounds
     var mayAsk = true
 
     /// The passphrase of the source; asked for where nothing is given. Nil where only a key file is given.

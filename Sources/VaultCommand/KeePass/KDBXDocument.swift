@@ -170,13 +170,13 @@ final class KDBXDocument: XMLHandler {
         case (.name, .icon): iconNames[iconID] = plainText()
         case (.binary, .binaries): binaryPlaces[binaryID] = try storedBinary()
         case (.value, .binary) where parent(2) == .entry && reference.isEmpty: inlineBinary = try storedBinary()
-        case (.uuid, .group):
+        case (.uuid, .group) where !groups.isEmpty:
             groups[groups.count - 1].uuid = identifier()
             if hasRecycleBin, !recycleBin.isEmpty, groups.last?.uuid == recycleBin {
                 groups[groups.count - 1].isInRecycleBin = true
             }
         case (.name, .group): if !groups.isEmpty { groups[groups.count - 1].name = plainText() }
-        case (.group, .root), (.group, .group): groups.removeLast()
+        case (.group, .root), (.group, .group): _ = groups.popLast()
         case (.entry, .group), (.entry, .history): try endEntry()
         case (_, .entry): endField(open.element)
         case (_, .times) where parent(2) == .entry: endTime(open.element)

@@ -9,19 +9,20 @@ struct KDBXFile: ~Copyable {
     /// The contents without encryption; of version 3, without the stream's start.
     private let contents: SecretBuffer
 
-    private init(header: KDBXHeader, contents: consuming SecretBuffer) {
+    /// A file of contents that are decrypted already.
+    init(header: KDBXHeader, contents: consuming SecretBuffer) {
         self.header = header
         self.contents = contents
     }
 
     /// Decrypts a file; throws `noAccess` where the key does not fit.
     static func open(
-        _ file: [UInt8], key: borrowing KDBXKey, limits: ReaderLimits
+        _ file: [UInt8], key: borrowing KDBXKey, limits: ReaderLimits, mostRounds: UInt64 = KDBX.Limit.rounds
     ) throws -> KDBXFile {
         let header = try KDBXHeader(file)
         if header.isCompressed { try ForeignLibrary.zlib.load() }
         try ForeignLibrary.expat.load()
-        let keys = try key.keys(for: header, limits: limits)
+        let keys = try key.keys(for: header, limits: limits, mostRounds: mostRounds)
         return KDBXFile(
             header: header,
             contents: try header.major == 3 ? version3(file, header, keys) : version4(file, header, keys))

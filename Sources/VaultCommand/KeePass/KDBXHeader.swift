@@ -83,11 +83,11 @@ struct KDBXHeader {
     }
 
     /// Makes a header of version 4.1 with new random seeds.
-    init(cipher: KDBXCipher, kdf: KDBXKDF) {
+    init(cipher: KDBXCipher, kdf: KDBXKDF, isCompressed: Bool = true) {
         (major, minor) = (4, 1)
         self.cipher = cipher
         self.kdf = kdf
-        isCompressed = true
+        self.isCompressed = isCompressed
         masterSeed = .random(32)
         iv = .random(cipher.ivSize)
         (innerStream, innerKey, streamStart) = (0, [], [])
@@ -96,7 +96,7 @@ struct KDBXHeader {
             bytes += [id] + UInt32(value.count).littleEndianBytes + value
         }
         append(KDBX.HeaderField.cipher, cipher.id)
-        append(KDBX.HeaderField.compression, UInt32(1).littleEndianBytes)
+        append(KDBX.HeaderField.compression, UInt32(isCompressed ? 1 : 0).littleEndianBytes)
         append(KDBX.HeaderField.masterSeed, masterSeed)
         append(KDBX.HeaderField.iv, iv)
         append(KDBX.HeaderField.kdf, kdf.encoded)

@@ -19,10 +19,12 @@ struct KDBXKey: ~Copyable {
     }
 
     /// The keys for a file, after the work that its header asks for.
-    borrowing func keys(for header: KDBXHeader, limits: ReaderLimits) throws -> KDBXKeys {
+    borrowing func keys(
+        for header: KDBXHeader, limits: ReaderLimits, mostRounds: UInt64 = KDBX.Limit.rounds
+    ) throws -> KDBXKeys {
         let transformed: Secret
         switch header.kdf {
-        case .aes(let seed, let rounds): transformed = try transform(seed, rounds)
+        case .aes(let seed, let rounds): transformed = try transform(seed, rounds, mostRounds)
         case .argon2(let argon2): transformed = try argon2.key(composite, limits)
         }
         var seeded = SecretBuffer(capacity: 128)
@@ -33,11 +35,11 @@ struct KDBXKey: ~Copyable {
         return KDBXKeys(encryption: encryption, macBase: ForeignHash.sha512(seeded.secret()))
     }
 
-    private borrowing func transform(_ seed: [UInt8], _ rounds: UInt64) throws -> Secret {
-        guard rounds <= KDBX.Limit.rounds else {
+    private borrowing func transform(_ seed: [UInt8], _ rounds: UInt64, _ mostRounds: UInt64) throws -> Secret {
+        guard rounds <= mostRounds else {
             throw CommandFailure(
                 .overLimit,
-                "the file asks for more key derivation than allowed: rounds \(rounds), limit \(KDBX.Limit.rounds)")
+                "the file asks for more key derivation than allowed: rounds \(rounds), limit \(mostRounds)")
         }
         var key = composite.copy()
         let result = key.withUnsafeMutableBytes { interchange_aes_kdf(seed, $0.baseAddress, rounds) }
