@@ -169,7 +169,7 @@ struct TerminalTests {
         try terminal.expect("vaultfmt: writing")
         lock.release()
         #expect(try terminal.finish() == 0)
-        #expect(terminal.screen.hasSuffix("\r\u{1B}[K"))
+        #expect(terminal.screen.hasSuffix("…\r\u{1B}[Kvaultfmt: created generic-password 'svc' ''\r\n"))
         #expect(try sandbox.ok("get", "svc").output.count == 20)
     }
 

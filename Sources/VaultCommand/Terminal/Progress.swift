@@ -49,6 +49,7 @@ final class Progress: Sendable {
     func finish() {
         state.withLock { state in
             if state.isShown { write("\r\u{1B}[K") }
+            state.isShown = false
             state.isFinished = true
         }
     }
