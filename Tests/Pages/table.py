@@ -321,6 +321,23 @@ def slot(name: str) -> dict[str, str]:
 NEW_PASSPHRASE = "Tr0ub4dor and some more"
 ASKED_NEW = (ASKED[0], NEW_PASSPHRASE)
 
+IMPORT: list[Entry] = [
+    Line(
+        "vaultfmt import Passwords.kdbx --on-duplicate update-newer",
+        before=VAULT
+        + """
+cp "$TESTS/VaultCommandTests/Samples/KDBX/4.0-aes256-argon2-gzip-passphrase.kdbx" Passwords.kdbx""",
+        asked=[(r"Passphrase of [^\n]*: ", "päss wörd"), ASKED],
+        says=["imported 6 items, with 2 earlier values"],
+    ),
+    Line(
+        "vaultfmt export --format kdbx --output Copy.kdbx",
+        asked=[ASKED, *new("New passphrase for the KDBX file", "another one")],
+        after="""[[ $(stat -c %a Copy.kdbx) == 600 ]]
+if grep -q alice Copy.kdbx; then exit 1; fi""",
+    ),
+]
+
 INCIDENTS: list[Entry] = [
     Line(
         "vaultfmt rekey VAULT",
@@ -496,6 +513,7 @@ BUILDING: list[Entry] = [
 PAGES: dict[str, list[Entry]] = {
     "README.md": README,
     "Docs/programs.md": PROGRAMS,
+    "Docs/import.md": IMPORT,
     "Docs/incidents.md": INCIDENTS,
     "Docs/building.md": BUILDING,
     "Sources/Keychain/Access/KeychainAccess.docc/KeychainAccess.md": [KEYCHAIN_EXAMPLE],
