@@ -30,6 +30,23 @@ struct ReplayTests {
     @Test("of the import parsers comes out of a vault and its export as it went in")
     func imports() throws { replay(try Self.inputs("import"), ImportTarget.check) }
 
+    @Test("of the import parsers, altered at random, traps nothing: accepted, it comes out as it went in")
+    func alteredImports() throws {
+        let count = ProcessInfo.processInfo.environment["VAULTFMT_ALTERED_IMPORTS"].flatMap(Int.init) ?? 100
+        for (index, input) in try Self.inputs("import").enumerated() {
+            var choices = SeededChoices(seed: UInt64(index))
+            for number in 0..<count {
+                // The first byte says which parser it is for.
+                var altered = Array(input.bytes.dropFirst())
+                for _ in 0...choices.below(3) { ByteMutation.mutate(&altered, most: 16_384, &choices) }
+                let whole = input.bytes.prefix(1) + altered
+                do { try whole.withUnsafeBytes(ImportTarget.check) } catch {
+                    Issue.record("\(input.name), alteration \(number): \(error)")
+                }
+            }
+        }
+    }
+
     @Test("holds for what the conformance vectors are to each target as well", arguments: [FuzzTarget.open, .sealed])
     func vectors(target: FuzzTarget) throws { replay(try Self.vectorSeeds(target.seed), target.check) }
 
