@@ -175,7 +175,7 @@ struct FieldUnion {
     }
 
     /// Each field's value, as an entry of `conflict`.
-    private static func fields(
+    static func fields(
         _ stamp: Stamp, _ key: ItemKey, _ content: Result
     ) throws(VaultError) -> [LostValue] {
         var fields = [LostValue(stamp, .secret, content.secret)]

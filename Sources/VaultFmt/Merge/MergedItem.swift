@@ -56,14 +56,9 @@ struct ItemMerger {
     }
 
     private func withAllVersions(_ plan: ItemPlan) throws(VaultError) -> MergedItem {
-        var held: [Stamp: HeldValue] = [:]
+        var held = UnitedVersions(device)
         for side in [plan.ours, plan.theirs] {
-            for version in try side?.versions() ?? [] {
-                held[version.stamp] =
-                    try held[version.stamp].map { (other) throws(VaultError) in
-                        try Self.preferred(other, version)
-                    } ?? version
-            }
+            for version in try side?.versions() ?? [] { try held.add(version) }
         }
         var out = MergedItem(
             plan: plan, modified: plan.like.modified,
@@ -73,8 +68,9 @@ struct ItemMerger {
         } else if plan.key != plan.like.key {
             out.content = try Self.content(of: plan.like, device)
         }
-        held[out.stamp] = nil
-        for (stamp, value) in held {
+        try keep(held.lost, &out)
+        held.values[out.stamp] = nil
+        for (stamp, value) in held.values {
             out.versions[stamp] = MergedItem.Version(
                 modified: value.modified, replaced: value.replaced ?? out.modified, source: .held(value))
         }
@@ -82,19 +78,19 @@ struct ItemMerger {
     }
 
     private func mergeFields(
-        _ winner: HeldItem, _ loser: HeldItem, _ out: inout MergedItem, _ held: inout [Stamp: HeldValue]
+        _ winner: HeldItem, _ loser: HeldItem, _ out: inout MergedItem, _ held: inout UnitedVersions
     ) throws(VaultError) {
         var union = FieldUnion(winner: winner, loser: loser, base: out.plan.base, device: device)
         var earlier = loser.value
         earlier.replaced = winner.modified
         guard let content = try union.run() else {
             // Another device's: nothing of it can be sealed again here, so that its record becomes a version as it is.
-            if loser.stamp != winner.stamp { held[loser.stamp] = try preferred(held[loser.stamp], earlier) }
+            if loser.stamp != winner.stamp { try held.add(earlier) }
             out.notes.append(.keptAsEarlierValue(out.key))
             return
         }
         if content.makesVersion, loser.stamp != winner.stamp {
-            held[loser.stamp] = try preferred(held[loser.stamp], earlier)
+            try held.add(earlier)
         }
         if !content.fields.isEmpty { out.notes.append(.conflict(out.key, fields: content.fields)) }
         out.modified = max(winner.modified, loser.modified)
@@ -146,18 +142,58 @@ struct ItemMerger {
         out.content = content
     }
 
-    // MARK: two copies of one earlier value
+    /// Keeps what versions of one revision and device have besides the one that stays, until somebody settles it.
+    private func keep(_ lost: [LostValue], _ out: inout MergedItem) throws(VaultError) {
+        guard !lost.isEmpty, out.plan.like.isOpen(for: device) else { return }
+        var content = try content(of: out)
+        let live = try FieldUnion.fields(out.stamp, ConflictKey.plain(out.key, out.plan.id), content)
+        let new = lost.filter { entry in !live.contains { $0.hasSameValue(as: entry) } }
+        guard !new.isEmpty else { return }
+        content.conflicts = ConflictAttribute.union(content.conflicts + new)
+        out.content = content
+        out.notes.append(.conflict(out.key, fields: new.map(\.field)))
+    }
+}
 
-    private func preferred(_ one: HeldValue?, _ other: HeldValue) throws(VaultError) -> HeldValue {
-        guard let one else { return other }
-        return try Self.preferred(one, other)
+/// The earlier values of both sides, one for each revision and device.
+private struct UnitedVersions {
+    private let device: Bytes16
+    var values: [Stamp: HeldValue] = [:]
+    /// Sealed values of those that gave way: machines without a name can give one revision to two values.
+    private(set) var lost: [LostValue] = []
+
+    init(_ device: Bytes16) { self.device = device }
+
+    mutating func add(_ value: HeldValue) throws(VaultError) {
+        guard let there = values[value.stamp] else {
+            values[value.stamp] = value
+            return
+        }
+        let isOther = try Self.isPreferred(value, to: there)
+        let (kept, other) = isOther ? (value, there) : (there, value)
+        values[value.stamp] = kept
+        guard !kept.hasSameRecords(as: other), let mine = try kept.content(for: device),
+            let its = try other.content(for: device)
+        else { return }
+        if !mine.secret.secret.equals(its.secret.secret) { lost.append(LostValue(value.stamp, .secret, its.secret)) }
+        let comparison = ValueComparison(device: device)
+        for attribute in its.attributes.all
+        where attribute.flags.contains(.sealed) && attribute.name != ConflictAttribute.name {
+            if let own = mine.attributes.attribute(attribute.name), try comparison.isSame(own, kept, attribute, other) {
+                continue
+            }
+            lost.append(
+                LostValue(
+                    value.stamp, .attribute, flags: AttributeFlags(rawValue: attribute.flags.rawValue),
+                    name: attribute.name, SecretBox(try other.value(of: attribute))))
+        }
     }
 
-    /// Under group 0, then without a device, then with the smaller record revision.
-    private static func preferred(_ one: HeldValue, _ other: HeldValue) throws(VaultError) -> HeldValue {
+    /// Under group 0, then without a device, then with the smaller record revision.
+    private static func isPreferred(_ one: HeldValue, to other: HeldValue) throws(VaultError) -> Bool {
         let (left, right) = (try rank(one), try rank(other))
-        if left != right { return left.lexicographicallyPrecedes(right) ? one : other }
-        return ByteOrder.isLess(other.place.ref.hash.bytes, one.place.ref.hash.bytes) ? other : one
+        if left != right { return left.lexicographicallyPrecedes(right) }
+        return ByteOrder.isLess(one.place.ref.hash.bytes, other.place.ref.hash.bytes)
     }
 
     private static func rank(_ value: HeldValue) throws(VaultError) -> [UInt64] {

@@ -28,6 +28,8 @@ class Merged:
     created: int
     modified: int
     versions: dict[Stamp, Held] = field(default_factory=dict)
+    # Sealed values of versions that gave way to others of one revision and device.
+    lost: set[Lost] = field(default_factory=set)
 
     @property
     def key(self) -> bytes:
@@ -223,9 +225,8 @@ def chosen_key(choice: Choice, first: Content, second: Content, there: Content |
 
 def lose(merged: Merged, winner: HeldItem, loser: HeldItem) -> None:
     """The loser's value becomes a version."""
-    merged.versions[loser.stamp] = Held(
-        loser.id, loser.stamp, loser.modified, loser.place, loser.attributes, loser.content, loser.side, winner.modified
-    )
+    held = Held(loser.id, loser.stamp, loser.modified, loser.place, loser.attributes, loser.content, loser.side, winner.modified)
+    add_version(merged, held)
 
 
 def everything(held: Held) -> set[Lost]:
@@ -264,10 +265,30 @@ def united(mine: set[Lost], other: set[Lost], base: set[Lost]) -> set[Lost]:
 
 def unite_versions(merged: Merged, left: HeldItem, right: HeldItem) -> None:
     for each in (left, right):
-        for stamp, held in each.versions.items():
-            there = merged.versions.get(stamp)
-            merged.versions[stamp] = held if there is None else min(there, held, key=preference)
+        for held in each.versions.values():
+            add_version(merged, held)
     merged.versions.pop(merged.stamp, None)
+    if merged.lost and merged.content is not None:
+        live = {each.what for each in fields_of(merged.content, merged.stamp)}
+        every = conflicts_of(merged.content) | {each for each in merged.lost if each.what not in live}
+        if every:
+            named = {conflict.NAME: (conflict.FLAGS, conflict.encode(every))}
+            merged.content = replace(merged.content, attributes=merged.content.attributes | named)
+
+
+def add_version(merged: Merged, held: Held) -> None:
+    """Two machines without names can give one revision to two values: the sealed ones of both are kept."""
+    there = merged.versions.get(held.stamp)
+    kept = held if there is None else min(there, held, key=preference)
+    merged.versions[held.stamp] = kept
+    other = there if kept is held else held
+    if other is None or other.content is None or kept.content is None:
+        return
+    if other.content.secret != kept.content.secret:
+        merged.lost.add(Lost(held.stamp, conflict.SECRET, other.content.secret))
+    for name, (flags, value) in other.content.sealed.items():
+        if name != conflict.NAME and kept.content.attributes.get(name) != (flags, value):
+            merged.lost.add(Lost(held.stamp, conflict.ATTRIBUTE, value, name, flags))
 
 
 def preference(held: Held) -> tuple[bool, bool, int, bytes]:
