@@ -112,7 +112,8 @@ private struct Walk {
     /// Reads the page that comes next.
     mutating func enter() throws(VaultError) {
         guard case .page(let ref, let level)? = try top() else { return }
-        let page = try source.inPassing(ref, level: level)
+        // A leaf is met once: it would only push out of the cache what is used again.
+        let page = level == 0 ? try source.load(ref, level: level) : try source.inPassing(ref, level: level)
         var bounds = TreeBounds()
         for level in path { bounds.enter(level.page, level.index) }
         try bounds.check(page)
