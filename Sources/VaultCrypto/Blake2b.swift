@@ -96,8 +96,9 @@ extension Secret {
         // In one piece: a state that is kept costs as much as the hash of a small message.
         return withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { message in
             message[0] = UInt8(label.utf8CodeUnitCount)
-            let end = message.put(UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount), at: 1)
-            _ = message.put(x, at: end)
+            let end = message.copy(
+                UnsafeRawBufferPointer(start: label.utf8Start, count: label.utf8CodeUnitCount), at: 1)
+            _ = message.copy(x, at: end)
             return hash(UnsafeRawBufferPointer(message))
         }
     }
@@ -120,8 +121,8 @@ extension Secret {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Copies bytes to a place that is large enough; says where they end.
-    fileprivate func put(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Int {
+    /// Copies bytes to a place that is large enough; and returns their end.
+    fileprivate func copy(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Int {
         UnsafeMutableRawBufferPointer(rebasing: self[start..<start + bytes.count]).copyMemory(from: bytes)
         return start + bytes.count
     }

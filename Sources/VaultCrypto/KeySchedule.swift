@@ -35,6 +35,16 @@ package struct VaultKeys: ~Copyable, Sendable {
         }
     }
 
+    /// Lends the owner's keys to `body`; throws `error` for the holder of a scoped slot.
+    package borrowing func asOwner<R: ~Copyable, E: Error>(
+        else error: @autoclosure () -> E, _ body: (borrowing OwnerKeys) throws(E) -> R
+    ) throws(E) -> R {
+        switch owner {
+        case .some(let owner): return try body(owner)
+        case .none: throw error()
+        }
+    }
+
     package var isOwner: Bool {
         borrowing get {
             switch owner {

@@ -199,3 +199,10 @@ extension AssociatedData {
         try result.get()
     }
 }
+
+extension RecordRef {
+    /// What the record is bound to.
+    package func identity(of item: Bytes16) -> Sealing.RecordIdentity {
+        Sealing.RecordIdentity(item: item, revision: revision, compartment: compartment)
+    }
+}

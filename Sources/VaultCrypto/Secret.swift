@@ -17,7 +17,7 @@ public struct Secret: ~Copyable, Sendable {
     /// Makes a secret of `count` zero bytes.
     public init(count: Int) {
         precondition(count >= 0, "a secret has a size")
-        guard let piece = SecretMemory.shared.take(count) ?? SecretMemory.shared.takeFromReserve(count) else {
+        guard let piece = SecretMemory.shared.allocate(count) ?? SecretMemory.shared.allocateFromReserve(count) else {
             preconditionFailure("out of memory for secrets")
         }
         self.piece = piece
@@ -27,7 +27,7 @@ public struct Secret: ~Copyable, Sendable {
     /// Makes a secret of `count` zero bytes, or throws `outOfMemory`: for what a file or a caller has the size of.
     package init(ifPossible count: Int) throws(CryptoError) {
         precondition(count >= 0, "a secret has a size")
-        guard let piece = SecretMemory.shared.take(count) else { throw .outOfMemory }
+        guard let piece = SecretMemory.shared.allocate(count) else { throw .outOfMemory }
         self.piece = piece
         self.count = count
     }
@@ -63,7 +63,7 @@ public struct Secret: ~Copyable, Sendable {
         return secret
     }
 
-    deinit { SecretMemory.shared.give(back: piece) }
+    deinit { SecretMemory.shared.free(piece) }
 
     /// Lends the bytes; they must not be kept beyond the call.
     @inline(__always)
@@ -101,7 +101,7 @@ public struct Secret: ~Copyable, Sendable {
     }
 
     /// Drops all but a part of the bytes, without a second allocation; what is dropped is wiped.
-    package mutating func keep(_ range: Range<Int>) {
+    package mutating func narrow(to range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "a part lies within the whole")
         sodium_memzero(start, range.lowerBound)
         sodium_memzero(start + range.upperBound, count - range.upperBound)

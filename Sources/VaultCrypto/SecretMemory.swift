@@ -16,7 +16,7 @@ final class SecretMemory: Sendable {
         /// Free pieces for each size class.
         var free: [[UInt]] = Array(repeating: [], count: classCount)
         var isUnlocked = false
-        /// What is left of memory for those who cannot fail, for when there is no other.
+        /// What is left of the memory for callers that cannot fail.
         var reserve: Range<UInt> = 0..<0
         var allocations = 0
     }
@@ -41,7 +41,7 @@ final class SecretMemory: Sendable {
 
     private init() {
         _ = Sodium.isReady
-        guard let start = allocate(Self.slabSize) else { return }
+        guard let start = map(Self.slabSize) else { return }
         state.reserve = UInt(bitPattern: start)..<UInt(bitPattern: start) + UInt(Self.slabSize)
         state.isUnlocked = mlockFailed(start, Self.slabSize)
     }
@@ -55,8 +55,8 @@ final class SecretMemory: Sendable {
     /// Whether all memory handed out so far was kept from being swapped out.
     var isLocked: Bool { withState { !$0.isUnlocked } }
 
-    /// A piece of zeros; nil where there is no memory for it.
-    func take(_ count: Int) -> Piece? {
+    /// Returns a piece of zeros; nil if there is no memory for it.
+    func allocate(_ count: Int) -> Piece? {
         guard let index = Self.sizeClass(count) else { return large(count) }
         return withState { state in
             if state.free[index].isEmpty { refill(index, &state) }
@@ -64,8 +64,8 @@ final class SecretMemory: Sendable {
         }
     }
 
-    /// A small piece for who cannot fail: the reserve is there for it.
-    func takeFromReserve(_ count: Int) -> Piece? {
+    /// Returns a small piece to a caller that cannot fail: the reserve is kept for it.
+    func allocateFromReserve(_ count: Int) -> Piece? {
         guard let index = Self.sizeClass(count) else { return nil }
         return withState { state in
             let size = UInt(Self.smallest << index)
@@ -86,7 +86,7 @@ final class SecretMemory: Sendable {
         return Piece(start: start, capacity: Self.smallest << index)
     }
 
-    func give(back piece: Piece) {
+    func free(_ piece: Piece) {
         guard let index = Self.sizeClass(piece.capacity) else {
             // Wipes it.
             sodium_free(piece.start)
@@ -101,7 +101,7 @@ final class SecretMemory: Sendable {
         // Never a capacity that is a size class: it says how to give the piece back.
         let capacity = max(count, Self.slabSize)
         return withState { state in
-            guard state.allocations < Self.mostAllocations, let start = allocate(capacity) else { return nil }
+            guard state.allocations < Self.mostAllocations, let start = map(capacity) else { return nil }
             state.allocations += 1
             if mlockFailed(start, capacity) { state.isUnlocked = true }
             return Piece(start: start, capacity: capacity)
@@ -110,7 +110,7 @@ final class SecretMemory: Sendable {
 
     /// Leaves the class empty where there is no memory.
     private func refill(_ index: Int, _ state: inout State) {
-        guard state.allocations < Self.mostAllocations, let start = allocate(Self.slabSize) else { return }
+        guard state.allocations < Self.mostAllocations, let start = map(Self.slabSize) else { return }
         state.allocations += 1
         if mlockFailed(start, Self.slabSize) { state.isUnlocked = true }
         for offset in stride(from: 0, to: Self.slabSize, by: Self.smallest << index).reversed() {
@@ -121,7 +121,7 @@ final class SecretMemory: Sendable {
     /// `sodium_malloc` locks, but does not say whether that worked: locking again does.
     private func mlockFailed(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool { sodium_mlock(start, count) != 0 }
 
-    private func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
+    private func map(_ count: Int) -> UnsafeMutableRawPointer? {
         guard let start = sodium_malloc(count) else { return nil }
         sodium_memzero(start, count)
         return start

@@ -22,9 +22,7 @@ struct ArticleTests {
         if let opened = try vault.get(key) {
             opened.secret.withUnsafeBytes { bytes in print("the secret has \(bytes.count) bytes") }
         }
-        var query = Query()
-        query.service = "example.org"
-        var items = try vault.items(matching: query)
+        var items = try vault.items(matching: Query([.service: "example.org"]))
         while let item = try items.next() { print(item.key.account ?? "", item.attributes.label ?? "") }
         var options = OpenOptions()
         options.writable = true

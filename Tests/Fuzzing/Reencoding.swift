@@ -78,7 +78,7 @@ enum Reencoding {
     /// A key is its fields and nothing else.
     static func check(_ key: ItemKey) throws(Mismatch) {
         let again = attempt { () throws(VaultError) in
-            try ItemKey(key.fields, group: key.group, synchronizable: key.synchronizable)
+            try key.replacing(key.fields)
         }
         try Mismatch.require(again?.bytes == key.bytes, "an item key that decodes has another encoding")
     }

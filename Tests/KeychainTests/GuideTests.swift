@@ -1,6 +1,7 @@
 import Foundation
 import SecItem
 import Testing
+import VaultFmt
 
 extension KeychainTests {
     /// The guide's tables, read from the guide.
@@ -80,8 +81,13 @@ extension KeychainTests {
 
         /// The keys that the module declares, with their values.
         private static func constants() throws -> [String: String] {
-            let codes = try read("Sources/Keychain/Core/SecKey.swift").matches(of: /static let (\w+) = "(.*)"/)
+            let text = try read("Sources/Keychain/Core/SecKey.swift")
+            var codes = text.matches(of: /static let (\w+) = "(.*)"/)
                 .reduce(into: [String: String]()) { $0[String($1.output.1)] = String($1.output.2) }
+            let fields = Dictionary(uniqueKeysWithValues: ItemKey.Field.allCases.map { ("\($0)", $0) })
+            for match in text.matches(of: /static let (\w+) = ItemKey.Field.(\w+).appleCode/) {
+                codes[String(match.output.1)] = fields[String(match.output.2)]?.appleCode
+            }
             return try read("Sources/Keychain/SecItem/Keys.swift").matches(of: /let (kSec\w+) = SecKey\.(\w+)/)
                 .reduce(into: [:]) { $0[String($1.output.1)] = codes[String($1.output.2)] }
         }

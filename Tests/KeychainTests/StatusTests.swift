@@ -115,7 +115,7 @@ extension KeychainTests {
             let other = try openVault(used.path)
             var options = OpenOptions()
             options.writable = true
-            options.lockWait = 0.05
+            options.lockWait = .seconds(0.05)
             used.use(try Vault.open(used.path, factors: try rawKey(), options: options))
             try other.transaction { (_) throws(VaultError) in
                 fails(.notAvailable, saying: used.path) { try keychain.set("1", key: "k") }

@@ -22,7 +22,7 @@ struct AttributePlaceTests {
 @Suite("A list of attributes in a page")
 struct PageAttributesTests {
     static let own = PageAttribute.Value.inOwnRecord(
-        AttributeRecord(
+        RecordRef(
             record: ObjectRef(offset: 1 << 20, length: 4304, hash: Bytes32(words: (1, 2, 3, 4))), revision: 9,
             compartment: 8))
 
@@ -94,7 +94,7 @@ struct PageAttributesTests {
             (0, 1, "record's revision"), (1 << 63, 1, "record's revision"), (1, 0, "compartment's number"),
             (1, .max, "compartment's number"),
         ] as [(UInt64, UInt64, String)] {
-            let record = AttributeRecord(
+            let record = RecordRef(
                 record: ObjectRef(offset: 1, length: 1, hash: .zero), revision: revision, compartment: compartment)
             refusesList(encoded([.init(name: "a", flags: .inOwnRecord, value: .inOwnRecord(record))]), phrase)
         }

@@ -53,7 +53,7 @@ struct CursorTests {
         for length in [4, Int.max, -1, Int.min] {
             var cursor = cursor(bytes)
             refuses(.structureInvalid, "reaches past the end") { () throws(FormatError) in
-                _ = try cursor.take(length, "a thing")
+                _ = try cursor.slice(length, "a thing")
             }
             #expect(cursor.position == 0)
         }

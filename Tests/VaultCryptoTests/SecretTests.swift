@@ -43,15 +43,15 @@ struct SecretTests {
         var secret = Secret(bytes: (0..<100).map { UInt8($0) })
         secret.withUnsafeMutableBytes { $0[10] = 0xAA }
         let whole = secret.withUnsafeBytes { $0 }
-        secret.keep(10..<15)
+        secret.narrow(to: 10..<15)
         #expect(secret.array == [0xAA, 11, 12, 13, 14])
         // Where it was, and nothing around it.
         #expect(secret.withUnsafeBytes { $0.baseAddress } == whole.baseAddress.map { $0 + 10 })
         #expect(whole.enumerated().allSatisfy { (10..<15).contains($0) || $1 == 0 })
-        secret.keep(1..<3)
+        secret.narrow(to: 1..<3)
         #expect(secret.array == [11, 12])
         #expect(secret.copy().array == [11, 12])
-        secret.keep(0..<0)
+        secret.narrow(to: 0..<0)
         #expect(secret.count == 0)
     }
 
@@ -93,14 +93,14 @@ struct SecretMemoryTests {
         for count in Array(0...300) + [
             511, 512, 513, 4096, 8193, 16_385, 32_768, 32_769, 65_535, 65_536, 65_537, 100_000,
         ] {
-            let piece = try #require(SecretMemory.shared.take(count))
+            let piece = try #require(SecretMemory.shared.allocate(count))
             #expect(piece.capacity >= count)
             held.append(piece)
             pieces.append((UInt(bitPattern: piece.start), UInt(bitPattern: piece.start) + UInt(piece.capacity)))
         }
         pieces.sort { $0.start < $1.start }
         for (left, right) in zip(pieces, pieces.dropFirst()) { #expect(left.end <= right.start) }
-        for piece in held { SecretMemory.shared.give(back: piece) }
+        for piece in held { SecretMemory.shared.free(piece) }
     }
 
     @Test("is used by many threads at once without mixing their secrets")

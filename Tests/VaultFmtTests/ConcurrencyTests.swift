@@ -31,7 +31,7 @@ struct ConcurrencyTests {
         let failures = onThreads(8) { thread in
             var options = OpenOptions()
             options.writable = true
-            options.lockWait = 60
+            options.lockWait = .seconds(60)
             let vault = try Vault.open(path, factors: try Fast.rawKey(), options: options)
             for round in 0..<50 { try vault.put(try password("thread \(thread)", "\(round)"), "\(thread) \(round)") }
             #expect(try vault.allItems().count { $0.key.service == "thread \(thread)" } == 50)
@@ -111,7 +111,7 @@ struct ConcurrencyTests {
         let folder = try Folder()
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
-        for wait in [0, 0.03, -1, -.infinity, .nan] {
+        for wait in [.zero, .milliseconds(30), .seconds(-1), .seconds(Int64.min)] as [Duration] {
             var options = OpenOptions()
             options.writable = true
             options.lockWait = wait

@@ -143,11 +143,11 @@ struct FactorTests {
         #expect(
             KDFCost.fitting(kibPassesPerSecond: 1_500_000, seconds: 1, lanes: 4)
                 == KDFCost(memoryKiB: 500_000, passes: 3, lanes: 4))
-        for seconds in [0, -1, 61, .nan, .infinity] {
-            fails(.invalidArgument) { _ = try KDFCost.calibrated(seconds: seconds) }
+        for seconds in [0, -1, 61, Int64.max] as [Int64] {
+            fails(.invalidArgument) { _ = try KDFCost.calibrated(to: .seconds(seconds)) }
         }
         for lanes in [0, 17] as [UInt32] {
-            fails(.invalidArgument) { _ = try KDFCost.calibrated(seconds: 1, lanes: lanes) }
+            fails(.invalidArgument) { _ = try KDFCost.calibrated(to: .seconds(1), lanes: lanes) }
         }
     }
 }

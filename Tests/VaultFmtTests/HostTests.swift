@@ -11,7 +11,7 @@ struct HostTests {
     private func writable(_ path: String, wait: Double) throws -> Vault {
         var options = OpenOptions()
         options.writable = true
-        options.lockWait = wait
+        options.lockWait = .seconds(wait)
         return try Vault.open(path, factors: try Fast.rawKey(), options: options)
     }
 

@@ -16,15 +16,10 @@ struct HostileTreeTests {
         try vault.withStore { (store) throws(VaultError) in
             try store.beginWriting(wait: 1)
             defer { store.endWriting() }
-            let commit = store.state.commit
             let appender = try store.makeAppender()
-            let root = try build(appender, store)
-            try store.commit(
-                appender,
-                Store.NewState(
-                    root: root, keyring: commit.keyring, history: commit.history, clock: commit.clock,
-                    tombstoneHorizon: commit.tombstoneHorizon, items: commit.items, tombstones: commit.tombstones,
-                    versions: commit.versions, liveBytes: commit.liveBytes), keyring: store.keyring)
+            var commit = store.state.successor
+            commit.root = try build(appender, store)
+            try store.commit(appender, commit, keyring: store.keyring)
         }
     }
 

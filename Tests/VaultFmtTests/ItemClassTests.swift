@@ -91,9 +91,10 @@ struct ItemClassTests {
     @Test("gives its fields back, and is made of them again")
     func fields() throws {
         for key in try Self.neighbours().joined() {
-            #expect(try ItemKey(key.fields, group: key.group, synchronizable: key.synchronizable) == key)
+            #expect(try ItemKey(key.itemClass, key.fields, group: key.group, synchronizable: key.synchronizable) == key)
             #expect(try ItemKey(key.bytes) == key)
-            #expect(key.fields.itemClass == key.itemClass)
+            #expect(Set(key.fields.keys) == Set(key.itemClass.fields))
+            #expect(ItemKey.Field.allCases.allSatisfy { key[$0] == key.fields[$0] })
         }
         let generic = try Self.neighbours()[0][0]
         #expect(

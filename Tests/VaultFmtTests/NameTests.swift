@@ -56,7 +56,7 @@ struct NameTests {
         try vault.add(decomposed, secret: Secret(text: "2"))
         #expect(try vault.text(composed) == "1" && vault.text(decomposed) == "2")
         var query = Query()
-        query.service = "e\u{301}"
+        query[.service] = "e\u{301}"
         #expect(try vault.items(matching: query).collected().map(\.key) == [decomposed])
 
         // Groups too, which decide who may read.

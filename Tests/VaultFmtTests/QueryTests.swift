@@ -49,15 +49,15 @@ struct QueryTests {
                             for rest in 0..<6 {
                                 var query = Query()
                                 query.itemClass = itemClass
-                                query.service = service
-                                query.account = account
-                                query.server = server
+                                query[.service] = service.map { .text($0) }
+                                query[.account] = account.map { .text($0) }
+                                query[.server] = server.map { .text($0) }
                                 query.group = group
                                 if rest == 1 { query.label = "git of ann" }
-                                if rest == 2 { query.port = 443 }
+                                if rest == 2 { query[.port] = 443 }
                                 if rest == 3 { query.synchronizable = true }
                                 if rest == 4 { query.accessibility = .afterFirstUnlock }
-                                if rest == 5 { (query.protocol, query.path) = ("https", "/443") }
+                                if rest == 5 { (query[.protocol], query[.path]) = ("https", "/443") }
                                 let expected = all.filter { Self.matches($0, query) }.map(\.key)
                                 #expect(try vault.items(matching: query).collected().map(\.key) == expected)
                                 combinations += 1
@@ -76,15 +76,17 @@ struct QueryTests {
         var port: UInt32?
         var proto: String?
         var path: String?
-        if case .internetPassword(let itsServer, let itsProtocol, let itsPort, let itsPath, _, _, _) = item.key.fields {
-            (server, port, proto, path) = (itsServer, itsPort, itsProtocol, itsPath)
+        if item.key.itemClass == .internetPassword {
+            (server, proto) = (item.key[.server]?.text, item.key[.protocol]?.text)
+            (port, path) = (item.key[.port]?.number, item.key[.path]?.text)
         }
         return (query.itemClass ?? item.key.itemClass) == item.key.itemClass
-            && (query.service == nil || query.service == item.key.service)
-            && (query.account == nil || query.account == item.key.account)
-            && (query.server == nil || query.server == server)
-            && (query.protocol == nil || query.protocol == proto) && (query.port == nil || query.port == port)
-            && (query.path == nil || query.path == path) && (query.group ?? item.key.group) == item.key.group
+            && (query[.service] == nil || query[.service]?.text == item.key.service)
+            && (query[.account] == nil || query[.account]?.text == item.key.account)
+            && (query[.server] == nil || query[.server]?.text == server)
+            && (query[.protocol] == nil || query[.protocol]?.text == proto)
+            && (query[.port] == nil || query[.port]?.number == port)
+            && (query[.path] == nil || query[.path]?.text == path) && (query.group ?? item.key.group) == item.key.group
             && (query.label == nil || query.label == item.attributes.label)
             && (query.synchronizable ?? item.key.synchronizable) == item.key.synchronizable
             && (query.accessibility ?? item.accessibility) == item.accessibility
@@ -119,7 +121,7 @@ struct QueryTests {
         }
         let again = try Fast.open(path, fileSystem: counting)
         var query = Query()
-        query.service = "service 42"
+        query[.service] = "service 42"
         counting.reset()
         #expect(try again.items(matching: query).collected().count == 30)
         #expect(counting.counts.read <= 12)

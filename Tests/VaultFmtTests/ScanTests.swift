@@ -33,7 +33,7 @@ struct ScanTests {
             #expect(secret == [UInt8](repeating: UInt8(number % 251), count: number % 500 == 7 ? 300_000 : number % 90))
         }
         var query = Query()
-        query.service = "s3"
+        query[.service] = "s3"
         #expect(try scanned(vault, query).allSatisfy { $0.key.service == "s3" })
     }
 

@@ -145,7 +145,7 @@ struct VerifyTests {
         try vault.withCore { (core) throws(VaultError) in
             try core.transaction { (transaction) throws(VaultError) in
                 guard let item = try core.find(keys[0]) else { throw VaultError(.noSuchItem, "") }
-                transaction.changes.put(keys[7].bytes, ItemCodec.encode(item.entry, item.attributes.listed))
+                transaction.changes.set(keys[7].bytes, ItemCodec.encode(item.entry, item.attributes.listed))
                 transaction.tally.items += 1
             }
         }

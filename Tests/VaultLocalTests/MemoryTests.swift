@@ -225,7 +225,7 @@ struct MemoryTests {
                 do {
                     var options = OpenOptions()
                     options.writable = true
-                    options.lockWait = 60
+                    options.lockWait = .seconds(60)
                     let vault = try machine.open(machine.places.vault, factors: Keys.raw(1), options: options)
                     for round in 0..<15 {
                         if number < 2 {

@@ -130,16 +130,15 @@ extension Store {
                 }
             }
             let ref = try appender.append(body, as: .keyring, .keyring, key: slot.keys.index)
-            var historyRef = state.commit.history
+            var next = state.successor
             if let history {
-                historyRef = try appender.append(history.encode(), as: .history, .history, key: slot.keys.index)
+                next.history = try appender.append(history.encode(), as: .history, .history, key: slot.keys.index)
             }
-            try commit(
-                appender,
-                NewState(
-                    root: nil, keyring: ref, history: historyRef, clock: state.commit.clock + 1, tombstoneHorizon: 0,
-                    items: 0,
-                    tombstones: 0, versions: 0, liveBytes: 0, generation: generation), keyring: ring)
+            next.keyring = ref
+            next.clock += 1
+            next.liveBytes = 0
+            if let generation { next.generation = generation }
+            try commit(appender, next, keyring: ring)
         } catch {
             abandon()
             throw error
@@ -170,14 +169,12 @@ extension Store {
             wrappingKey: wrappingKey.secret.copy(), slotID: slot.id)
         let clock = state.commit.clock
         let new = ring
-        try rebuild(replacement) { (appender, keys) throws(VaultError) in
+        try rebuild(replacement) { (appender, keys, next) throws(VaultError) in
             let body = try decoding { () throws(FormatError) in try new.encode() }
-            let ref = try appender.append(body, as: .keyring, .keyring, key: keys.index)
-            let historyRef = try appender.append(history.encode(), as: .history, .history, key: keys.index)
-            return NewState(
-                root: nil, keyring: ref, history: historyRef, clock: clock + 1, tombstoneHorizon: 0, items: 0,
-                tombstones: 0, versions: 0,
-                liveBytes: 0)
+            next.keyring = try appender.append(body, as: .keyring, .keyring, key: keys.index)
+            next.history = try appender.append(history.encode(), as: .history, .history, key: keys.index)
+            next.clock = clock + 1
+            next.liveBytes = 0
         }
     }
 

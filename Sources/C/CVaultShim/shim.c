@@ -152,7 +152,7 @@ int vault_spawn_in_new_session(posix_spawnattr_t *attributes) {
     return -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
 }
 
-int vault_look_at(int fd, const char *path, struct vault_file *file) {
+int vault_stat(int fd, const char *path, struct vault_file *file) {
     struct statx status;
     const int flags = path ? 0 : AT_EMPTY_PATH;
     if (statx(path ? AT_FDCWD : fd, path ? path : "", flags, STATX_INO | STATX_NLINK | STATX_SIZE, &status) != 0) return -errno;

@@ -25,7 +25,7 @@ enum Input {
         return try Secret(allocatingCopyOf: buffer)
     }
 
-    static func text(_ bytes: vaultfmt_bytes, _ name: StaticString) throws(VaultError) -> String? {
+    static func text(_ bytes: vaultfmt_bytes, _ name: some CustomStringConvertible) throws(VaultError) -> String? {
         guard let buffer = try buffer(bytes) else { return nil }
         let valid = try Memory.allocating(buffer.count) { String(validating: buffer, as: UTF8.self) }
         guard let text = valid else { throw VaultError(.invalidArgument, "\(name) is not UTF-8") }

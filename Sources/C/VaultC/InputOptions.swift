@@ -55,9 +55,9 @@ extension Input {
     }
 
     /// From milliseconds.
-    private static func wait(_ milliseconds: Int64) throws(VaultError) -> Double {
+    private static func wait(_ milliseconds: Int64) throws(VaultError) -> Duration {
         guard milliseconds >= 0 else { throw VaultError(.invalidArgument, "lock_wait is negative") }
-        return Double(milliseconds) / 1000
+        return .milliseconds(milliseconds)
     }
 
     // MARK: items
@@ -103,7 +103,7 @@ extension Input {
             }
             let flags = try flags(given)
             if let attribute = try attribute(name, given.value, flags) {
-                changes.set.put(attribute)
+                changes.set.set(attribute)
             } else {
                 changes.remove.append(name)
             }
@@ -169,11 +169,11 @@ extension Input {
         var query = Query()
         guard let given = try optional(pointer, sized: \.struct_size, "query") else { return query }
         if given.item_class != 0 { query.itemClass = try itemClass(given.item_class) }
-        query.service = try text(given.service, "service")
-        query.account = try text(given.account, "account")
-        query.server = try text(given.server, "server")
-        query.protocol = try text(given.protocol, "protocol")
-        query.path = try text(given.path, "path")
+        query[.service] = try text(given.service, "service").map { .text($0) }
+        query[.account] = try text(given.account, "account").map { .text($0) }
+        query[.server] = try text(given.server, "server").map { .text($0) }
+        query[.protocol] = try text(given.protocol, "protocol").map { .text($0) }
+        query[.path] = try text(given.path, "path").map { .text($0) }
         query.group = try text(given.group, "group")
         query.label = try text(given.label, "label")
         query.pattern = try text(given.pattern, "pattern")
@@ -182,7 +182,7 @@ extension Input {
             guard let port = UInt32(exactly: given.port) else {
                 throw VaultError(.invalidArgument, "there is no port \(given.port)")
             }
-            query.port = port
+            query[.port] = .number(port)
         }
         if given.synchronizable != -1 {
             query.synchronizable = try flag(UInt32(bitPattern: given.synchronizable), "synchronizable")

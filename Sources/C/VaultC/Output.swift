@@ -113,32 +113,15 @@ enum Output {
         out.item_class = UInt32(key.itemClass.rawValue)
         out.synchronizable = key.synchronizable ? 1 : 0
         out.group = arena.append(key.group)
-        switch key.fields {
-        case .genericPassword(let service, let account):
-            out.service = arena.append(service)
-            out.account = arena.append(account)
-        case .internetPassword(
-            let server, let `protocol`, let port, let path, let account, let securityDomain, let authenticationType):
-            out.server = arena.append(server)
-            out.protocol = arena.append(`protocol`)
-            out.port = port
-            out.path = arena.append(path)
-            out.account = arena.append(account)
-            out.security_domain = arena.append(securityDomain)
-            out.authentication_type = arena.append(authenticationType)
-        case .certificate(let type, let issuer, let serialNumber), .identity(let type, let issuer, let serialNumber):
-            out.type = type
-            out.issuer = arena.append(issuer)
-            out.serial_number = arena.append(serialNumber)
-        case .key(let keyClass, let keyType, let label, let tag, let size, let effectiveSize):
-            out.key_class = keyClass
-            out.key_type = keyType
-            out.application_label = arena.append(label)
-            out.application_tag = arena.append(tag)
-            out.size_in_bits = size
-            out.effective_size = effectiveSize
-        case .reserved(_, let texts): (out.texts, out.text_count) = self.texts(texts, &arena)
+        for (field, value) in key.fields {
+            switch (field.member, value) {
+            case (.number(let path), .number(let number)): out[keyPath: path] = number
+            case (.bytes(let path), .text(let text)): out[keyPath: path] = arena.append(text)
+            case (.bytes(let path), .bytes(let bytes)): out[keyPath: path] = arena.append(bytes)
+            default: preconditionFailure("a member of a field has the field's kind")
+            }
         }
+        if !key.itemClass.isDefined { (out.texts, out.text_count) = texts(key.texts, &arena) }
         return out
     }
 
@@ -153,11 +136,7 @@ enum Output {
     static func slot(_ slot: SlotInfo, _ arena: inout Arena) -> vaultfmt_slot {
         var out = vaultfmt_slot()
         fill(&out.id, slot.id.bytes.bytes)
-        switch slot.kind {
-        case .full: out.kind = UInt32(VAULTFMT_SLOT_FULL)
-        case .scoped: out.kind = UInt32(VAULTFMT_SLOT_SCOPED)
-        case .unknown(let number): out.kind = UInt32(number)
-        }
+        out.kind = UInt32(slot.kind.number)
         out.factors = UInt32(slot.factors.rawValue)
         out.is_known = slot.isKnown ? 1 : 0
         out.is_full = slot.isFull ? 1 : 0

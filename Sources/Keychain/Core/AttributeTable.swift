@@ -4,8 +4,8 @@ internal import VaultFmt
 struct AttributeTable {
     /// Where a vault keeps an attribute.
     enum Place: Sendable, Equatable {
-        /// Part of the item's key.
-        case key
+        /// A field of the item's key.
+        case key(ItemKey.Field)
         case group, synchronizable, accessible, accessControl, created, modified
         /// An attribute of this name.
         case attribute(String)
@@ -36,6 +36,11 @@ struct AttributeTable {
         }
     }
 
+    private init(_ itemClass: ItemClass, _ rows: [Row]...) {
+        let fields = itemClass.fields.map { Row(code: $0.appleCode, kind: $0.appleKind, place: .key($0)) }
+        self.init(fields, Self.common, Self.accessControl, rows.flatMap(\.self))
+    }
+
     private init(_ rows: [Row]...) {
         self.rows = Dictionary(rows.joined().map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -50,7 +55,6 @@ struct AttributeTable {
     ]
 
     private static let password: [Row] = [
-        Row(code: SecKey.account, kind: .textOrBytes, place: .key),
         Row(code: SecKey.description, kind: .textOrBytes, place: .attribute("description")),
         Row(code: SecKey.comment, kind: .textOrBytes, place: .attribute("comment")),
         Row(code: SecKey.creator, kind: .numberOrText, place: .attribute("creator")),
@@ -60,27 +64,25 @@ struct AttributeTable {
     ]
 
     private static let certificateRows: [Row] = [
-        Row(code: SecKey.certificateType, kind: .number, place: .key),
-        Row(code: SecKey.issuer, kind: .bytes, place: .key),
-        Row(code: SecKey.serialNumber, kind: .bytes, place: .key),
         Row(code: SecKey.certificateEncoding, kind: .number, place: .attribute("certificate-encoding")),
         Row(code: SecKey.subject, kind: .bytes, place: .attribute("subject")),
         Row(code: SecKey.subjectKeyID, kind: .bytes, place: .attribute("subject-key-id")),
         Row(code: SecKey.publicKeyHash, kind: .bytes, place: .attribute("public-key-hash")),
     ]
 
-    private static func keyRows(_ place: (String) -> Place) -> [Row] {
+    private static let keyRows: [Row] =
         [
-            Row(code: SecKey.keyClass, kind: .digits, place: place("key-class")),
-            Row(code: SecKey.keyType, kind: .digits, place: place("key-type")),
-            Row(code: SecKey.applicationLabel, kind: .bytesOrText, place: place("application-label")),
-            Row(code: SecKey.applicationTag, kind: .bytesOrText, place: place("application-tag")),
-            Row(code: SecKey.keySizeInBits, kind: .number, place: place("key-size")),
-            Row(code: SecKey.effectiveKeySize, kind: .number, place: place("effective-key-size")),
             Row(code: SecKey.creator, kind: .numberOrText, place: .attribute("creator")),
             Row(code: SecKey.startDate, kind: .date, place: .attribute("start-date")),
             Row(code: SecKey.endDate, kind: .date, place: .attribute("end-date")),
         ] + keyFlags.map { Row(code: $0, kind: .flag, place: .attribute($1)) }
+
+    /// The fields of a key, which an identity has as attributes.
+    private static let identityKeyRows: [Row] = ItemClass.key.fields.map { field in
+        let name = field == .sizeInBits ? "key-size" : field == .effectiveSize ? "effective-key-size" : nil
+        return Row(
+            code: field.appleCode, kind: field.appleKind,
+            place: .attribute(name ?? field.words.joined(separator: "-")))
     }
 
     private static let keyFlags = [
@@ -98,25 +100,37 @@ struct AttributeTable {
     private static let accessControl = [Row(code: SecKey.accessControl, kind: .number, place: .accessControl)]
 
     private static let genericPassword = AttributeTable(
-        common, accessControl, password,
-        [
-            Row(code: SecKey.service, kind: .textOrBytes, place: .key),
-            Row(code: SecKey.generic, kind: .bytesOrText, place: .attribute("generic")),
-        ])
+        .genericPassword, password,
+        [Row(code: SecKey.generic, kind: .bytesOrText, place: .attribute("generic"))])
+    private static let internetPassword = AttributeTable(.internetPassword, password)
+    private static let certificate = AttributeTable(.certificate, certificateRows)
+    private static let key = AttributeTable(.key, keyRows)
+    /// A certificate's fields, and the attributes of both.
+    private static let identity = AttributeTable(.identity, certificateRows, identityKeyRows, keyRows)
+}
 
-    private static let internetPassword = AttributeTable(
-        common, accessControl, password,
-        [
-            Row(code: SecKey.server, kind: .textOrBytes, place: .key),
-            Row(code: SecKey.protocolType, kind: .text, place: .key),
-            Row(code: SecKey.port, kind: .number, place: .key),
-            Row(code: SecKey.path, kind: .textOrBytes, place: .key),
-            Row(code: SecKey.securityDomain, kind: .textOrBytes, place: .key),
-            Row(code: SecKey.authenticationType, kind: .text, place: .key),
-        ])
+extension ItemKey.Field {
+    /// The values that Apple's attribute takes.
+    var appleKind: AttributeValue.Kind {
+        switch self {
+        case .protocol, .authenticationType: .text
+        case .keyClass, .keyType: .digits
+        case .applicationLabel, .applicationTag: .bytesOrText
+        default:
+            switch kind {
+            case .text: .textOrBytes
+            case .number: .number
+            case .bytes: .bytes
+            }
+        }
+    }
 
-    private static let certificate = AttributeTable(common, accessControl, certificateRows)
-    private static let key = AttributeTable(common, accessControl, keyRows { _ in .key })
-    /// A certificate's key, and the attributes of both.
-    private static let identity = AttributeTable(common, accessControl, certificateRows, keyRows { .attribute($0) })
+    /// The texts that Apple's constants give as four characters, for a field that has such.
+    var codedText: CodedText? {
+        switch self {
+        case .protocol: .protocols
+        case .authenticationType: .authenticationTypes
+        default: nil
+        }
+    }
 }

@@ -32,12 +32,10 @@ struct ItemMatcher {
         guard request.folding.isEmpty else { return query }
         let attributes = request.attributes
         query.group = attributes.text(SecKey.accessGroup)
-        query.account = attributes.keyText(SecKey.account)
-        query.service = attributes.keyText(SecKey.service)
-        query.server = attributes.keyText(SecKey.server)
-        query.protocol = attributes.text(SecKey.protocolType).map(CodedText.protocols.word)
-        query.path = attributes.keyText(SecKey.path)
-        query.port = try attributes.number(SecKey.port)
+        let fields: [ItemKey.Field] = [.account, .service, .server, .protocol, .path, .port]
+        for field in fields where field.classes.contains(request.itemClass) {
+            query[field] = try attributes.value(of: field)
+        }
         return query
     }
 

@@ -153,7 +153,8 @@ package enum ItemStore {
     }
 
     private static func isSameButSynchronizable(_ left: ItemKey, _ right: ItemKey) -> Bool {
-        left.fields == right.fields && left.group.utf8.elementsEqual(right.group.utf8)
+        left.itemClass == right.itemClass && left.fields == right.fields
+            && left.group.utf8.elementsEqual(right.group.utf8)
     }
 
     private static func add(_ new: ItemChanges, _ key: ItemKey, to transaction: Transaction) throws(VaultError) {

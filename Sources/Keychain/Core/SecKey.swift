@@ -1,3 +1,5 @@
+internal import VaultFmt
+
 /// The keys of dictionaries, and the values that stand for a choice, as Apple's constants spell them.
 package enum SecKey {
     package static let itemClass = "class"
@@ -14,31 +16,31 @@ package enum SecKey {
     package static let label = "labl"
     package static let isInvisible = "invi"
     package static let isNegative = "nega"
-    package static let account = "acct"
-    package static let service = "svce"
+    package static let account = ItemKey.Field.account.appleCode
+    package static let service = ItemKey.Field.service.appleCode
     package static let generic = "gena"
-    package static let securityDomain = "sdmn"
-    package static let server = "srvr"
-    package static let protocolType = "ptcl"
-    package static let authenticationType = "atyp"
-    package static let port = "port"
-    package static let path = "path"
+    package static let securityDomain = ItemKey.Field.securityDomain.appleCode
+    package static let server = ItemKey.Field.server.appleCode
+    package static let protocolType = ItemKey.Field.protocol.appleCode
+    package static let authenticationType = ItemKey.Field.authenticationType.appleCode
+    package static let port = ItemKey.Field.port.appleCode
+    package static let path = ItemKey.Field.path.appleCode
     package static let subject = "subj"
-    package static let issuer = "issr"
-    package static let serialNumber = "slnr"
+    package static let issuer = ItemKey.Field.issuer.appleCode
+    package static let serialNumber = ItemKey.Field.serialNumber.appleCode
     package static let subjectKeyID = "skid"
     package static let publicKeyHash = "pkhh"
-    package static let certificateType = "ctyp"
+    package static let certificateType = ItemKey.Field.type.appleCode
     package static let certificateEncoding = "cenc"
-    package static let keyClass = "kcls"
-    package static let applicationLabel = "klbl"
+    package static let keyClass = ItemKey.Field.keyClass.appleCode
+    package static let applicationLabel = ItemKey.Field.applicationLabel.appleCode
     package static let isPermanent = "perm"
     package static let isPrivate = "priv"
     package static let isModifiable = "modi"
-    package static let applicationTag = "atag"
-    package static let keyType = "type"
-    package static let keySizeInBits = "bsiz"
-    package static let effectiveKeySize = "esiz"
+    package static let applicationTag = ItemKey.Field.applicationTag.appleCode
+    package static let keyType = ItemKey.Field.keyType.appleCode
+    package static let keySizeInBits = ItemKey.Field.sizeInBits.appleCode
+    package static let effectiveKeySize = ItemKey.Field.effectiveSize.appleCode
     package static let startDate = "sdat"
     package static let endDate = "edat"
     package static let isSensitive = "sens"

@@ -33,9 +33,9 @@ package struct Cursor: Sendable {
         FormatError(code, what, at: base &+ UInt64(truncatingIfNeeded: position))
     }
 
-    /// Steps over `count` bytes and says where they are.
+    /// Steps over `count` bytes, and returns their range.
     @inline(__always)
-    package mutating func take(_ count: Int, _ what: StaticString) throws(FormatError) -> Range<Int> {
+    package mutating func slice(_ count: Int, _ what: StaticString) throws(FormatError) -> Range<Int> {
         guard count >= 0, count <= end - position else { throw error("\(what) reaches past the end") }
         let start = position
         position = start + count
@@ -63,7 +63,7 @@ package struct Cursor: Sendable {
     @inline(__always)
     private mutating func number<N: FixedWidthInteger & BitwiseCopyable>(_ bytes: Span<UInt8>) throws(FormatError) -> N
     {
-        let at = try take(MemoryLayout<N>.size, "a number").lowerBound
+        let at = try slice(MemoryLayout<N>.size, "a number").lowerBound
         return N(littleEndian: bytes.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: N.self))
     }
 
@@ -76,13 +76,13 @@ package struct Cursor: Sendable {
 
     @inline(__always)
     package mutating func bytes16(_ bytes: Span<UInt8>) throws(FormatError) -> Bytes16 {
-        let at = try take(16, "an id").lowerBound
+        let at = try slice(16, "an id").lowerBound
         return Bytes16(high: Words.load(bytes, at).byteSwapped, low: Words.load(bytes, at + 8).byteSwapped)
     }
 
     @inline(__always)
     package mutating func bytes32(_ bytes: Span<UInt8>) throws(FormatError) -> Bytes32 {
-        let at = try take(32, "a hash").lowerBound
+        let at = try slice(32, "a hash").lowerBound
         return Bytes32(
             words: (
                 Words.load(bytes, at).littleEndian, Words.load(bytes, at + 8).littleEndian,
@@ -174,7 +174,7 @@ package struct Cursor: Sendable {
     }
 
     package mutating func reserved(_ bytes: Span<UInt8>, _ count: Int) throws(FormatError) {
-        let stop = try take(count, "a reserved field").upperBound
+        let stop = try slice(count, "a reserved field").upperBound
         position = stop - count
         try padding(bytes, to: stop)
     }

@@ -13,7 +13,6 @@ package enum Format {
 
     // Section 3: header and slots.
     package static let headerStep = 4096
-    package static let headerFixedSize = 68
     /// Header hash and header MAC, at the end of the header.
     package static let headerProofSize = 64
     /// What a slot has before its parameters.

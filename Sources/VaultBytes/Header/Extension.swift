@@ -23,7 +23,7 @@ package struct Extension: Equatable, Sendable {
         guard (1...Format.Limit.extensionName).contains(length) else {
             throw cursor.error("an extension's name of \(length) bytes")
         }
-        let range = try cursor.take(length, "an extension's name")
+        let range = try cursor.slice(length, "an extension's name")
         for index in range {
             guard (33...126).contains(bytes[index]) else {
                 throw cursor.error("an extension's name has a byte that is not printable ASCII")
@@ -34,7 +34,7 @@ package struct Extension: Equatable, Sendable {
         isReadOnly = flags & 2 != 0
         let size = Int(try cursor.u16(bytes))
         guard size <= Format.Limit.extensionValue else { throw cursor.error("an extension's value has \(size) bytes") }
-        value = cursor.copy(bytes, try cursor.take(size, "an extension's value"))
+        value = cursor.copy(bytes, try cursor.slice(size, "an extension's value"))
     }
 
     package func encode(into out: inout [UInt8]) {

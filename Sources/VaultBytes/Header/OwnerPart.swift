@@ -34,10 +34,10 @@ package struct OwnerPart: Equatable, Sendable {
         var cursor = Cursor(bytes, at: 0, else: .structureInvalid)
         let length = Int(try cursor.u8(bytes))
         guard length <= Format.Limit.slotName else { throw cursor.error("a slot's name of \(length) bytes") }
-        name = try cursor.text(bytes, try cursor.take(length, "a slot's name"))
+        name = try cursor.text(bytes, try cursor.slice(length, "a slot's name"))
         try cursor.padding(bytes, to: Format.slotNameArea)
         if kind.dependsOnEpoch {
-            _ = try cursor.take(Format.keySize, "a slot's wrapping key")
+            _ = try cursor.slice(Format.keySize, "a slot's wrapping key")
         } else {
             try cursor.reserved(bytes, Format.keySize)
         }
@@ -45,7 +45,7 @@ package struct OwnerPart: Equatable, Sendable {
         device = try cursor.bytes16(bytes)
         let size = Int(try cursor.u16(bytes))
         guard size <= Format.Limit.providerData else { throw cursor.error("a provider's data of \(size) bytes") }
-        providerData = cursor.copy(bytes, try cursor.take(size, "a provider's data"))
+        providerData = cursor.copy(bytes, try cursor.slice(size, "a provider's data"))
         guard bytes.count == OwnerPart.plainSize(providerData: size) else {
             throw cursor.error("an owner part is longer than it needs to be")
         }
@@ -79,7 +79,7 @@ package struct ScopedPayloadLayout: Sendable {
     /// Checks and the padding.
     package init(_ bytes: Span<UInt8>) throws(FormatError) {
         var cursor = Cursor(bytes, at: 0, else: .structureInvalid)
-        _ = try cursor.take(64, "the keys of a scoped slot")
+        _ = try cursor.slice(64, "the keys of a scoped slot")
         let count = Int(try cursor.u8(bytes))
         guard count <= Format.Limit.grantedGroups else { throw cursor.error("\(count) groups in a slot") }
         try cursor.reserved(bytes, 7)
@@ -88,7 +88,7 @@ package struct ScopedPayloadLayout: Sendable {
             let number = try cursor.number(bytes, "a group's number")
             guard number > (all.last ?? 0) else { throw cursor.error("a slot's groups are out of order") }
             all.append(number)
-            _ = try cursor.take(Format.keySize, "a group key")
+            _ = try cursor.slice(Format.keySize, "a group key")
         }
         groups = all
         try cursor.padding(bytes, to: bytes.count)

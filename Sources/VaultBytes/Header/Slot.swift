@@ -53,7 +53,7 @@ package struct Slot: Equatable, Sendable {
         guard length >= 272, length <= UInt32(Format.Limit.slotSize) else {
             throw parent.error("a slot of \(length) bytes")
         }
-        let body = try parent.take(Int(length) - 4, "a slot")
+        let body = try parent.slice(Int(length) - 4, "a slot")
         var cursor = Cursor(over: start + 4..<body.upperBound, of: parent)
         id = try cursor.bytes16(bytes)
         kind = Kind(rawValue: try cursor.u8(bytes))
@@ -67,13 +67,13 @@ package struct Slot: Equatable, Sendable {
         guard ownerCount <= UInt32(Format.Limit.slotSize), Format.Limit.ownerPart.contains(Int(ownerCount)) else {
             throw cursor.error("a slot's owner part has \(ownerCount) bytes")
         }
-        let range = try cursor.take(Int(parameterCount), "a slot's parameters")
+        let range = try cursor.slice(Int(parameterCount), "a slot's parameters")
         parameters = cursor.copy(bytes, range)
         commitment = try cursor.bytes32(bytes)
         let payloadCount = cursor.remaining - Int(ownerCount)
         guard Slot.isPayload(payloadCount, kind) else { throw cursor.error("a slot's payload has a wrong length") }
-        payload = cursor.copy(bytes, try cursor.take(payloadCount, "a slot's payload"))
-        owner = cursor.copy(bytes, try cursor.take(Int(ownerCount), "a slot's owner part"))
+        payload = cursor.copy(bytes, try cursor.slice(payloadCount, "a slot's payload"))
+        owner = cursor.copy(bytes, try cursor.slice(Int(ownerCount), "a slot's owner part"))
         try cursor.finish()
         known =
             kind.isKnown && factors.isKnown ? try SlotParameters(bytes, Cursor(over: range, of: parent), factors) : nil

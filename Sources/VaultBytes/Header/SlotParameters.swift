@@ -98,7 +98,7 @@ package struct SlotParameters: Equatable, Sendable {
         guard (1...Format.Limit.providerName).contains(length) else {
             throw cursor.error("a provider's name of \(length) bytes")
         }
-        let range = try cursor.take(length, "a provider's name")
+        let range = try cursor.slice(length, "a provider's name")
         for index in range {
             guard (33...126).contains(bytes[index]) else {
                 throw cursor.error("a provider's name has a byte that is not printable ASCII")
@@ -109,7 +109,7 @@ package struct SlotParameters: Equatable, Sendable {
         guard size <= Format.Limit.providerParameters else {
             throw cursor.error("a provider's parameters have \(size) bytes")
         }
-        return Provider(name: name, parameters: cursor.copy(bytes, try cursor.take(size, "a provider's parameters")))
+        return Provider(name: name, parameters: cursor.copy(bytes, try cursor.slice(size, "a provider's parameters")))
     }
 
     func encoded() -> [UInt8] {

@@ -32,25 +32,12 @@ package struct AttributeFlags: OptionSet, Hashable, Sendable {
     }
 }
 
-/// The record that holds one large value.
-package struct AttributeRecord: Hashable, Sendable {
-    package var record: ObjectRef
-    package var revision: UInt64
-    package var compartment: UInt64
-
-    package init(record: ObjectRef, revision: UInt64, compartment: UInt64) {
-        self.record = record
-        self.revision = revision
-        self.compartment = compartment
-    }
-}
-
 /// An attribute as a page or a versions frame has it.
 package struct PageAttribute: Equatable, Sendable {
     package enum Value: Equatable, Sendable {
         case inPage([UInt8])
         case inItemRecord
-        case inOwnRecord(AttributeRecord)
+        case inOwnRecord(RecordRef)
     }
 
     package let name: String
@@ -61,6 +48,11 @@ package struct PageAttribute: Equatable, Sendable {
         self.name = name
         self.flags = flags
         self.value = value
+    }
+
+    /// The record of the value, if it is large.
+    package var record: RecordRef? {
+        if case .inOwnRecord(let record) = value { record } else { nil }
     }
 
     /// Names are bytes: Swift compares strings by canonical equivalence.
@@ -95,7 +87,7 @@ package enum PageAttributes {
         package let flags: AttributeFlags
         /// The value of an attribute in the page; empty otherwise.
         package let value: Range<Int>
-        package let record: AttributeRecord?
+        package let record: RecordRef?
     }
 
     package static func encode(_ attributes: some Collection<PageAttribute>, into out: inout [UInt8]) {
@@ -152,15 +144,15 @@ package enum PageAttributes {
             let name = try attributeName(bytes, &cursor, after: last)
             last = name
             var value = 0..<0
-            var record: AttributeRecord?
+            var record: RecordRef?
             if flags.contains(.inOwnRecord) {
-                record = AttributeRecord(
+                record = RecordRef(
                     record: try ObjectRef(bytes, &cursor), revision: try cursor.number(bytes, "a record's revision"),
                     compartment: try cursor.number(bytes, "a compartment's number"))
             } else if !flags.contains(.inItemRecord) {
                 guard !flags.contains(.sealed) else { throw cursor.error("a sealed attribute in a page") }
                 let size = try cursor.count(bytes, most: Format.Limit.attributeInPage, "an attribute's value")
-                value = try cursor.take(size, "an attribute's value")
+                value = try cursor.slice(size, "an attribute's value")
             }
             try body(Entry(name: name, flags: flags, value: value, record: record))
         }
@@ -202,7 +194,7 @@ package enum RecordAttributes {
             guard flags.contains(.sealed) || size > Format.Limit.attributeInPage else {
                 throw cursor.error("an attribute of \(size) bytes is in the wrong place")
             }
-            all.append(Entry(name: name, flags: flags, value: try cursor.take(size, "an attribute's value")))
+            all.append(Entry(name: name, flags: flags, value: try cursor.slice(size, "an attribute's value")))
         }
         return all
     }
@@ -214,7 +206,7 @@ private func attributeName(
 ) throws(FormatError) -> Range<Int> {
     let length = Int(try cursor.u8(bytes))
     guard length >= 1 else { throw cursor.error("an attribute without a name") }
-    let name = try cursor.take(length, "an attribute's name")
+    let name = try cursor.slice(length, "an attribute's name")
     if let last, ByteOrder.compare(bytes, last, bytes, name) >= 0 { throw cursor.error("attributes are out of order") }
     return name
 }

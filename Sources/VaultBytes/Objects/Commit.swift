@@ -16,7 +16,7 @@ package struct CommitLink: Equatable, Sendable {
         start = try cursor.u64(bytes)
         clock = try cursor.u64(bytes)
         // Horizon, flags, reserved, root and keyring.
-        _ = try cursor.take(112, "a commit")
+        _ = try cursor.slice(112, "a commit")
         let (offset, length) = (try cursor.u64(bytes), try cursor.u32(bytes))
         // Reserved; in the walk over earlier commits it is not checked (section 7.2).
         _ = try cursor.u32(bytes)

@@ -39,7 +39,13 @@ package struct ItemEntry: Equatable, Sendable {
         self.versions = versions
     }
 
-    /// Reads up to the attributes, at which the cursor is then. References are checked when they are followed.
+    /// The item's own record.
+    package var own: RecordRef {
+        get { RecordRef(record: record, revision: recordRevision, compartment: compartment) }
+        set { (record, recordRevision, compartment) = (newValue.record, newValue.revision, newValue.compartment) }
+    }
+
+    /// Reads an entry up to its attributes; references are checked when they are followed.
     package init(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
         record = try ObjectRef(bytes, &cursor)
         id = try cursor.bytes16(bytes)

@@ -126,12 +126,12 @@ package struct Keyring: Equatable, Sendable {
             guard number > last else { throw cursor.error("a group's number is out of order") }
             last = number
             let length = try cursor.count(bytes, most: Format.Limit.field, "a group's name")
-            let range = try cursor.take(length, "a group's name")
+            let range = try cursor.slice(length, "a group's name")
             let name = try cursor.text(bytes, range)
             guard names.insert(cursor.copy(bytes, range)).inserted else {
                 throw cursor.error("two groups have the same name")
             }
-            let wrapped = try cursor.take(Keyring.wrappedKeySize, "a group's key")
+            let wrapped = try cursor.slice(Keyring.wrappedKeySize, "a group's key")
             groups.append(Group(number: number, name: name, wrapped: cursor.copy(bytes, wrapped)))
         }
     }
@@ -157,7 +157,7 @@ package struct Keyring: Equatable, Sendable {
                 throw cursor.error("a compartment of the owners has an accessibility that it cannot have")
             }
             let size = device == .zero ? Keyring.wrappedKeySize : Keyring.deviceWrappedKeySize
-            let wrapped = cursor.copy(bytes, try cursor.take(size, "a compartment's key"))
+            let wrapped = cursor.copy(bytes, try cursor.slice(size, "a compartment's key"))
             compartments.append(
                 Compartment(
                     number: number, group: group, accessibility: accessibility, device: device, wrapped: wrapped))
@@ -234,7 +234,7 @@ package struct HandOver: Equatable, Sendable {
         publicKey = try cursor.bytes32(bytes)
         generation = try cursor.number(bytes, "a hand-over's generation")
         chain = try cursor.bytes32(bytes)
-        signature = cursor.copy(bytes, try cursor.take(Format.signatureSize, "a hand-over's signature"))
+        signature = cursor.copy(bytes, try cursor.slice(Format.signatureSize, "a hand-over's signature"))
     }
 
     package func encode(into out: inout [UInt8]) {

@@ -46,3 +46,16 @@ package struct ObjectRef: Hashable, Sendable {
         }
     }
 }
+
+/// Where a record is, and what it is bound to besides the id of its item (section 5.1).
+package struct RecordRef: Hashable, Sendable {
+    package var record: ObjectRef
+    package var revision: UInt64
+    package var compartment: UInt64
+
+    package init(record: ObjectRef, revision: UInt64, compartment: UInt64) {
+        self.record = record
+        self.revision = revision
+        self.compartment = compartment
+    }
+}

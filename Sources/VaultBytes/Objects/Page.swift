@@ -34,13 +34,13 @@ package struct PageLayout: Sendable {
         let count = try cursor.count(bytes, most: Format.Limit.pageEntries, "entries of a page")
         guard level > 0 || count > 0 else { throw cursor.error("a leaf without entries") }
         let prefixLength = try cursor.count(bytes, most: Format.Limit.itemKey, "a page's prefix")
-        prefix = try cursor.take(prefixLength, "a page's prefix")
+        prefix = try cursor.slice(prefixLength, "a page's prefix")
         var all: [Entry] = []
         all.reserveCapacity(min(count, bytes.count / 2) + 1)
         if level > 0 { all.append(try PageLayout.child(bytes, &cursor, rest: 0..<0)) }
         for _ in 0..<count {
             let length = try cursor.count(bytes, most: Format.Limit.itemKey - prefixLength, "a key")
-            let rest = try cursor.take(length, "a key")
+            let rest = try cursor.slice(length, "a key")
             if let last = all.last, level == 0 || all.count > 1, ByteOrder.compare(bytes, last.rest, bytes, rest) >= 0 {
                 throw cursor.error("a page's keys are out of order")
             }
@@ -48,7 +48,7 @@ package struct PageLayout: Sendable {
                 all.append(try PageLayout.child(bytes, &cursor, rest: rest))
             } else {
                 let size = try cursor.count(bytes, most: Format.Limit.pageFrame, "a value")
-                all.append(Entry(rest: rest, value: try cursor.take(size, "a value")))
+                all.append(Entry(rest: rest, value: try cursor.slice(size, "a value")))
             }
         }
         entries = all

@@ -23,7 +23,7 @@ package struct PageBuilder {
     }
 
     /// Whether a writer puts one more entry into this page, or begins another (section 5.2).
-    package func takes(_ key: [UInt8], _ value: [UInt8]) -> Bool {
+    package func accepts(_ key: [UInt8], _ value: [UInt8]) -> Bool {
         guard keys.count >= (level == 0 ? 1 : Format.leastChildren) else { return true }
         return keys.count < Format.Limit.pageEntries && frameLength(adding: key, value) <= Format.pageTarget
     }

@@ -20,7 +20,7 @@ package struct RecordLayout: Sendable {
         guard try cursor.u8(bytes) == form.rawValue else {
             throw FormatError(.unsupportedForm, "a record of another form than its reference calls for", at: offset)
         }
-        key = try cursor.take(try cursor.count(bytes, most: Format.Limit.itemKey, "an item key"), "an item key")
+        key = try cursor.slice(try cursor.count(bytes, most: Format.Limit.itemKey, "an item key"), "an item key")
         content =
             switch form {
             case .item: try RecordLayout.item(bytes, &cursor)
@@ -34,7 +34,7 @@ package struct RecordLayout: Sendable {
 
     private static func item(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> Content {
         let size = try cursor.count(bytes, most: Format.Limit.secret, "a secret")
-        let secret = try cursor.take(size, "a secret")
+        let secret = try cursor.slice(size, "a secret")
         return .item(secret: secret, attributes: try RecordAttributes.decode(bytes, &cursor))
     }
 
@@ -45,13 +45,13 @@ package struct RecordLayout: Sendable {
         }
         let length = Int(try cursor.u8(bytes))
         guard length >= 1 else { throw cursor.error("an attribute without a name") }
-        let name = try cursor.take(length, "an attribute's name")
+        let name = try cursor.slice(length, "an attribute's name")
         try cursor.checkText(bytes, name)
         let size = try cursor.count(bytes, most: Format.Limit.attributeValue, "an attribute's value")
         guard size > Format.Limit.attributeInItemRecord else {
             throw cursor.error("an attribute of \(size) bytes is in the wrong place")
         }
-        return .attribute(name: name, flags: flags, value: try cursor.take(size, "an attribute's value"))
+        return .attribute(name: name, flags: flags, value: try cursor.slice(size, "an attribute's value"))
     }
 
     /// The padded body's size of an item's record; `attributes` is the size of their encoded list.

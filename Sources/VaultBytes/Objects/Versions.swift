@@ -27,6 +27,15 @@ package struct Versions: Equatable, Sendable {
             self.attributes = attributes
         }
 
+        /// The record of the value's secret.
+        package var own: RecordRef {
+            get { RecordRef(record: record, revision: recordRevision, compartment: compartment) }
+            set { (record, recordRevision, compartment) = (newValue.record, newValue.revision, newValue.compartment) }
+        }
+
+        /// The records of its large attributes.
+        package var largeRecords: [RecordRef] { attributes.compactMap(\.record) }
+
         /// Orders versions by revision, then by device.
         package static func precedes(_ left: Version, _ right: Version) -> Bool {
             (left.revision, left.device) < (right.revision, right.device)

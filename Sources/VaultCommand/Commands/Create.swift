@@ -55,7 +55,7 @@ struct Create: ParsableCommand {
         options.slotName = slotName
         options.keptVersions = keep
         options.device = machine.deviceFile.loadIfSound()
-        options.lockWait = vault.access.wait
+        options.lockWait = .seconds(vault.access.wait)
         try make(machine, path, factors, options)
         Terminal.note(
             "created \(TerminalText.quoted(path)); \(SlotAdvice.words(kinds)); without that nobody can open it, so keep a copy"

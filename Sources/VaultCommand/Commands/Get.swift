@@ -65,7 +65,7 @@ struct Get: ParsableCommand {
         let secret = whole.secret.copy()
         try writer.object { writer in
             try writer.member("class", key.itemClass.name)
-            try writer.members(of: key.fields)
+            try writer.members(ofKey: key)
             try writer.member("group", key.group)
             try writer.member("synchronizable", key.synchronizable)
             try writer.member("revision", value.revision)

@@ -48,7 +48,7 @@ struct List: ParsableCommand {
         let output = Output.standard()
         var table = Table(["CLASS", "SERVICE", "ACCOUNT", "LABEL", "GROUP", "MODIFIED"])
         var found = 0
-        try ItemSearch.each(in: opened, query, fields) { item in
+        try ItemSearch.each(in: opened, query) { item in
             found += 1
             let name = ItemText.name(item.key)
             let modified = table.isForPeople ? Timestamp.short(item.modified) : Timestamp.text(item.modified)
@@ -68,7 +68,7 @@ struct List: ParsableCommand {
         var writer = JSONWriter(Output.standard())
         var found = 0
         try writer.array { writer in
-            try ItemSearch.each(in: opened, query, fields) { item in
+            try ItemSearch.each(in: opened, query) { item in
                 found += 1
                 try writer.object { writer in
                     try writer.members(of: item)

@@ -63,38 +63,34 @@ struct Move: ParsableCommand {
 }
 
 extension Move.Destination {
-    var isGiven: Bool {
-        toService != nil || toAccount != nil || toServer != nil || toProtocol != nil || toPort != nil || toPath != nil
-            || toGroup != nil
+    /// The fields of the key that are to change.
+    private var fields: [ItemKey.Field: ItemKey.Value] {
+        var fields: [ItemKey.Field: ItemKey.Value] = [:]
+        fields[.service] = toService.map { .text($0) }
+        fields[.account] = toAccount.map { .text($0) }
+        fields[.server] = toServer.map { .text($0) }
+        fields[.protocol] = toProtocol.map { .text($0) }
+        fields[.port] = toPort.map { .number($0) }
+        fields[.path] = toPath.map { .text($0) }
+        return fields
     }
+
+    var isGiven: Bool { !fields.isEmpty || toGroup != nil }
 
     /// The key with the parts that are given put in.
     func key(from key: ItemKey) throws -> ItemKey {
-        let fields: ItemKey.Fields
-        switch key.fields {
-        case .genericPassword(let service, let account):
-            try reject(
-                toServer != nil || toProtocol != nil || toPort != nil || toPath != nil,
-                "a generic password has no server")
-            fields = .genericPassword(service: toService ?? service, account: toAccount ?? account)
-        case .internetPassword(
-            let server, let networkProtocol, let port, let path, let account, let domain, let authentication):
-            try reject(toService != nil, "an internet password has a server, not a service")
-            fields = .internetPassword(
-                server: toServer ?? server, protocol: toProtocol ?? networkProtocol, port: toPort ?? port,
-                path: toPath ?? path,
-                account: toAccount ?? account, securityDomain: domain, authenticationType: authentication)
-        case .certificate, .key, .identity, .reserved:
-            let others =
-                toService != nil || toAccount != nil || toServer != nil || toProtocol != nil || toPort != nil
-                || toPath != nil
-            try reject(others, "of an item of class \(key.itemClass.name) only the group can change")
-            fields = key.fields
+        let fields = fields
+        if fields.keys.contains(where: { !$0.classes.contains(key.itemClass) }) {
+            switch key.itemClass {
+            case .genericPassword: throw refusal("a generic password has no server")
+            case .internetPassword: throw refusal("an internet password has a server, not a service")
+            default: throw refusal("of an item of class \(key.itemClass.name) only the group can change")
+            }
         }
-        return try ItemKey(fields, group: toGroup ?? key.group, synchronizable: key.synchronizable)
+        return try key.replacing(fields, group: toGroup)
     }
 
-    private func reject(_ condition: Bool, _ reason: String) throws {
-        if condition { throw CommandFailure(.usage, "\(reason); see 'vaultfmt move --help'") }
+    private func refusal(_ reason: String) -> CommandFailure {
+        CommandFailure(.usage, "\(reason); see 'vaultfmt move --help'")
     }
 }

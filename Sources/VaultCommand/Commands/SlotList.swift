@@ -31,14 +31,12 @@ struct SlotList: ParsableCommand {
         for slot in slots {
             let marks = [slot.isWeak ? "weak" : nil, slot.openedThis ? "opened this" : nil].compactMap { $0 }
             let groups =
-                switch slot.kind {
-                case .full: "all"
-                case .scoped: (slot.groups ?? []).map { $0.isEmpty ? "(default)" : $0 }.joined(separator: ", ")
-                case .unknown: "unknown"
-                }
+                slot.isFull
+                ? "all"
+                : slot.groups?.map { $0.isEmpty ? "(default)" : $0 }.joined(separator: ", ") ?? "unknown"
             try table.add(
                 [
-                    slot.id.description, slot.name ?? "", SlotText.kind(slot), SlotText.factors(slot),
+                    slot.id.description, slot.name ?? "", slot.kind.name, SlotText.factors(slot),
                     SlotText.cost(slot), groups,
                     marks.joined(separator: ", "),
                 ], to: output)

@@ -29,7 +29,7 @@ struct CSVExport {
     func write(_ opened: borrowing OpenedItem) throws {
         let item = opened.item
         let isText = SecretText.isUTF8(opened.secret)
-        var values = Self.values(item.key.fields)
+        var values = Self.values(item.key)
         values["Title"] = item.attributes.label ?? item.key.service ?? ""
         values["Username"] = item.key.account
         values["Notes"] = item.attributes.comment
@@ -39,7 +39,7 @@ struct CSVExport {
         values["group"] = item.key.group
         values["synchronizable"] = item.key.synchronizable ? "true" : "false"
         values["accessible"] = item.accessibility.name
-        values["description"] = item.attributes.text
+        values["description"] = item.attributes.description
         values["created"] = Timestamp.text(item.created)
         values["modified"] = Timestamp.text(item.modified)
         for (index, column) in Self.columns.enumerated() {
@@ -56,25 +56,15 @@ struct CSVExport {
     }
 
     /// The key's fields, by column; bytes are in base 64.
-    private static func values(_ fields: ItemKey.Fields) -> [String: String] {
-        switch fields {
-        case .genericPassword(let service, _): return ["service": service]
-        case .internetPassword(let server, let proto, let port, let path, _, let domain, let authentication):
-            return [
-                "URL": url(server, proto, port, path), "server": server, "protocol": proto, "port": String(port),
-                "path": path,
-                "securityDomain": domain, "authenticationType": authentication,
-            ]
-        case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
-            return ["type": String(type), "issuer": base64(issuer), "serialNumber": base64(serial)]
-        case .key(let keyClass, let type, let label, let tag, let size, let effective):
-            return [
-                "keyClass": String(keyClass), "keyType": String(type), "applicationLabel": base64(label),
-                "applicationTag": base64(tag),
-                "sizeInBits": String(size), "effectiveSize": String(effective),
-            ]
-        case .reserved: return [:]
+    private static func values(_ key: ItemKey) -> [String: String] {
+        var values: [String: String] = [:]
+        for (field, value) in key.fields where field != .account {
+            values[field.name] = value.bytes.map(base64) ?? ItemText.value(value)
         }
+        if let server = key.server {
+            values["URL"] = url(server, key[.protocol]?.text ?? "", key[.port]?.number ?? 0, key[.path]?.text ?? "")
+        }
+        return values
     }
 
     private static func url(_ server: String, _ proto: String, _ port: UInt32, _ path: String) -> String {

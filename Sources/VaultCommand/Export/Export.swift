@@ -145,7 +145,7 @@ struct Export: ParsableCommand {
         var query = fields.query
         query.label = filters.label
         query.accessibility = filters.accessible?.value
-        try ItemSearch.each(in: vault, query, fields) { item in
+        try ItemSearch.each(in: vault, query) { item in
             try pause()
             let isOfThisDevice = item.accessibility.isThisDeviceOnly
             guard !isOfThisDevice, item.key.itemClass.isDefined else {

@@ -37,7 +37,7 @@ struct JSONExport {
         var writer = JSONWriter(output, isOnOneLine: true)
         try writer.object { writer in
             try writer.member("class", item.key.itemClass.name)
-            try writer.members(of: item.key.fields)
+            try writer.members(ofKey: item.key)
             try writer.member("group", item.key.group)
             try writer.member("synchronizable", item.key.synchronizable)
             try writer.member("accessible", item.accessibility.name)

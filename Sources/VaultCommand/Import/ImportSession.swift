@@ -314,17 +314,6 @@ private struct ImportTally {
 extension ItemKey {
     /// The same key with another account; itself for a class that has none.
     func with(account: String) throws(VaultError) -> ItemKey {
-        switch fields {
-        case .genericPassword(let service, _):
-            try ItemKey(
-                .genericPassword(service: service, account: account), group: group, synchronizable: synchronizable)
-        case .internetPassword(let server, let networkProtocol, let port, let path, _, let domain, let authentication):
-            try ItemKey(
-                .internetPassword(
-                    server: server, protocol: networkProtocol, port: port, path: path, account: account,
-                    securityDomain: domain,
-                    authenticationType: authentication), group: group, synchronizable: synchronizable)
-        case .certificate, .key, .identity, .reserved: self
-        }
+        self.account == nil ? self : try replacing([.account: .text(account)])
     }
 }

@@ -63,7 +63,7 @@ struct JSONImport: ~Copyable, ImportSource {
             try item.members == splitter.members ? (item.attributes, item.earlier.map(\.attributes)) : exact()
         let place = "byte \(splitter.offset)"
         let key = try importing(place) {
-            try ItemKey(item.fields, group: item.group, synchronizable: item.synchronizable)
+            try ItemKey(item.itemClass, item.fields, group: item.group, synchronizable: item.synchronizable)
         }
         return ImportRecord(
             place: place, key: key, secret: Secret(copying: item.secret), attributes: attributes,
@@ -98,7 +98,7 @@ struct JSONImport: ~Copyable, ImportSource {
         var list = JSONSplitter(SourceReader(member.piece, at: member.offset))
         var attributes = Attributes()
         try forEachMember(of: &list) { name, list in
-            attributes.put(try list.decode(JSONAttribute.self).attribute(name))
+            attributes.set(try list.decode(JSONAttribute.self).attribute(name))
         }
         return attributes
     }

@@ -5,7 +5,8 @@ import VaultLocal
 /// An item of an export, as Foundation decodes it (`Spec/export-json.md`). The secret is in memory that is not wiped,
 /// as the decoder leaves no choice; it goes into a `Secret` at once.
 struct JSONItem: Decodable {
-    let fields: ItemKey.Fields
+    let itemClass: ItemClass
+    let fields: [ItemKey.Field: ItemKey.Value]
     let group: String
     let synchronizable: Bool
     let accessibility: Accessibility
@@ -20,8 +21,8 @@ struct JSONItem: Decodable {
 
     init(from decoder: any Decoder) throws {
         let object = try JSONObject(decoder)
-        let itemClass = try object.itemClass()
-        try object.allow(Self.common.union(Self.fieldNames(itemClass)))
+        itemClass = try object.itemClass()
+        try object.allow(Self.common.union(itemClass.fields.map(\.name)))
         fields = try object.fields(itemClass)
         group = try object.optional("group") ?? ""
         synchronizable = try object.optional("synchronizable") ?? false
@@ -41,17 +42,6 @@ struct JSONItem: Decodable {
         "class", "group", "synchronizable", "accessible", "created", "modified", "attributes", "secret", "id",
         "revision", "earlier",
     ]
-
-    private static func fieldNames(_ itemClass: ItemClass) -> Set<String> {
-        switch itemClass {
-        case .genericPassword: ["service", "account"]
-        case .internetPassword:
-            ["server", "protocol", "port", "path", "account", "securityDomain", "authenticationType"]
-        case .certificate, .identity: ["type", "issuer", "serialNumber"]
-        case .key: ["keyClass", "keyType", "applicationLabel", "applicationTag", "sizeInBits", "effectiveSize"]
-        case .reserved: []
-        }
-    }
 }
 
 /// An earlier value of an item.
@@ -201,27 +191,24 @@ extension JSONObject {
         return accessibility
     }
 
-    fileprivate func fields(_ itemClass: ItemClass) throws -> ItemKey.Fields {
-        switch itemClass {
-        case .genericPassword: .genericPassword(service: try required("service"), account: try text("account"))
-        case .internetPassword:
-            .internetPassword(
-                server: try required("server"), protocol: try text("protocol"), port: try number("port", else: 0),
-                path: try text("path"), account: try text("account"), securityDomain: try text("securityDomain"),
-                authenticationType: try text("authenticationType"))
-        case .certificate:
-            .certificate(type: try number("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
-        case .identity:
-            .identity(type: try number("type"), issuer: try bytes("issuer"), serialNumber: try bytes("serialNumber"))
-        case .key:
-            .key(
-                keyClass: try number("keyClass"), keyType: try number("keyType"),
-                applicationLabel: try bytes("applicationLabel"),
-                applicationTag: try bytes("applicationTag"), sizeInBits: try number("sizeInBits"),
-                effectiveSize: try number("effectiveSize"))
-        case .reserved: throw failure("is none of the five classes", at: "class")
+    fileprivate func fields(_ itemClass: ItemClass) throws -> [ItemKey.Field: ItemKey.Value] {
+        var fields: [ItemKey.Field: ItemKey.Value] = [:]
+        for field in itemClass.fields where !Self.optionalFields.contains(field) || contains(field.name) {
+            switch field.kind {
+            case .text: fields[field] = .text(try required(field.name))
+            case .number: fields[field] = .number(try number(field.name))
+            case .bytes: fields[field] = .bytes(try bytes(field.name))
+            }
         }
+        return fields
     }
+
+    /// Fields that are empty if they are left out.
+    private static let optionalFields: Set<ItemKey.Field> = [
+        .account, .protocol, .port, .path, .securityDomain, .authenticationType,
+    ]
+
+    private func contains(_ name: String) -> Bool { container.contains(Name(stringValue: name)) }
 
     /// The member `attributes`, and how many members it has in all.
     fileprivate func attributes() throws -> (attributes: Attributes, members: Int) {
@@ -229,10 +216,7 @@ extension JSONObject {
         return (Attributes(list.map { $1.attribute($0) }), list.values.reduce(list.count) { $0 + $1.members })
     }
 
-    private func text(_ name: String) throws -> String { try optional(name) ?? "" }
-
-    private func number(_ name: String, else absent: UInt32? = nil) throws -> UInt32 {
-        if let absent, !container.contains(Name(stringValue: name)) { return absent }
+    private func number(_ name: String) throws -> UInt32 {
         let number: Double = try required(name)
         guard let exact = UInt32(exactly: number) else {
             throw failure("is not a whole number from 0 to \(UInt32.max)", at: name)

@@ -39,7 +39,7 @@ enum KDBXOwnData {
         for placement in list {
             guard let value = value(placement.place) else { continue }
             let flags = Attribute.Flags(rawValue: placement.flags)
-            attributes.put(Attribute(placement.name, secret: value.secret.copy(), flags: flags))
+            attributes.set(Attribute(placement.name, secret: value.secret.copy(), flags: flags))
         }
         var placed = Set(list.map(\.place))
         placed.insert(secretPlace)
@@ -73,13 +73,12 @@ enum KDBXOwnData {
             let hasAddresses = list.contains { $0.place == .addresses }
             guard !hasAddresses, KDBXText.isPlain(KDBXNames.address(key)), let now = entry.addresses.first,
                 !now.utf8.elementsEqual(KDBXNames.address(key).utf8), let address = WebAddress(list: now),
-                case .internetPassword(_, _, _, _, let account, let domain, let authentication) = key.fields
+                key.itemClass == .internetPassword
             else { return key }
-            return try ItemKey(
-                .internetPassword(
-                    server: address.server, protocol: address.protocol, port: address.port, path: address.path,
-                    account: account, securityDomain: domain, authenticationType: authentication),
-                group: key.group, synchronizable: key.synchronizable)
+            return try key.replacing([
+                .server: .text(address.server), .protocol: .text(address.protocol), .port: .number(address.port),
+                .path: .text(address.path),
+            ])
         } catch { return nil }
     }
 }

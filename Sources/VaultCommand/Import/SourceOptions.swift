@@ -93,10 +93,10 @@ enum GroupChoice {
     func key(_ key: ItemKey, _ attributes: Attributes) throws(VaultError) -> ItemKey {
         switch self {
         case .own: return key
-        case .named(let name): return try ItemKey(key.fields, group: name, synchronizable: key.synchronizable)
+        case .named(let name): return try key.replacing(group: name)
         case .folder:
             guard let folder = attributes.string(AttributeName.folder) else { return key }
-            return try ItemKey(key.fields, group: folder, synchronizable: key.synchronizable)
+            return try key.replacing(group: folder)
         }
     }
 }

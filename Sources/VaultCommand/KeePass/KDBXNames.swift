@@ -4,9 +4,9 @@ import VaultFmt
 enum KDBXNames {
     /// The title of an item without a label.
     static func title(_ key: ItemKey) -> String {
-        switch key.fields {
-        case .genericPassword(let service, _): service
-        case .internetPassword(let server, _, _, _, _, _, _): server
+        switch key.itemClass {
+        case .genericPassword: key.service ?? ""
+        case .internetPassword: key.server ?? ""
         case .certificate: "certificate"
         case .key: "key"
         case .identity: "identity"
@@ -16,9 +16,9 @@ enum KDBXNames {
 
     /// The address of an internet password; empty for other classes.
     static func address(_ key: ItemKey) -> String {
-        guard case .internetPassword(let server, let scheme, let port, let path, _, _, _) = key.fields else {
-            return ""
-        }
+        guard let server = key.server, let scheme = key[.protocol]?.text, let port = key[.port]?.number,
+            let path = key[.path]?.text
+        else { return "" }
         let host = server.contains(":") ? "[\(server)]" : server
         return (scheme.isEmpty ? "" : "\(scheme)://") + host + (port == 0 ? "" : ":\(port)") + path
     }

@@ -149,7 +149,7 @@ struct AccessOptions: ParsableArguments {
         var options = OpenOptions()
         options.writable = writable
         options.limits = limits
-        options.lockWait = wait
+        options.lockWait = .seconds(wait)
         options.owners = owner?.value
         options.device = try device == .create ? machine.deviceFile.loadOrCreate() : machine.deviceFile.loadIfSound()
         return options

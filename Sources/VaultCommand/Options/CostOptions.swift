@@ -60,7 +60,7 @@ struct CostOptions: ParsableArguments {
     func cost() throws -> KDFCost {
         if let kdfTime {
             return try Progress.during("measuring key derivation") {
-                Self.noLess(try KDFCost.calibrated(seconds: kdfTime))
+                Self.noLess(try KDFCost.calibrated(to: .seconds(kdfTime)))
             }
         }
         switch kdf {

@@ -63,79 +63,61 @@ struct ItemFields: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Whether the item may be synchronized.")
     var synchronizable: Bool?
 
-    /// The class given, or the only one that the other options fit.
+    /// The values of the fields that are given.
+    var given: [ItemKey.Field: ItemKey.Value] {
+        var given: [ItemKey.Field: ItemKey.Value] = [:]
+        for field in ItemKey.Field.allCases { given[field] = value(field) }
+        return given
+    }
+
+    private func value(_ field: ItemKey.Field) -> ItemKey.Value? {
+        switch field {
+        case .service: service.map { .text($0) }
+        case .server: server.map { .text($0) }
+        case .protocol: networkProtocol.map { .text($0) }
+        case .port: port.map { .number($0) }
+        case .path: path.map { .text($0) }
+        case .account: account.map { .text($0) }
+        case .securityDomain: securityDomain.map { .text($0) }
+        case .authenticationType: authenticationType.map { .text($0) }
+        case .type: certificateType.map { .number($0) }
+        case .issuer: (issuer?.bytes).map { .bytes($0) }
+        case .serialNumber: (serialNumber?.bytes).map { .bytes($0) }
+        case .keyClass: (keyClass?.value).map { .number($0) }
+        case .keyType: (keyType?.value).map { .number($0) }
+        case .applicationLabel: (applicationLabel?.bytes).map { .bytes($0) }
+        case .applicationTag: (applicationTag?.bytes).map { .bytes($0) }
+        case .sizeInBits: keySize.map { .number($0) }
+        case .effectiveSize: effectiveSize.map { .number($0) }
+        }
+    }
+
+    /// The class given, or the one that the other options fit; an account tells none.
     var impliedClass: ItemClass? {
         if let className { return className.value }
-        if server != nil || networkProtocol != nil || port != nil || path != nil || securityDomain != nil
-            || authenticationType != nil
-        {
-            return .internetPassword
-        }
-        if issuer != nil || serialNumber != nil || certificateType != nil { return .certificate }
-        if keyClass != nil || keyType != nil || applicationLabel != nil || applicationTag != nil || keySize != nil
-            || effectiveSize != nil
-        {
-            return .key
-        }
-        return service != nil ? .genericPassword : nil
+        let classes = given.keys.filter { $0 != .account }.map { $0.classes[0] }
+        return [.internetPassword, .certificate, .key, .genericPassword].first { classes.contains($0) }
     }
 
     /// Whether any option is given.
-    var isAnyGiven: Bool { impliedClass != nil || account != nil || group != nil || synchronizable != nil }
+    var isAnyGiven: Bool { className != nil || !given.isEmpty || group != nil || synchronizable != nil }
 
-    /// What the library can look for by itself; `accepts` does the rest.
-    var query: Query {
-        var query = Query()
-        query.itemClass = impliedClass
-        query.service = service
-        query.account = account
-        query.server = server
-        query.protocol = networkProtocol
-        query.port = port
-        query.path = path
-        query.group = group
-        query.synchronizable = synchronizable
-        return query
-    }
-
-    /// Whether an item has the fields that a `Query` does not know.
-    func accepts(_ item: Item) -> Bool {
-        func fits<Value: Equatable>(_ wanted: Value?, _ value: Value) -> Bool { wanted.map { $0 == value } ?? true }
-        // Exact means the same bytes: two strings are equal in Swift also where they are only canonically equivalent.
-        func isSame(_ wanted: String?, _ value: String) -> Bool {
-            wanted.map { $0.utf8.elementsEqual(value.utf8) } ?? true
-        }
-        switch item.key.fields {
-        case .genericPassword, .reserved: return true
-        case .internetPassword(_, _, _, _, _, let domain, let authentication):
-            return isSame(securityDomain, domain) && isSame(authenticationType, authentication)
-        case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
-            return fits(certificateType, type) && fits(self.issuer?.bytes, issuer) && fits(serialNumber?.bytes, serial)
-        case .key(let keyClass, let type, let label, let tag, let size, let effective):
-            return fits(self.keyClass?.value, keyClass) && fits(keyType?.value, type)
-                && fits(applicationLabel?.bytes, label)
-                && fits(applicationTag?.bytes, tag) && fits(keySize, size) && fits(effectiveSize, effective)
-        }
-    }
+    /// The items that fit all options.
+    var query: Query { Query(itemClass: impliedClass, given, group: group, synchronizable: synchronizable) }
 
     /// The first option given that a class has no field for.
     func misplaced(in itemClass: ItemClass) -> String? {
-        let isInternet = itemClass == .internetPassword
-        let isCertificate = itemClass == .certificate || itemClass == .identity
-        let isKey = itemClass == .key
-        let isPassword = isInternet || itemClass == .genericPassword
-        let given: [(name: String, isGiven: Bool, fits: Bool)] = [
-            ("--service", service != nil, itemClass == .genericPassword), ("--account", account != nil, isPassword),
-            ("--server", server != nil, isInternet), ("--protocol", networkProtocol != nil, isInternet),
-            ("--port", port != nil, isInternet), ("--path", path != nil, isInternet),
-            ("--security-domain", securityDomain != nil, isInternet),
-            ("--authentication-type", authenticationType != nil, isInternet),
-            ("--certificate-type", certificateType != nil, isCertificate), ("--issuer", issuer != nil, isCertificate),
-            ("--serial-number", serialNumber != nil, isCertificate), ("--key-class", keyClass != nil, isKey),
-            ("--key-type", keyType != nil, isKey), ("--application-label", applicationLabel != nil, isKey),
-            ("--application-tag", applicationTag != nil, isKey), ("--key-size", keySize != nil, isKey),
-            ("--effective-size", effectiveSize != nil, isKey),
-        ]
-        return given.first { $0.isGiven && !$0.fits }?.name
+        ItemKey.Field.allCases.first { !$0.classes.contains(itemClass) && value($0) != nil }?.option
+    }
+}
+
+extension ItemKey.Field {
+    /// The option that names the field.
+    fileprivate var option: String {
+        switch self {
+        case .type: "--certificate-type"
+        case .sizeInBits: "--key-size"
+        default: "--" + words.joined(separator: "-")
+        }
     }
 }

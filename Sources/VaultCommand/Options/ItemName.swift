@@ -67,7 +67,8 @@ struct ItemName: ParsableArguments {
     private static func differences(_ keys: [ItemKey]) -> String {
         let parts: [(String, (ItemKey) -> String)] = [
             ("the account", { $0.account ?? "" }), ("--class", { $0.itemClass.name }), ("--group", { $0.group }),
-            ("--protocol", { $0.networkProtocol }), ("--port", { String($0.port) }), ("--path", { $0.path }),
+            ("--protocol", { $0[.protocol]?.text ?? "" }), ("--port", { String($0[.port]?.number ?? 0) }),
+            ("--path", { $0[.path]?.text ?? "" }),
             ("--synchronizable or --no-synchronizable", { String($0.synchronizable) }),
         ]
         let different = parts.filter { part in Set(keys.map { Array(part.1($0).utf8) }).count > 1 }.map(\.0)
@@ -81,7 +82,7 @@ struct ItemName: ParsableArguments {
         defer { progress.finish() }
         var matches: [Item] = []
         for query in try queries(label: label, accessibility: accessibility) {
-            try ItemSearch.each(in: vault, query, fields) { item in matches.append(item) }
+            try ItemSearch.each(in: vault, query) { item in matches.append(item) }
         }
         return matches
     }
@@ -101,42 +102,35 @@ struct ItemName: ParsableArguments {
                 "\(option) does not go with an item of class \(itemClass.name); leave it out or give another --class")
         }
         let fields = try keyFields(itemClass)
-        return try ItemKey(fields, group: self.fields.group ?? "", synchronizable: self.fields.synchronizable ?? false)
+        return try ItemKey(
+            itemClass, fields, group: self.fields.group ?? "", synchronizable: self.fields.synchronizable ?? false)
     }
 
-    private func keyFields(_ itemClass: ItemClass) throws -> ItemKey.Fields {
+    private func keyFields(_ itemClass: ItemClass) throws -> [ItemKey.Field: ItemKey.Value] {
+        var values = fields.given
         switch itemClass {
         case .genericPassword:
             let service = try one(service, fields.service, "service")
-            return .genericPassword(
-                service: try required(service, "a service: vaultfmt … SERVICE [ACCOUNT]"),
-                account: try accountGiven() ?? "")
+            values[.service] = .text(try required(service, "a service: vaultfmt … SERVICE [ACCOUNT]"))
+            values[.account] = .text(try accountGiven() ?? "")
         case .internetPassword:
             let server = try one(service, fields.server, "server")
-            return .internetPassword(
-                server: try required(server, "a server: --server, or the first argument"),
-                protocol: fields.networkProtocol ?? "",
-                port: fields.port ?? 0, path: fields.path ?? "", account: try accountGiven() ?? "",
-                securityDomain: fields.securityDomain ?? "", authenticationType: fields.authenticationType ?? "")
+            values[.server] = .text(try required(server, "a server: --server, or the first argument"))
+            values[.account] = .text(try accountGiven() ?? "")
         case .certificate, .identity:
             try rejectArguments("--issuer and --serial-number")
-            let issuer = try required(fields.issuer?.bytes, "--issuer")
-            let serial = try required(fields.serialNumber?.bytes, "--serial-number")
-            let type = fields.certificateType ?? 3
-            return itemClass == .certificate
-                ? .certificate(type: type, issuer: issuer, serialNumber: serial)
-                : .identity(type: type, issuer: issuer, serialNumber: serial)
+            _ = try required(values[.issuer], "--issuer")
+            _ = try required(values[.serialNumber], "--serial-number")
+            values[.type] = values[.type] ?? 3
         case .key:
             try rejectArguments("--key-class and the options after it")
-            return .key(
-                keyClass: try required(fields.keyClass?.value, "--key-class"), keyType: fields.keyType?.value ?? 0,
-                applicationLabel: fields.applicationLabel?.bytes ?? [],
-                applicationTag: fields.applicationTag?.bytes ?? [],
-                sizeInBits: fields.keySize ?? 0, effectiveSize: fields.effectiveSize ?? fields.keySize ?? 0)
+            _ = try required(values[.keyClass], "--key-class")
+            values[.effectiveSize] = values[.effectiveSize] ?? values[.sizeInBits]
         case .reserved:
             throw CommandFailure(
                 .unavailable, "this version makes no items of class \(itemClass.name); a newer vaultfmt is needed")
         }
+        return values
     }
 
     /// What to look for: a name without a class is a service or a server; of the classes without either, it is the
@@ -145,26 +139,22 @@ struct ItemName: ParsableArguments {
         var query = fields.query
         query.label = label
         query.accessibility = accessibility
-        query.account = try accountGiven()
+        query[.account] = try accountGiven().map { .text($0) }
         guard let service else { return [query] }
-        let byServer = { (query: Query) in
+        func named(_ itemClass: ItemClass, _ field: ItemKey.Field) -> Query {
             var query = query
-            query.itemClass = .internetPassword
-            query.server = service
+            query.itemClass = itemClass
+            query[field] = .text(service)
             return query
         }
         switch fields.impliedClass {
-        case nil:
-            var byService = query
-            byService.itemClass = .genericPassword
-            byService.service = service
-            return [byService, byServer(query)]
+        case nil: return [named(.genericPassword, .service), named(.internetPassword, .server)]
         case .genericPassword:
-            query.service = try one(service, fields.service, "service")
-            return [query]
+            _ = try one(service, fields.service, "service")
+            return [named(.genericPassword, .service)]
         case .internetPassword:
-            query.server = try one(service, fields.server, "server")
-            return [query]
+            _ = try one(service, fields.server, "server")
+            return [named(.internetPassword, .server)]
         case .certificate, .key, .identity, .reserved:
             query.label = try one(service, label, "label")
             return [query]
@@ -198,14 +188,4 @@ struct ItemName: ParsableArguments {
         let words = [service, account].compactMap { $0 }.map { TerminalText.quoted($0) }
         return words.isEmpty ? "by these options" : words.joined(separator: " ")
     }
-}
-
-extension ItemKey {
-    fileprivate var networkProtocol: String {
-        if case .internetPassword(_, let networkProtocol, _, _, _, _, _) = fields { networkProtocol } else { "" }
-    }
-
-    fileprivate var port: UInt32 { if case .internetPassword(_, _, let port, _, _, _, _) = fields { port } else { 0 } }
-
-    fileprivate var path: String { if case .internetPassword(_, _, _, let path, _, _, _) = fields { path } else { "" } }
 }

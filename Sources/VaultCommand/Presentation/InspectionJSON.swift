@@ -79,7 +79,7 @@ extension JSONWriter {
             try writer.member("id", slot.id.description)
             if let name = slot.name { try writer.member("name", name) }
             try writer.member("full", slot.isFull)
-            try writer.member("kind", SlotText.kind(slot))
+            try writer.member("kind", slot.kind.name)
             try writer.member("factors", slot.factors.description)
             if let provider = slot.provider { try writer.member("provider", provider) }
             try writer.member("strength", SlotText.strength(slot))

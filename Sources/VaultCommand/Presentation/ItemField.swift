@@ -50,36 +50,19 @@ enum ItemField {
         case "id": return item.id.description
         case "created": return Timestamp.text(item.created)
         case "modified": return Timestamp.text(item.modified)
-        default: return keyFields(item.key.fields).first { $0.name == name }?.value ?? item.attributes.string(name)
+        default: return keyFields(item.key).first { $0.name == name }?.value ?? item.attributes.string(name)
         }
     }
 
     /// The names of an item's fields.
     static func names(of item: Item) -> [String] {
-        ["secret", "class"] + keyFields(item.key.fields).map(\.name)
+        ["secret", "class"] + keyFields(item.key).map(\.name)
             + ["group", "synchronizable", "accessible", "id", "created", "modified"]
             + (item.device == nil ? [] : ["device"])
     }
 
-    private static func keyFields(_ fields: ItemKey.Fields) -> [(name: String, value: String)] {
-        switch fields {
-        case .genericPassword(let service, let account): [("service", service), ("account", account)]
-        case .internetPassword(
-            let server, let networkProtocol, let port, let path, let account, let domain, let authentication):
-            [
-                ("server", server), ("protocol", networkProtocol), ("port", String(port)), ("path", path),
-                ("account", account),
-                ("securityDomain", domain), ("authenticationType", authentication),
-            ]
-        case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
-            [("type", String(type)), ("issuer", Hex.encode(issuer)), ("serialNumber", Hex.encode(serial))]
-        case .key(let keyClass, let type, let label, let tag, let size, let effective):
-            [
-                ("keyClass", String(keyClass)), ("keyType", String(type)), ("applicationLabel", Hex.encode(label)),
-                ("applicationTag", Hex.encode(tag)), ("sizeInBits", String(size)),
-                ("effectiveSize", String(effective)),
-            ]
-        case .reserved(_, let texts): texts.enumerated().map { ("field\($0 + 1)", $1) }
-        }
+    private static func keyFields(_ key: ItemKey) -> [(name: String, value: String)] {
+        key.itemClass.fields.map { ($0.name, key[$0].map(ItemText.value) ?? "") }
+            + key.texts.enumerated().map { ("field\($0 + 1)", $1) }
     }
 }

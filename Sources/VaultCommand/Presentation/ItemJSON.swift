@@ -9,7 +9,7 @@ extension JSONWriter {
         of item: Item, _ read: ((String) throws(VaultError) -> Secret?)? = nil
     ) throws {
         try member("class", item.key.itemClass.name)
-        try members(of: item.key.fields)
+        try members(ofKey: item.key)
         try member("group", item.key.group)
         try member("synchronizable", item.key.synchronizable)
         try member("accessible", item.accessibility.name)
@@ -43,34 +43,19 @@ extension JSONWriter {
     }
 
     /// The fields that make the key of an item; bytes are in base 64.
-    mutating func members(of fields: ItemKey.Fields) throws {
-        switch fields {
-        case .genericPassword(let service, let account):
-            try member("service", service)
-            try member("account", account)
-        case .internetPassword(let server, let proto, let port, let path, let account, let domain, let authentication):
-            try member("server", server)
-            try member("protocol", proto)
-            try member("port", port)
-            try member("path", path)
-            try member("account", account)
-            try member("securityDomain", domain)
-            try member("authenticationType", authentication)
-        case .certificate(let type, let issuer, let serial), .identity(let type, let issuer, let serial):
-            try member("type", type)
-            try member("issuer", base64: issuer)
-            try member("serialNumber", base64: serial)
-        case .key(let keyClass, let type, let label, let tag, let size, let effective):
-            try member("keyClass", keyClass)
-            try member("keyType", type)
-            try member("applicationLabel", base64: label)
-            try member("applicationTag", base64: tag)
-            try member("sizeInBits", size)
-            try member("effectiveSize", effective)
-        case .reserved(_, let texts):
-            try array("fields") { writer in
-                for text in texts { try writer.value(text) }
+    mutating func members(ofKey key: ItemKey) throws {
+        for field in key.itemClass.fields {
+            switch key[field] {
+            case .text(let text)?: try member(field.name, text)
+            case .number(let number)?: try member(field.name, number)
+            case .bytes(let bytes)?: try member(field.name, base64: bytes)
+            case nil: continue
             }
+        }
+        guard !key.itemClass.isDefined else { return }
+        try name("fields")
+        try array { writer in
+            for text in key.texts { try writer.value(text) }
         }
     }
 

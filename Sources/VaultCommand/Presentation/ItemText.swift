@@ -7,11 +7,11 @@ enum ItemText {
     /// "internet-password 'server' 'account'", with what else is needed to tell it from others; escaped.
     static func summary(_ key: ItemKey, label: String? = nil) -> String {
         var parts = [key.itemClass.name] + name(key).map { TerminalText.quoted($0) }
-        switch key.fields {
-        case .internetPassword(_, let networkProtocol, let port, let path, _, let domain, let authentication):
-            parts += detail("protocol", networkProtocol) + (port == 0 ? [] : ["port \(port)"]) + detail("path", path)
-            parts += detail("security domain", domain) + detail("authentication type", authentication)
-        case .genericPassword, .certificate, .key, .identity, .reserved: break
+        for field in [ItemKey.Field.protocol, .port, .path, .securityDomain, .authenticationType] {
+            guard let value = key[field] else { continue }
+            let name = field.words.joined(separator: " ")
+            if let number = value.number { parts += number == 0 ? [] : ["\(name) \(number)"] }
+            if let text = value.text { parts += detail(name, text) }
         }
         parts += detail("group", key.group)
         if key.synchronizable { parts.append("synchronizable") }
@@ -21,13 +21,25 @@ enum ItemText {
 
     /// What names the item in a table: service or server, and account; for other classes what tells them apart.
     static func name(_ key: ItemKey) -> [String] {
-        switch key.fields {
-        case .genericPassword(let service, let account): [service, account]
-        case .internetPassword(let server, _, _, _, let account, _, _): [server, account]
-        case .certificate(_, _, let serial), .identity(_, _, let serial): ["serial " + Hex.encode(serial)]
-        case .key(_, _, let label, let tag, _, _):
-            [label.isEmpty ? "tag " + text(tag) : "application label " + text(label)]
-        case .reserved(_, let texts): texts
+        switch key.itemClass {
+        case .genericPassword: [key.service ?? "", key.account ?? ""]
+        case .internetPassword: [key.server ?? "", key.account ?? ""]
+        case .certificate, .identity: ["serial " + Hex.encode(key[.serialNumber]?.bytes ?? [])]
+        case .key:
+            switch key[.applicationLabel]?.bytes ?? [] {
+            case []: ["tag " + text(key[.applicationTag]?.bytes ?? [])]
+            case let label: ["application label " + text(label)]
+            }
+        case .reserved: key.texts
+        }
+    }
+
+    /// A field's value: a text, a number in decimal, or bytes in hex.
+    static func value(_ value: ItemKey.Value) -> String {
+        switch value {
+        case .text(let text): text
+        case .number(let number): String(number)
+        case .bytes(let bytes): Hex.encode(bytes)
         }
     }
 

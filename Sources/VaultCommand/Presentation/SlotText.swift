@@ -7,7 +7,7 @@ enum SlotText {
     static func line(_ slot: SlotInfo) -> String {
         var parts = [slot.id.description]
         if let name = slot.name, !name.isEmpty { parts.append(TerminalText.quoted(name)) }
-        parts += [kind(slot), factors(slot), cost(slot)]
+        parts += [slot.kind.name, factors(slot), cost(slot)]
         if slot.isWeak { parts.append(Style.standardOutput.apply(.warning, to: "weak")) }
         if let groups = slot.groups {
             parts.append("groups \(groups.map { TerminalText.quoted($0) }.joined(separator: ", "))")
@@ -25,16 +25,7 @@ enum SlotText {
     /// A short name for messages.
     static func short(_ slot: SlotInfo) -> String {
         let name = slot.name.map { $0.isEmpty ? "" : " \(TerminalText.quoted($0))" } ?? ""
-        return "\(slot.id)\(name) (\(kind(slot)), \(factors(slot)))"
-    }
-
-    /// "full", "scoped" or "unknown kind 3".
-    static func kind(_ slot: SlotInfo) -> String {
-        switch slot.kind {
-        case .full: "full"
-        case .scoped: "scoped"
-        case .unknown(let number): "unknown kind \(number)"
-        }
+        return "\(slot.id)\(name) (\(slot.kind.name), \(factors(slot)))"
     }
 
     /// "passphrase and key file", with who makes an external key.

@@ -8,11 +8,11 @@ enum DamagedPart {
     case earlierValues
 
     /// What one of an item's records is.
-    init(_ place: RecordPlace, of item: LiveItem) {
+    init(_ place: RecordRef, of item: LiveItem) {
         if place == item.own {
             self = .secret
         } else {
-            self = item.decoded.largeRecords.contains(place.asAttributeRecord) ? .attribute : .earlierValue
+            self = item.decoded.largeRecords.contains(place) ? .attribute : .earlierValue
         }
     }
 
@@ -52,18 +52,27 @@ extension ItemKey {
     fileprivate var summary: String {
         func quoted(_ text: String) -> String { "'\(text)'" }
         func hex(_ bytes: [UInt8]) -> String { Hex.encode(bytes) }
-        var parts: [String]
-        switch fields {
-        case .genericPassword(let service, let account): parts = [quoted(service), quoted(account)]
-        case .internetPassword(let server, let transport, let port, let path, let account, _, _):
-            parts = [quoted(server), quoted(account)]
-            parts += (transport.isEmpty ? [] : ["protocol \(quoted(transport))"]) + (port == 0 ? [] : ["port \(port)"])
-            parts += path.isEmpty ? [] : ["path \(quoted(path))"]
-        case .certificate(_, _, let serial), .identity(_, _, let serial): parts = ["serial \(hex(serial))"]
-        case .key(_, _, let label, let tag, _, _):
-            parts = ["application label \(hex(label))"] + (tag.isEmpty ? [] : ["tag \(hex(tag))"])
-        case .reserved(_, let texts): parts = texts.map(quoted)
+        func shown(_ field: Field) -> String {
+            switch self[field] {
+            case .text(let text)?: quoted(text)
+            case .number(let number)?: "\(number)"
+            case .bytes(let bytes)?: hex(bytes)
+            case nil: ""
+            }
         }
+        func detail(_ field: Field) -> [String] {
+            guard let value = self[field], value != field.empty else { return [] }
+            return ["\(field.words.joined(separator: " ")) \(shown(field))"]
+        }
+        var parts: [String] =
+            switch itemClass {
+            case .genericPassword: [shown(.service), shown(.account)]
+            case .internetPassword:
+                [shown(.server), shown(.account)] + detail(.protocol) + detail(.port) + detail(.path)
+            case .certificate, .identity: ["serial \(shown(.serialNumber))"]
+            case .key: ["application label \(shown(.applicationLabel))"] + detail(.applicationTag)
+            case .reserved: texts.map(quoted)
+            }
         if !group.isEmpty { parts.append("group \(quoted(group))") }
         return ([itemClass.name] + parts).joined(separator: " ")
     }

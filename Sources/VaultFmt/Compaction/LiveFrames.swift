@@ -15,18 +15,16 @@ struct LiveFrames {
     }
 
     mutating func count(_ root: Commit.Root?) throws(VaultError) {
-        if let root { try count(root.ref, root.level) }
-    }
-
-    private mutating func count(_ ref: ObjectRef, _ level: UInt8) throws(VaultError) {
-        let page = try source.load(ref, level: level)
-        add(ref)
-        for index in 0..<page.count {
-            if level > 0 {
-                try count(try page.child(index), level - 1)
-            } else if !page.isTombstone(index) {
-                try countItem(page, index)
+        var walk = TreeWalk(root)
+        while let next = walk.next() {
+            // A page that is named twice is gone through once.
+            guard add(try next.ref()) else { continue }
+            let page = try source.load(next)
+            guard page.layout.isLeaf else {
+                walk.enter(page, next)
+                continue
             }
+            for index in 0..<page.count where !page.isTombstone(index) { try countItem(page, index) }
         }
     }
 
@@ -38,10 +36,14 @@ struct LiveFrames {
             versions = try source.versions(frame, of: item, check)
             add(frame)
         }
-        for place in LiveItem(item, versions).places { add(place.ref) }
+        for place in LiveItem(item, versions).places { add(place.record) }
     }
 
-    private mutating func add(_ ref: ObjectRef) {
-        if seen.insert(ref.offset).inserted { bytes += UInt64(ref.length) }
+    /// Returns whether the frame was not counted before.
+    @discardableResult
+    private mutating func add(_ ref: ObjectRef) -> Bool {
+        guard seen.insert(ref.offset).inserted else { return false }
+        bytes += UInt64(ref.length)
+        return true
     }
 }

@@ -46,14 +46,11 @@ package struct MergedBranch: Sendable {
     /// The merge commit's.
     func generation(after ours: UInt64) -> UInt64 { max(ours, generation) + 1 }
 
-    /// How many of our own ancestors stay in a history however long the merged branch is.
-    private static let keptOwn = 1000
-
     /// A history that names the branch's states too: all of them if there is room next to ours, at least 364.
     func added(to floor: UInt64, _ own: [Ancestor]) -> History {
         let known = Set(own)
         let new = states.filter { !known.contains($0) }
-        let room = Format.Limit.ancestors - min(own.count, Self.keptOwn)
+        let room = Format.Limit.ancestors - min(own.count, Format.keptAncestors)
         let left = new.dropLast(room).map(\.generation).max() ?? 0
         return History.folded(floor: max(floor, self.floor, left + 1), own, with: Array(new.suffix(room)))
     }
@@ -81,14 +78,5 @@ extension Vault {
     /// The states that led to the one that is read. Throws `authenticationFailed` if an earlier commit is damaged.
     package func branchPast() throws(VaultError) -> BranchPast {
         try withCore { (core) throws(VaultError) in try BranchPast(core.store) }
-    }
-
-    /// Commits that a branch was merged; `body` makes the changes. The commit is made even if there are none.
-    package func merge<R>(_ branch: MergedBranch, _ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R
-    {
-        try transaction { (transaction) throws(VaultError) in
-            transaction.merge(branch)
-            return try body(transaction)
-        }
     }
 }

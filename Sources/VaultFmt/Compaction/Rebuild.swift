@@ -10,14 +10,14 @@ enum Rebuild {
         var replacement: Store.Replacement
         var keyring: Keyring
         /// Where the records of replaced compartments go, by number.
-        var targets: [UInt64: Rekeying.Target] = [:]
+        var targets: [UInt64: RecordTarget] = [:]
         /// Whether the vault key is replaced, and the key of locators with it.
         var hasNewLocator = false
         /// What is rewritten, if it is not the newest state.
         var content: Content?
 
         init(
-            _ replacement: consuming Store.Replacement, keyring: Keyring, targets: [UInt64: Rekeying.Target] = [:],
+            _ replacement: consuming Store.Replacement, keyring: Keyring, targets: [UInt64: RecordTarget] = [:],
             hasNewLocator: Bool = false, content: Content? = nil
         ) {
             self.replacement = replacement
@@ -55,9 +55,7 @@ enum Rebuild {
     }
 
     static func ownKeys(_ store: Store) throws(VaultError) -> VaultKeys {
-        guard let vaultKey = store.slot.keys.vaultKey() else {
-            throw VaultError(.notPermitted, "only an owner can do this")
-        }
+        guard let vaultKey = store.slot.keys.vaultKey() else { throw ownersOnly }
         return VaultKeys(vaultKey: vaultKey, epoch: store.header.epoch)
     }
 
@@ -65,17 +63,15 @@ enum Rebuild {
     static func wrappedGroup(_ number: UInt64, _ name: String, _ key: borrowing Secret, _ store: Store)
         throws(VaultError) -> Keyring.Group
     {
-        switch store.slot.keys.owner {
-        case .some(let owner): return Wrapping.wrap(group: number, name, key, owner, store.vault, store.random)
-        case .none: throw VaultError(.notPermitted, "only an owner can do this")
+        try store.slot.keys.asOwner(else: ownersOnly) { (owner) throws(VaultError) in
+            Wrapping.wrap(group: number, name, key, owner, store.vault, store.random)
         }
     }
 
+    private static let ownersOnly = VaultError(.notPermitted, "only an owner can do this")
+
     private static func locatorKey(_ keys: borrowing VaultKeys) throws(VaultError) -> SecretBox {
-        switch keys.owner {
-        case .some(let owner): return SecretBox(owner.locator.copy())
-        case .none: throw VaultError(.notPermitted, "only an owner can do this")
-        }
+        try keys.asOwner(else: ownersOnly) { (owner) throws(VaultError) in SecretBox(owner.locator.copy()) }
     }
 
     /// Carries a plan out.
@@ -94,7 +90,7 @@ enum Rebuild {
         // Its pages are read once more, in passing.
         store.pages.dropCache()
         let oldLocator = try locatorKey(store.slot.keys)
-        try store.rebuild(plan.replacement) { (appender, keys) throws(VaultError) in
+        try store.rebuild(plan.replacement) { (appender, keys, next) throws(VaultError) in
             let oldTree = TreeReader(source: source, root: content.root)
             let layout = try RebuildLayout(
                 oldTree, reader, items: content.items, resealed: Set(targets.keys), start: appender.start, store.random)
@@ -113,7 +109,7 @@ enum Rebuild {
                 return false
             }
             var records = 0
-            var batch: (entries: [LeafEntry], moved: [RecordPlace]) = ([], [])
+            var batch: (entries: [LeafEntry], moved: [RecordRef]) = ([], [])
             while let entries = try leaves.nextOutputs() {
                 let moved = try mover.move(entries, layout, from: records) { () throws(VaultError) in
                     try tree.append(batch)
@@ -124,18 +120,16 @@ enum Rebuild {
             }
             try tree.append(batch)
             progress?(tree.items, content.items)
-            let root = try tree.finish()
+            next.root = try tree.finish()
             let body = try decoding { () throws(FormatError) in try keyring.encode() }
-            let keyringRef = try appender.append(body, as: .keyring, .keyring, key: keys.index)
-            let historyRef = try appender.append(history.encode(), as: .history, .history, key: keys.index)
-            let live =
-                layout.recordBytes + layout.versionBytes + tree.bytes + UInt64(keyringRef.length + historyRef.length)
-            return Store.NewState(
-                root: root, keyring: keyringRef, history: historyRef,
-                clock: max(core.lastTick, content.merging?.clock ?? 0),
-                tombstoneHorizon: tree.horizon, items: tree.items, tombstones: tree.tombstones, versions: tree.versions,
-                liveBytes: live,
-                generation: content.merging.map { $0.generation(after: commit.generation) })
+            let ring = try appender.append(body, as: .keyring, .keyring, key: keys.index)
+            let past = try appender.append(history.encode(), as: .history, .history, key: keys.index)
+            (next.keyring, next.history) = (ring, past)
+            next.liveBytes = layout.recordBytes + layout.versionBytes + tree.bytes + UInt64(ring.length + past.length)
+            next.clock = max(core.lastTick, content.merging?.clock ?? 0)
+            next.tombstoneHorizon = tree.horizon
+            (next.items, next.tombstones, next.versions) = (tree.items, tree.tombstones, tree.versions)
+            if let merging = content.merging { next.generation = merging.generation(after: commit.generation) }
         }
         store.dropRelocation()
         core.stateChanged()
@@ -164,7 +158,7 @@ private struct NewVersions {
     }
 
     /// Writes the frame with this number, which an item refers to whose records have moved.
-    func write(_ versions: Versions, _ number: Int, _ item: LiveItem, _ moved: ArraySlice<RecordPlace>)
+    func write(_ versions: Versions, _ number: Int, _ item: LiveItem, _ moved: ArraySlice<RecordRef>)
         throws(VaultError) -> ObjectRef
     {
         let places = Dictionary(zip(item.places, moved)) { first, _ in first }
@@ -209,7 +203,7 @@ private struct RebuiltTree: ~Copyable {
     var bytes: UInt64 { builder.bytes }
 
     /// Appends entries whose items' records have moved.
-    mutating func append(_ batch: (entries: [LeafEntry], moved: [RecordPlace])) throws(VaultError) {
+    mutating func append(_ batch: (entries: [LeafEntry], moved: [RecordRef])) throws(VaultError) {
         var next = 0
         // By index: an iterator would copy each entry.
         let entries = batch.entries
@@ -245,4 +239,10 @@ private struct RebuiltTree: ~Copyable {
     }
 
     mutating func finish() throws(VaultError) -> Commit.Root? { try builder.finish() }
+}
+
+/// Where the records of a replaced compartment go, and what seals them.
+struct RecordTarget: Sendable {
+    let number: UInt64
+    let key: SecretBox
 }

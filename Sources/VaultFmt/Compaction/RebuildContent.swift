@@ -1,21 +1,10 @@
 internal import VaultBytes
 
-/// Where a record is, and what it is sealed as; the item's id goes with it.
-struct RecordPlace: Hashable, Sendable {
-    var ref: ObjectRef
-    var revision: UInt64
-    var compartment: UInt64
-
-    func identity(of item: Bytes16) -> Sealing.RecordIdentity {
-        Sealing.RecordIdentity(item: item, revision: revision, compartment: compartment)
-    }
-}
-
 /// An item that is being rewritten: all its records, each once, and the earlier values that stay.
 struct LiveItem: Sendable {
     let decoded: ItemCodec.Decoded
     /// The records of its large attributes, then its earlier values'; most items have none.
-    let others: [RecordPlace]
+    let others: [RecordRef]
     let versions: Versions?
 
     init(_ decoded: ItemCodec.Decoded, _ versions: Versions?) {
@@ -25,45 +14,26 @@ struct LiveItem: Sendable {
             others = []
             return
         }
-        var known: Set<RecordPlace> = [RecordPlace(decoded.entry)]
-        let large = decoded.largeRecords.map(RecordPlace.init)
-        let earlier = versions?.versions.flatMap { [RecordPlace($0)] + $0.largeRecords.map(RecordPlace.init) } ?? []
-        others = (large + earlier).filter { known.insert($0).inserted }
+        var known: Set<RecordRef> = [decoded.entry.own]
+        let earlier = versions?.versions.flatMap { [$0.own] + $0.largeRecords } ?? []
+        others = (decoded.largeRecords + earlier).filter { known.insert($0).inserted }
     }
 
-    var own: RecordPlace { RecordPlace(decoded.entry) }
+    var own: RecordRef { decoded.entry.own }
 
     /// How many records it has.
     var recordCount: Int { 1 + others.count }
 
     /// Its own record first.
-    var places: [RecordPlace] { [own] + others }
+    var places: [RecordRef] { [own] + others }
 
     /// What its earlier values refer to, in the order of their frame, as positions in `places`.
     var versionPlaces: [Int] {
         guard let versions else { return [] }
         let positions = Dictionary(places.enumerated().map { ($1, $0) }) { first, _ in first }
-        return versions.versions.flatMap { [RecordPlace($0)] + $0.largeRecords.map(RecordPlace.init) }.map {
+        return versions.versions.flatMap { [$0.own] + $0.largeRecords }.map {
             positions[$0] ?? 0
         }
-    }
-}
-
-extension RecordPlace {
-    init(_ entry: ItemEntry) {
-        self.init(ref: entry.record, revision: entry.recordRevision, compartment: entry.compartment)
-    }
-
-    init(_ record: AttributeRecord) {
-        self.init(ref: record.record, revision: record.revision, compartment: record.compartment)
-    }
-
-    init(_ version: Versions.Version) {
-        self.init(ref: version.record, revision: version.recordRevision, compartment: version.compartment)
-    }
-
-    var asAttributeRecord: AttributeRecord {
-        AttributeRecord(record: ref, revision: revision, compartment: compartment)
     }
 }
 
@@ -75,14 +45,12 @@ struct LeafEntry: Sendable {
     let item: LiveItem?
 
     /// The value of an item whose records have moved; `places` are in the order of the item's.
-    func value(_ item: LiveItem, _ places: ArraySlice<RecordPlace>, _ versions: ItemEntry.Versions?) throws(VaultError)
+    func value(_ item: LiveItem, _ places: ArraySlice<RecordRef>, _ versions: ItemEntry.Versions?) throws(VaultError)
         -> [UInt8]
     {
         var entry = item.decoded.entry
         guard let own = places.first else { throw RebuildLayout.changed }
-        entry.record = own.ref
-        entry.recordRevision = own.revision
-        entry.compartment = own.compartment
+        entry.own = own
         entry.versions = versions
         let bytes = page.bytes
         var out: [UInt8] = []
@@ -104,23 +72,19 @@ struct LeafEntry: Sendable {
 
 extension PageAttribute {
     /// The same where the records have moved.
-    func moved(_ places: [RecordPlace: RecordPlace]) -> PageAttribute {
-        guard let record, let place = places[RecordPlace(record)] else { return self }
-        return PageAttribute(name: name, flags: flags, value: .inOwnRecord(place.asAttributeRecord))
+    func moved(_ places: [RecordRef: RecordRef]) -> PageAttribute {
+        guard let record, let place = places[record] else { return self }
+        return PageAttribute(name: name, flags: flags, value: .inOwnRecord(place))
     }
 }
 
 extension Versions {
     /// The same where the records have moved.
-    func moved(_ places: [RecordPlace: RecordPlace]) -> Versions {
+    func moved(_ places: [RecordRef: RecordRef]) -> Versions {
         var new = self
         for index in new.versions.indices {
             let version = new.versions[index]
-            if let place = places[RecordPlace(version)] {
-                new.versions[index].record = place.ref
-                new.versions[index].recordRevision = place.revision
-                new.versions[index].compartment = place.compartment
-            }
+            if let place = places[version.own] { new.versions[index].own = place }
             new.versions[index].attributes = version.attributes.map { $0.moved(places) }
         }
         return new
@@ -164,7 +128,7 @@ struct RebuildReader: Sendable {
 
     /// Calls `measure` with each item of a leaf, as `read` will find it; what needs no earlier values to be read is
     /// checked by `read` only.
-    func measure(_ leaf: LeafRef, _ measure: (LiveItem) throws(VaultError) -> Void) throws(VaultError) {
+    func measure(_ leaf: PageRef, _ measure: (LiveItem) throws(VaultError) -> Void) throws(VaultError) {
         let page = try source.load(leaf)
         for index in 0..<page.count where !page.isTombstone(index) {
             let decoded = try ItemCodec.decode(page, index)
@@ -179,7 +143,7 @@ struct RebuildReader: Sendable {
     }
 
     /// Adds a leaf's entries; pages do not go through the cache.
-    func read(_ leaf: LeafRef, into entries: inout [LeafEntry]) throws(VaultError) {
+    func read(_ leaf: PageRef, into entries: inout [LeafEntry]) throws(VaultError) {
         let page = try source.load(leaf)
         var (check, key) = (check, page.prefix)
         entries.reserveCapacity(entries.count + page.count)

@@ -104,8 +104,8 @@ struct RebuildLayout {
 
 extension RebuildLayout.Measured {
     fileprivate init(_ item: LiveItem, _ resealed: Set<UInt64>) {
-        func measured(_ place: RecordPlace) -> Record {
-            (place.ref.offset, UInt32(place.ref.length), resealed.contains(place.compartment))
+        func measured(_ place: RecordRef) -> Record {
+            (place.record.offset, UInt32(place.record.length), resealed.contains(place.compartment))
         }
         own = measured(item.own)
         others = item.others.map(measured)

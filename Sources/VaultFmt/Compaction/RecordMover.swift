@@ -5,7 +5,7 @@ internal import VaultBytes
 struct RecordMover {
     private let core: VaultCore
     private let view: KeyringView
-    private let targets: [UInt64: Rekeying.Target]
+    private let targets: [UInt64: RecordTarget]
     private let first: MovingPart
     private let second: MovingPart
     private let helper = SecondThread()
@@ -16,7 +16,7 @@ struct RecordMover {
     ///   - locators: What the file's locators are hidden with; the second one, if it is another, what the new file's
     ///     are.
     init(
-        _ core: VaultCore, from source: PageSource, _ view: KeyringView, _ targets: [UInt64: Rekeying.Target],
+        _ core: VaultCore, from source: PageSource, _ view: KeyringView, _ targets: [UInt64: RecordTarget],
         locators: (old: SecretBox, new: SecretBox, areSame: Bool), to room: RecordRoom
     ) {
         self.core = core
@@ -33,12 +33,12 @@ struct RecordMover {
     /// Meanwhile this thread does something else, too, which leaves a greater part of the records to the other one.
     mutating func move(
         _ entries: [LeafEntry], _ layout: RebuildLayout, from: Int, meanwhile: () throws(VaultError) -> Void
-    ) throws(VaultError) -> [RecordPlace] {
+    ) throws(VaultError) -> [RecordRef] {
         var moves: [RecordMove] = []
         moves.reserveCapacity(entries.count)
         // Items that follow each other are mostly in one compartment.
         var last: (compartment: UInt64, to: Rekeyed?)?
-        func add(_ item: Bytes16, _ place: RecordPlace) throws(VaultError) {
+        func add(_ item: Bytes16, _ place: RecordRef) throws(VaultError) {
             if last?.compartment != place.compartment { last = (place.compartment, try rekeyed(place)) }
             moves.append(try plan(item, place, last?.to, try layout.record(from + moves.count)))
         }
@@ -65,8 +65,8 @@ struct RecordMover {
 
     /// Says of which item a record is that could not be moved.
     private static func moved(
-        _ result: Result<[RecordPlace], MoveFailure>, of entries: [LeafEntry]
-    ) throws(VaultError) -> [RecordPlace] {
+        _ result: Result<[RecordRef], MoveFailure>, of entries: [LeafEntry]
+    ) throws(VaultError) -> [RecordRef] {
         do throws(MoveFailure) { return try result.get() } catch {
             for entry in entries {
                 guard let item = entry.item, item.decoded.entry.id == error.item else { continue }
@@ -78,17 +78,17 @@ struct RecordMover {
     }
 
     /// What becomes of the records in the compartment of one; nil if they stay as they are.
-    private func rekeyed(_ place: RecordPlace) throws(VaultError) -> Rekeyed? {
+    private func rekeyed(_ place: RecordRef) throws(VaultError) -> Rekeyed? {
         guard let target = targets[place.compartment] else { return nil }
         guard let compartment = view.compartment(place.compartment) else {
-            throw VaultError(.structureInvalid, "an item's compartment does not exist", at: place.ref.offset)
+            throw VaultError(.structureInvalid, "an item's compartment does not exist", at: place.record.offset)
         }
         return Rekeyed(
             compartment: target.number, old: try core.compartments.key(compartment, core.context), new: target.key)
     }
 
     private func plan(
-        _ item: Bytes16, _ place: RecordPlace, _ rekeyed: Rekeyed?, _ target: (offset: UInt64, nonceStart: UInt64)
+        _ item: Bytes16, _ place: RecordRef, _ rekeyed: Rekeyed?, _ target: (offset: UInt64, nonceStart: UInt64)
     ) throws(VaultError) -> RecordMove {
         var new = place
         var reseal: Reseal?
@@ -118,8 +118,8 @@ private struct Reseal: Sendable {
 /// One record: what it was and will be sealed as, where it goes, and how it is sealed again if it is.
 private struct RecordMove: Sendable {
     let item: Bytes16
-    let old: RecordPlace
-    var new: RecordPlace
+    let old: RecordRef
+    var new: RecordRef
     let offset: UInt64
     let reseal: Reseal?
 }
@@ -127,7 +127,7 @@ private struct RecordMove: Sendable {
 /// A record that could not be moved, and why.
 private struct MoveFailure: Error {
     let item: Bytes16
-    let place: RecordPlace
+    let place: RecordRef
     let reason: VaultError
 }
 
@@ -140,15 +140,15 @@ private struct MovingWork: Sendable {
     let newLocator: SecretBox
     let isLocatorSame: Bool
 
-    func move(_ record: RecordMove, _ frame: inout [UInt8], _ memory: inout Secret) throws(VaultError) -> RecordPlace {
-        try FrameReader.read(record.old.ref, .record, file, into: &frame)
+    func move(_ record: RecordMove, _ frame: inout [UInt8], _ memory: inout Secret) throws(VaultError) -> RecordRef {
+        try FrameReader.read(record.old.record, .record, file, into: &frame)
         if let reseal = record.reseal {
             try self.reseal(&frame, record, reseal, &memory)
         } else if !isLocatorSame {
             frame.withUnsafeMutableBytes { sealing.relocate($0, from: locator.secret, to: newLocator.secret) }
         }
         var moved = record.new
-        moved.ref = try room.place(frame, at: record.offset)
+        moved.record = try room.place(frame, at: record.offset)
         return moved
     }
 
@@ -163,7 +163,7 @@ private struct MovingWork: Sendable {
             try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
                 try RecordCodec.open(
                     frame, record.old.identity(of: record.item), key: keys.old.secret, sealing,
-                    at: record.old.ref.offset, into: body)
+                    at: record.old.record.offset, into: body)
             }
             frame.withUnsafeMutableBytes { frame in
                 sealing.sealRecord(
@@ -187,9 +187,9 @@ private final class MovingPart: Sendable {
 
     init(_ work: MovingWork) { self.work = work }
 
-    func run(_ moves: ArraySlice<RecordMove>) -> Result<[RecordPlace], MoveFailure> {
+    func run(_ moves: ArraySlice<RecordMove>) -> Result<[RecordRef], MoveFailure> {
         buffers.withLock { buffers in
-            var moved: [RecordPlace] = []
+            var moved: [RecordRef] = []
             moved.reserveCapacity(moves.count)
             for move in moves {
                 do throws(VaultError) { moved.append(try work.move(move, &buffers.frame, &buffers.body)) } catch {

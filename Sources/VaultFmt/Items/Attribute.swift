@@ -40,7 +40,7 @@ public struct Attribute: Sendable, Equatable {
         /// In the item's record, which was not opened.
         case inItemRecord
         /// In a record of its own.
-        case inOwnRecord(AttributeRecord)
+        case inOwnRecord(RecordRef)
     }
 
     /// 1 to 255 bytes of UTF-8.

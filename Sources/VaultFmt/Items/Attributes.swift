@@ -25,7 +25,7 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
     /// Makes a set of attributes; of several with one name, the last.
     public init(_ attributes: some Sequence<Attribute>) {
-        for attribute in attributes { put(attribute) }
+        for attribute in attributes { set(attribute) }
     }
 
     init(sorted attributes: [Attribute]) { all = attributes }
@@ -37,7 +37,7 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     }
 
     /// Adds an attribute, or replaces the one with its name.
-    public mutating func put(_ attribute: Attribute) {
+    public mutating func set(_ attribute: Attribute) {
         let (index, isThere) = position(of: attribute.name)
         if isThere { all[index] = attribute } else { all.insert(attribute, at: index) }
     }
@@ -73,7 +73,7 @@ public struct Attributes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     }
 
     /// What kind of item it is, in words: the attribute `description`.
-    public var text: String? {
+    public var description: String? {
         get { string("description") }
         set { self["description"] = newValue.map { Array($0.utf8) } }
     }
@@ -166,7 +166,7 @@ public struct AttributeChanges: Sendable {
         for name in remove { new[name] = nil }
         for attribute in self.set.all {
             let flags = attribute.areFlagsStated ? nil : old.attribute(attribute.name)?.flags
-            new.put(flags.map { attribute.with(flags: $0) } ?? attribute)
+            new.set(flags.map { attribute.with(flags: $0) } ?? attribute)
         }
         return new
     }

@@ -75,41 +75,6 @@ public struct NewEarlierValue: Sendable {
     }
 }
 
-extension VaultCore {
-    ///
-    func requireEarlierValues() throws(VaultError) {
-        guard !isLocked else { throw VaultError(.locked, "the vault is locked") }
-        guard isOwner else {
-            throw VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values")
-        }
-    }
-
-    /// The frame with an item's earlier values, checked; nil if it has none.
-    func versions(of item: Item) throws(VaultError) -> Versions? {
-        guard let ref = item.entry.versions?.frame else { return nil }
-        let frame = try frame(ref, .versions, before: item.referrer)
-        return try VersionsReader.read(frame, ref, item, store.pages, entryCheck)
-    }
-
-    /// An item's earlier values, the oldest first.
-    func earlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
-        try requireEarlierValues()
-        guard let versions = try versions(of: item), let frame = item.entry.versions?.frame else { return [] }
-        return versions.versions.map { EarlierValue($0, of: item.entry.id, view, referrer: frame.offset) }
-    }
-
-    func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
-        try requireEarlierValues()
-        let version = value.version
-        var body = try body(version.record, version.identity(of: value.item.bytes), before: value.referrer)
-        let (secret, key, attributes) = try body.withSpan { (bytes) throws(VaultError) in
-            try RecordCodec.readEarlier(bytes, value.attributes, at: version.record.offset)
-        }
-        body.keep(secret)
-        return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: body)
-    }
-}
-
 /// Opens and checks frames with earlier values.
 enum VersionsReader {
     /// `frame` is the one that the item refers to, with its hash checked.
@@ -120,7 +85,7 @@ enum VersionsReader {
     }
 
     static func read(
-        _ frame: [UInt8], _ ref: ObjectRef, _ entry: ItemEntry, _ large: [AttributeRecord], _ pages: PageSource,
+        _ frame: [UInt8], _ ref: ObjectRef, _ entry: ItemEntry, _ large: [RecordRef], _ pages: PageSource,
         _ check: EntryCheck
     ) throws(VaultError) -> Versions {
         let body = try pages.open(frame, .versions, at: ref.offset)

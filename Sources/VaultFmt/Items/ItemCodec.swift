@@ -6,7 +6,7 @@ enum ItemCodec {
     struct Decoded: Sendable {
         let entry: ItemEntry
         /// The records of large attributes.
-        let largeRecords: [AttributeRecord]
+        let largeRecords: [RecordRef]
         /// How many attributes have their values in the item's record.
         let inRecord: Int
         /// How many bytes the entry takes, before its attributes.
@@ -45,7 +45,7 @@ enum ItemCodec {
         let entry = try ItemEntry(bytes, &cursor)
         let size = cursor.position - start.position
         let attributes = cursor.position
-        var large: [AttributeRecord] = []
+        var large: [RecordRef] = []
         var inRecord = 0
         try PageAttributes.walk(bytes, &cursor) { attribute throws(FormatError) in
             try start.checkText(bytes, attribute.name)

@@ -10,17 +10,46 @@ public struct ItemKey: Hashable, Comparable, Sendable {
     /// Where the encoded group starts; it ends one byte before the end.
     private let groupStart: Int
 
-    /// Makes the key of any class. Throws `invalidArgument` for a class that can have no such fields.
-    public init(_ fields: Fields, group: String = "", synchronizable: Bool = false) throws(VaultError) {
-        if case .reserved(let number, let texts) = fields {
-            guard ItemClass.reservedNumbers.contains(number), texts.count < Format.Limit.fieldsOfReservedClass else {
-                throw VaultError(.invalidArgument, "no item can have the class \(number) and \(texts.count) texts")
-            }
+    /// Makes a key of a class that this version defines.
+    ///
+    /// - Parameters:
+    ///   - itemClass: The class of the item.
+    ///   - fields: The values of the class's fields; those left out are empty, or 0.
+    ///   - group: The access group; empty for the default one.
+    ///   - synchronizable: Whether the item is meant to be synchronised between devices.
+    /// - Throws: `invalidArgument` for a field that the class does not have, or a value of another kind;
+    ///   `limitExceeded`.
+    public init(
+        _ itemClass: ItemClass, _ fields: [Field: Value], group: String = "", synchronizable: Bool = false
+    ) throws(VaultError) {
+        guard itemClass.isDefined else {
+            throw VaultError(.invalidArgument, "this version does not define the class \(itemClass.name)")
         }
-        var out: [UInt8] = []
-        out.reserveCapacity(96)
-        out.append(fields.itemClass.rawValue)
-        try fields.encode(into: &out)
+        for (field, value) in fields where !field.classes.contains(itemClass) || value.kind != field.kind {
+            throw VaultError(.invalidArgument, "an item of class \(itemClass.name) has no such \(field.name)")
+        }
+        var encoder = Encoder(itemClass)
+        for field in itemClass.fields { try encoder.append(fields[field] ?? field.empty, field) }
+        try self.init(encoder, group, synchronizable)
+    }
+
+    /// Makes a key of a class that this version does not define, of its texts but for the last, the access group.
+    ///
+    /// - Throws: `invalidArgument` for a class that is not reserved, or more texts than such a class has;
+    ///   `limitExceeded`.
+    public init(
+        reserved number: UInt8, texts: [String], group: String = "", synchronizable: Bool = false
+    ) throws(VaultError) {
+        guard ItemClass.reservedNumbers.contains(number), texts.count < Format.Limit.fieldsOfReservedClass else {
+            throw VaultError(.invalidArgument, "no item can have the class \(number) and \(texts.count) texts")
+        }
+        var encoder = Encoder(.reserved(number))
+        for text in texts { try encoder.append(.text(text), nil) }
+        try self.init(encoder, group, synchronizable)
+    }
+
+    private init(_ encoder: Encoder, _ group: String, _ synchronizable: Bool) throws(VaultError) {
+        var out = encoder.bytes
         groupStart = out.count
         guard group.utf8.count <= Format.Limit.field else {
             throw VaultError(
@@ -37,6 +66,26 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         bytes = out
     }
 
+    /// Encodes the class and its fields, in their order.
+    private struct Encoder {
+        private(set) var bytes: [UInt8] = []
+
+        init(_ itemClass: ItemClass) {
+            bytes.reserveCapacity(96)
+            bytes.append(itemClass.rawValue)
+        }
+
+        /// - Parameter field: The field of the value; nil for a text of a reserved class.
+        mutating func append(_ value: Value, _ field: Field?) throws(VaultError) {
+            guard value.size <= Format.Limit.field else {
+                let name = field.map { "the " + $0.words.joined(separator: " ") } ?? "a text"
+                throw VaultError(
+                    .limitExceeded, "\(name) has \(value.size) bytes; at most \(Format.Limit.field) are possible")
+            }
+            value.encode(into: &bytes)
+        }
+    }
+
     /// Reads an encoded key, as it stands in a vault.
     package init(_ encoded: [UInt8]) throws(VaultError) {
         do throws(FormatError) { groupStart = try ItemKey.check(encoded.span).lowerBound } catch {
@@ -51,10 +100,19 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         self.groupStart = groupStart
     }
 
-    /// Checks an encoded key, and says where its encoded group is.
+    /// Checks an encoded key.
+    ///
+    /// - Returns: The range of its encoded group.
     static func check(_ encoded: Span<UInt8>) throws(FormatError) -> Range<Int> {
         var cursor = Cursor(encoded, at: 0, else: .structureInvalid)
-        try Fields.skip(encoded, &cursor)
+        let itemClass = try itemClass(encoded, &cursor)
+        if case .reserved = itemClass {
+            try forEachText(encoded, &cursor) { (cursor) throws(FormatError) in
+                try KeyFields.skip(encoded, &cursor, isText: true)
+            }
+        } else {
+            for kind in itemClass.fieldKinds { try skip(kind, encoded, &cursor) }
+        }
         let start = cursor.position
         try KeyFields.skip(encoded, &cursor, isText: true)
         let end = cursor.position
@@ -63,55 +121,104 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         return start..<end
     }
 
-    /// A password of an account at a service.
+    private static func itemClass(_ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) -> ItemClass {
+        guard let itemClass = ItemClass(rawValue: try cursor.u8(bytes)) else {
+            throw cursor.error("an item of an unknown class")
+        }
+        return itemClass
+    }
+
+    private static func skip(_ kind: Kind, _ bytes: Span<UInt8>, _ cursor: inout Cursor) throws(FormatError) {
+        if kind == .number {
+            _ = try cursor.u32(bytes)
+        } else {
+            try KeyFields.skip(bytes, &cursor, isText: kind == .text)
+        }
+    }
+
+    /// Calls `body` at each text of a reserved class but the last, the access group: only one byte follows that.
+    private static func forEachText(
+        _ bytes: Span<UInt8>, _ cursor: inout Cursor, _ body: (inout Cursor) throws(FormatError) -> Void
+    ) throws(FormatError) {
+        var count = 0
+        while true {
+            var after = cursor
+            try KeyFields.skip(bytes, &after, isText: false)
+            guard after.remaining > 1 else { break }
+            try body(&cursor)
+            count += 1
+        }
+        guard count < Format.Limit.fieldsOfReservedClass else {
+            throw cursor.error("an item key has more than \(Format.Limit.fieldsOfReservedClass) fields")
+        }
+    }
+
+    /// Makes the key of a password for an account of a service.
     public static func genericPassword(
         service: String, account: String = "", group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
-        try ItemKey(.genericPassword(service: service, account: account), group: group, synchronizable: synchronizable)
+        var encoder = Encoder(.genericPassword)
+        try encoder.append(.text(service), .service)
+        try encoder.append(.text(account), .account)
+        return try ItemKey(encoder, group, synchronizable)
     }
 
-    /// A password of an account at a server.
+    /// Makes the key of a password for an account of a server.
     public static func internetPassword(
         server: String, account: String = "", protocol: String = "", port: UInt32 = 0, path: String = "",
-        securityDomain: String = "",
-        authenticationType: String = "", group: String = "", synchronizable: Bool = false
+        securityDomain: String = "", authenticationType: String = "", group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
-        let fields = Fields.internetPassword(
-            server: server, protocol: `protocol`, port: port, path: path, account: account,
-            securityDomain: securityDomain,
-            authenticationType: authenticationType)
-        return try ItemKey(fields, group: group, synchronizable: synchronizable)
+        let fields: [Field: Value] = [
+            .server: .text(server), .protocol: .text(`protocol`), .port: .number(port), .path: .text(path),
+            .account: .text(account), .securityDomain: .text(securityDomain),
+            .authenticationType: .text(authenticationType),
+        ]
+        return try ItemKey(.internetPassword, fields, group: group, synchronizable: synchronizable)
     }
 
-    /// A certificate.
+    /// Makes the key of a certificate.
     public static func certificate(
         type: UInt32, issuer: [UInt8], serialNumber: [UInt8], group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
-        try ItemKey(
-            .certificate(type: type, issuer: issuer, serialNumber: serialNumber), group: group,
-            synchronizable: synchronizable)
+        let fields: [Field: Value] = [
+            .type: .number(type), .issuer: .bytes(issuer), .serialNumber: .bytes(serialNumber),
+        ]
+        return try ItemKey(.certificate, fields, group: group, synchronizable: synchronizable)
     }
 
-    /// A cryptographic key.
+    /// Makes the key of a cryptographic key.
     public static func key(
         keyClass: UInt32, keyType: UInt32, applicationLabel: [UInt8], applicationTag: [UInt8], sizeInBits: UInt32,
-        effectiveSize: UInt32,
-        group: String = "", synchronizable: Bool = false
+        effectiveSize: UInt32, group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
-        let fields = Fields.key(
-            keyClass: keyClass, keyType: keyType, applicationLabel: applicationLabel, applicationTag: applicationTag,
-            sizeInBits: sizeInBits,
-            effectiveSize: effectiveSize)
-        return try ItemKey(fields, group: group, synchronizable: synchronizable)
+        let fields: [Field: Value] = [
+            .keyClass: .number(keyClass), .keyType: .number(keyType), .applicationLabel: .bytes(applicationLabel),
+            .applicationTag: .bytes(applicationTag), .sizeInBits: .number(sizeInBits),
+            .effectiveSize: .number(effectiveSize),
+        ]
+        return try ItemKey(.key, fields, group: group, synchronizable: synchronizable)
     }
 
-    /// A certificate with its private key.
+    /// Makes the key of a certificate with its private key.
     public static func identity(
         type: UInt32, issuer: [UInt8], serialNumber: [UInt8], group: String = "", synchronizable: Bool = false
     ) throws(VaultError) -> ItemKey {
-        try ItemKey(
-            .identity(type: type, issuer: issuer, serialNumber: serialNumber), group: group,
-            synchronizable: synchronizable)
+        let fields: [Field: Value] = [
+            .type: .number(type), .issuer: .bytes(issuer), .serialNumber: .bytes(serialNumber),
+        ]
+        return try ItemKey(.identity, fields, group: group, synchronizable: synchronizable)
+    }
+
+    /// Returns the key with other values in some fields, and in another access group if one is given.
+    ///
+    /// - Throws: As `init(_:_:group:synchronizable:)`.
+    public func replacing(_ fields: [Field: Value] = [:], group: String? = nil) throws(VaultError) -> ItemKey {
+        let group = group ?? self.group
+        guard itemClass.isDefined || !fields.isEmpty else {
+            return try ItemKey(reserved: itemClass.rawValue, texts: texts, group: group, synchronizable: synchronizable)
+        }
+        let all = self.fields.merging(fields) { $1 }
+        return try ItemKey(itemClass, all, group: group, synchronizable: synchronizable)
     }
 
     /// The order of items in a vault.
@@ -144,31 +251,45 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         return out
     }
 
-    /// The fields of the class.
-    public var fields: Fields {
-        var cursor = Cursor(bytes.span, at: 0, else: .structureInvalid)
-        do throws(FormatError) { return try Fields(bytes.span, &cursor) } catch {
-            preconditionFailure("an item key was checked when it was made")
-        }
+    /// The values of the class's fields; none for a class that this version does not define.
+    public var fields: [Field: Value] {
+        var fields: [Field: Value] = [:]
+        for field in itemClass.fields { fields[field] = self[field] }
+        return fields
     }
 
-    /// The service of a generic password, else nil.
-    public var service: String? {
-        if case .genericPassword(let service, _) = fields { service } else { nil }
+    /// The value of a field; nil if the class does not have it.
+    public subscript(field: Field) -> Value? {
+        let itemClass = itemClass
+        guard let index = itemClass.fields.firstIndex(of: field) else { return nil }
+        var cursor = Cursor(over: 1..<bytes.count, of: Cursor(bytes.span, at: 0, else: .structureInvalid))
+        do throws(FormatError) {
+            for kind in itemClass.fieldKinds[..<index] { try Self.skip(kind, bytes.span, &cursor) }
+            return try Value(field.kind, bytes.span, &cursor)
+        } catch { preconditionFailure("an item key was checked when it was made") }
     }
 
-    /// The account of a generic or internet password, else nil.
-    public var account: String? {
-        switch fields {
-        case .genericPassword(_, let account), .internetPassword(_, _, _, _, let account, _, _): account
-        default: nil
-        }
+    /// The texts of a class that this version does not define, but for the last, the access group.
+    public var texts: [String] {
+        guard !itemClass.isDefined else { return [] }
+        var cursor = Cursor(over: 1..<bytes.count, of: Cursor(bytes.span, at: 0, else: .structureInvalid))
+        var texts: [String] = []
+        do throws(FormatError) {
+            try Self.forEachText(bytes.span, &cursor) { (cursor) throws(FormatError) in
+                texts.append(try KeyFields.text(bytes.span, &cursor))
+            }
+        } catch { preconditionFailure("an item key was checked when it was made") }
+        return texts
     }
 
-    /// The server of an internet password, else nil.
-    public var server: String? {
-        if case .internetPassword(let server, _, _, _, _, _, _) = fields { server } else { nil }
-    }
+    /// The service of a generic password; nil for other classes.
+    public var service: String? { self[.service]?.text }
+
+    /// The account of a password; nil for other classes.
+    public var account: String? { self[.account]?.text }
+
+    /// The server of an internet password; nil for other classes.
+    public var server: String? { self[.server]?.text }
 
     private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
         var out: [UInt8] = []

@@ -95,7 +95,7 @@ struct EntryCheck {
     }
 
     /// Checks the earlier values of an item that has these large attributes.
-    func check(_ versions: Versions, of item: ItemEntry, _ large: [AttributeRecord], at offset: UInt64)
+    func check(_ versions: Versions, of item: ItemEntry, _ large: [RecordRef], at offset: UInt64)
         throws(VaultError)
     {
         try decoding { () throws(FormatError) in try versions.check(item, at: offset) }

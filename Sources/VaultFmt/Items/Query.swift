@@ -1,41 +1,40 @@
 internal import VaultBytes
 
-/// Which items: every field that is set must match exactly; `pattern` may match in part.
-public struct Query: Sendable {
+/// The items that a listing or a scan is for: every part that is set must match exactly; `pattern` may match in part.
+public struct Query: Sendable, Equatable {
     /// The class.
     public var itemClass: ItemClass?
-    /// The service of generic passwords.
-    public var service: String?
-    /// The account of generic and internet passwords.
-    public var account: String?
-    /// The server of internet passwords.
-    public var server: String?
-    /// The protocol of internet passwords.
-    public var `protocol`: String?
-    /// The port of internet passwords.
-    public var port: UInt32?
-    /// The path of internet passwords.
-    public var path: String?
+    /// The values of fields of the key; an item whose class lacks one of them does not match.
+    public var fields: [ItemKey.Field: ItemKey.Value]
     /// The access group.
     public var group: String?
     /// The label.
     public var label: String?
-    /// Synchronizable or not.
+    /// Whether the item is meant to be synchronised between devices.
     public var synchronizable: Bool?
     /// The accessibility.
     public var accessibility: Accessibility?
-    /// Text that service, account, server or label contain, whatever its case.
+    /// A text that service, account, server or label contain, in whatever case.
     public var pattern: String?
 
-    /// Matches every item.
-    public init() {}
+    /// Makes a query; without arguments it matches every item.
+    public init(
+        itemClass: ItemClass? = nil, _ fields: [ItemKey.Field: ItemKey.Value] = [:], group: String? = nil,
+        label: String? = nil, synchronizable: Bool? = nil, accessibility: Accessibility? = nil, pattern: String? = nil
+    ) {
+        self.itemClass = itemClass
+        self.fields = fields
+        self.group = group
+        self.label = label
+        self.synchronizable = synchronizable
+        self.accessibility = accessibility
+        self.pattern = pattern
+    }
 
-    /// Whether it matches every item.
-    var isUnrestricted: Bool {
-        itemClass == nil && service == nil && account == nil && server == nil && `protocol` == nil && port == nil
-            && path == nil
-            && group == nil
-            && label == nil && synchronizable == nil && accessibility == nil && pattern == nil
+    /// The value of a field that must match.
+    public subscript(field: ItemKey.Field) -> ItemKey.Value? {
+        get { fields[field] }
+        set { fields[field] = newValue }
     }
 
     /// Whether an item matches.
@@ -46,21 +45,9 @@ public struct Query: Sendable {
     }
 
     private func matches(_ key: ItemKey) -> Bool {
-        guard itemClass == nil || key.itemClass == itemClass,
-            synchronizable == nil || key.synchronizable == synchronizable,
-            group == nil || Self.isSame(key.group, group)
-        else { return false }
-        switch key.fields {
-        case .genericPassword(let itsService, let itsAccount):
-            return Self.fits(service, itsService) && Self.fits(account, itsAccount) && server == nil
-                && `protocol` == nil && port == nil
-                && path == nil
-        case .internetPassword(let itsServer, let itsProtocol, let itsPort, let itsPath, let itsAccount, _, _):
-            return Self.fits(server, itsServer) && Self.fits(account, itsAccount) && Self.fits(`protocol`, itsProtocol)
-                && (port == nil || port == itsPort) && Self.fits(path, itsPath) && service == nil
-        case .certificate, .key, .identity, .reserved:
-            return service == nil && account == nil && server == nil && `protocol` == nil && port == nil && path == nil
-        }
+        (itemClass == nil || key.itemClass == itemClass)
+            && (synchronizable == nil || key.synchronizable == synchronizable)
+            && (group == nil || Self.isSame(key.group, group)) && fields.allSatisfy { key[$0] == $1 }
     }
 
     private func matchesPattern(_ key: ItemKey, _ item: Item) -> Bool {
@@ -80,8 +67,6 @@ public struct Query: Sendable {
         }
     }
 
-    private static func fits(_ wanted: String?, _ value: String) -> Bool { wanted == nil || isSame(wanted, value) }
-
     private static func contains(_ text: String, _ part: String) -> Bool {
         let text = Array(text.utf8)
         let part = Array(part.utf8)
@@ -89,20 +74,20 @@ public struct Query: Sendable {
         return (0...text.count - part.count).contains { text[$0..<$0 + part.count].elementsEqual(part) }
     }
 
-    /// What all matching keys start with: the part of the vault to be read.
+    /// The bytes that all matching keys start with, which bound the part of the vault that is read.
     var keyPrefix: [UInt8] {
-        var out: [UInt8] = []
-        if itemClass ?? .genericPassword == .genericPassword, let service {
-            out.append(ItemClass.genericPassword.rawValue)
-            KeyFields.append(service, to: &out)
-            if let account { KeyFields.append(account, to: &out) }
-        } else if itemClass ?? .internetPassword == .internetPassword, let server {
-            out.append(ItemClass.internetPassword.rawValue)
-            KeyFields.append(server, to: &out)
-            if let `protocol` { KeyFields.append(`protocol`, to: &out) }
-        } else if let itemClass {
-            out.append(itemClass.rawValue)
+        guard let itemClass = itemClass ?? onlyClass else { return [] }
+        var out = [itemClass.rawValue]
+        for field in itemClass.fields {
+            guard let value = fields[field], value.kind == field.kind else { break }
+            value.encode(into: &out)
         }
         return out
+    }
+
+    /// The class that has all of the fields, if only one does.
+    private var onlyClass: ItemClass? {
+        let classes = ItemClass.allCases.filter { fields.keys.allSatisfy($0.fields.contains) }
+        return classes.count == 1 ? classes[0] : nil
     }
 }

@@ -265,31 +265,5 @@ enum RecordCodec {
 
 extension ItemEntry {
     /// What the item's record is bound to.
-    var identity: Sealing.RecordIdentity {
-        Sealing.RecordIdentity(item: id, revision: recordRevision, compartment: compartment)
-    }
-}
-
-extension AttributeRecord {
-    /// What the record is bound to.
-    func identity(of item: Bytes16) -> Sealing.RecordIdentity {
-        Sealing.RecordIdentity(item: item, revision: revision, compartment: compartment)
-    }
-}
-
-extension Versions.Version {
-    /// What the record is bound to.
-    func identity(of item: Bytes16) -> Sealing.RecordIdentity {
-        Sealing.RecordIdentity(item: item, revision: recordRevision, compartment: compartment)
-    }
-
-    /// The records of its large attributes.
-    var largeRecords: [AttributeRecord] { attributes.compactMap(\.record) }
-}
-
-extension PageAttribute {
-    /// Its record, if it is large.
-    var record: AttributeRecord? {
-        if case .inOwnRecord(let record) = value { record } else { nil }
-    }
+    var identity: Sealing.RecordIdentity { own.identity(of: id) }
 }

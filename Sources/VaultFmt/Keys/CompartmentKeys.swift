@@ -49,9 +49,9 @@ final class CompartmentKeys {
     ///
     private static func ownersGroupKey(_ context: borrowing Context) throws(VaultError) -> SecretBox {
         guard !context.isLocked else { throw VaultError(.locked, "the vault is locked") }
-        switch context.store.slot.keys.owner {
-        case .some(let owner): return SecretBox(owner.earlier.copy())
-        case .none: throw VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values")
+        let refusal = VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values")
+        return try context.store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
+            SecretBox(owner.earlier.copy())
         }
     }
 
@@ -83,14 +83,12 @@ enum Wrapping {
     static func groupKey(_ group: Keyring.Group, _ keys: borrowing VaultKeys, _ vault: Bytes16) throws(VaultError)
         -> Secret
     {
-        switch keys.owner {
-        case .some(let owner):
-            do throws(CryptoError) {
-                return try AEAD.unwrap(group.wrapped, groupData(vault, group.number, group.name), key: owner.keyring)
-            } catch { throw VaultError(crypto: error, "the key of an access group") }
-        case .none:
-            throw VaultError(
-                .notPermitted, "the slot that opened this vault does not grant the access group \"\(group.name)\"")
+        let refusal = VaultError(
+            .notPermitted, "the slot that opened this vault does not grant the access group \"\(group.name)\"")
+        return try keys.asOwner(else: refusal) { (owner) throws(VaultError) in
+            try opening("the key of an access group") { () throws(CryptoError) in
+                try AEAD.unwrap(group.wrapped, groupData(vault, group.number, group.name), key: owner.keyring)
+            }
         }
     }
 
@@ -124,9 +122,9 @@ enum Wrapping {
     static func outerOpened(_ info: Keyring.Compartment, _ groupKey: borrowing Secret, _ vault: Bytes16)
         throws(VaultError) -> Secret
     {
-        do throws(CryptoError) {
-            return try AEAD.unwrap(info.wrapped, outerData(vault, info), key: groupKey)
-        } catch { throw VaultError(crypto: error, "the key of a compartment") }
+        try opening("the key of a compartment") { () throws(CryptoError) in
+            try AEAD.unwrap(info.wrapped, outerData(vault, info), key: groupKey)
+        }
     }
 
     /// The outer layer over a compartment key or an inner layer.

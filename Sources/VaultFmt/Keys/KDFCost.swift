@@ -35,10 +35,17 @@ public struct KDFCost: Hashable, Sendable {
     /// Whether it is below the floor: less than 19 MiB, or fewer than 2 passes.
     public var isWeak: Bool { memoryKiB < Self.floor.memoryKiB || passes < Self.floor.passes }
 
-    /// A cost that takes about `seconds` on this machine: 3 passes, and as much memory as that allows, at least the
-    /// floor and at most 2 GiB; beyond that, more passes. Measures a run of 64 MiB. Throws `invalidArgument` unless 0 <
-    /// seconds ≤ 60.
-    public static func calibrated(seconds: Double, lanes: UInt32 = 1) throws(VaultError) -> KDFCost {
+    /// Returns a cost that takes about as long as asked for on this machine, which it measures with a run of 64 MiB.
+    ///
+    /// It has 3 passes, and as much memory as the time allows, at least the floor and at most 2 GiB; beyond that, more
+    /// passes.
+    ///
+    /// - Parameters:
+    ///   - time: More than 0, and at most 60 seconds.
+    ///   - lanes: 1 to 16.
+    /// - Throws: `invalidArgument`, `outOfMemory`.
+    public static func calibrated(to time: Duration, lanes: UInt32 = 1) throws(VaultError) -> KDFCost {
+        let seconds = time.inSeconds
         guard seconds > 0, seconds <= 60, (1...16).contains(lanes) else {
             throw VaultError(
                 .invalidArgument, "a KDF can be calibrated to more than 0 and at most 60 seconds, with 1 to 16 lanes")
@@ -71,8 +78,7 @@ public struct KDFCost: Hashable, Sendable {
                 Secret.random(count: 32), salt: Randomness.system.bytes(32), memoryKiB: memoryKiB, passes: passes,
                 lanes: lanes)
         } catch { throw VaultError(crypto: error, "the calibration") }
-        let spent = start.duration(to: clock.now).components
-        return Double(spent.seconds) + Double(spent.attoseconds) / 1e18
+        return start.duration(to: clock.now).inSeconds
     }
 
     /// What a new slot with these factors gets: nothing if none of them is stretched. Throws `weakKDF` below the floor
@@ -94,4 +100,8 @@ public struct KDFCost: Hashable, Sendable {
         try limits.spend(inSlot, &spent)
         return inSlot
     }
+}
+
+extension Duration {
+    var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

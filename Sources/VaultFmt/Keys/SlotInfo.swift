@@ -10,6 +10,32 @@ public struct SlotInfo: Sendable, Hashable {
         case scoped
         /// A kind that this version does not know: its number.
         case unknown(UInt8)
+
+        init(_ kind: Slot.Kind) {
+            switch kind {
+            case .full: self = .full
+            case .scoped: self = .scoped
+            default: self = .unknown(kind.rawValue)
+            }
+        }
+
+        /// The number of the kind in the file (specification, section 3.1).
+        public var number: UInt8 {
+            switch self {
+            case .full: Slot.Kind.full.rawValue
+            case .scoped: Slot.Kind.scoped.rawValue
+            case .unknown(let number): number
+            }
+        }
+
+        /// The name of the kind: `full`, `scoped`, or `unknown kind 17`.
+        public var name: String {
+            switch self {
+            case .full: "full"
+            case .scoped: "scoped"
+            case .unknown(let number): "unknown kind \(number)"
+            }
+        }
     }
 
     /// How hard it is to open a slot without its factors.
@@ -61,7 +87,7 @@ extension SlotInfo {
     /// What a header shows of a slot, and what its owner part says, if that was read.
     init(_ slot: Slot, part: OwnerPart? = nil, groups: [String]? = nil, openedThis: Bool = false) {
         id = SlotID(slot.id)
-        kind = slot.kind == .full ? .full : slot.kind == .scoped ? .scoped : .unknown(slot.kind.rawValue)
+        kind = Kind(slot.kind)
         factors = FactorKinds(slot.factors)
         if let known = slot.known {
             strength = known.stretch.map { .stretched(KDFCost($0.cost)) } ?? .ofKey

@@ -14,8 +14,8 @@ extension Vault {
     /// What a slot's owner part says, and the groups that a scoped slot grants; for owners.
     package func ownerPart(of slot: Slot) throws(VaultError) -> (part: OwnerPart, groups: [UInt64]) {
         try withCore { (core) throws(VaultError) in
-            let part = try SlotEditing.ownerPart(slot, core).part
-            return (part, try SlotEditing.grantedGroups(slot, core)?.sorted() ?? [])
+            let part = try core.ownerPart(of: slot).part
+            return (part, try core.grantedGroups(of: slot)?.sorted() ?? [])
         }
     }
 }

@@ -278,8 +278,8 @@ private struct FileVerifier: ~Copyable {
         guard store.slot.keys.isOwner else { return }
         for slot in store.header.slots {
             do throws(VaultError) {
-                _ = try SlotEditing.ownerPart(slot, core)
-                _ = try SlotEditing.grantedGroups(slot, core)
+                _ = try core.ownerPart(of: slot)
+                _ = try core.grantedGroups(of: slot)
             } catch {
                 guard error.code != .io else { throw error }
                 report.add("the slot \(Hex.encode(Array(slot.id.bytes.prefix(4)))): \(error.detail)", at: 0)
@@ -314,7 +314,10 @@ private struct StateVerifier: ~Copyable {
     mutating func check() throws(VaultError) {
         let commit = store.state.commit
         try attempt { (this) throws(VaultError) in _ = try this.store.past.history(of: this.store.state) }
-        if let root = commit.root { try checkPage(root.ref, root.level, low: nil, high: nil) }
+        var walk = TreeWalk(commit.root)
+        while let next = walk.next() {
+            try attempt { (this) throws(VaultError) in try this.checkPage(next, &walk) }
+        }
         compare(commit.items, report.items, "items")
         compare(commit.tombstones, tombstones, "tombstones")
         compare(commit.versions, report.earlierValues, "earlier values")
@@ -341,34 +344,15 @@ private struct StateVerifier: ~Copyable {
 
     // MARK: pages
 
-    private mutating func checkPage(_ ref: ObjectRef, _ level: UInt8, low: [UInt8]?, high: [UInt8]?) throws(VaultError)
-    {
+    private mutating func checkPage(_ next: PageRef, _ walk: inout TreeWalk) throws(VaultError) {
+        let ref = try next.ref()
         guard seen.insert(ref.offset).inserted else { return report.add("a page is named twice", at: ref.offset) }
-        try attempt { (this) throws(VaultError) in
-            let page = try this.store.pages.load(ref, level: level)
-            this.liveBytes += UInt64(ref.length)
-            try this.check(page, level, low: low, high: high)
-        }
-    }
-
-    private mutating func check(_ page: Page, _ level: UInt8, low: [UInt8]?, high: [UInt8]?) throws(VaultError) {
+        let page = try store.pages.load(ref, level: next.level)
+        liveBytes += UInt64(ref.length)
+        try attempt { (_) throws(VaultError) in try next.check(page) }
+        guard page.layout.isLeaf else { return walk.enter(page, next) }
         for index in 0..<page.count {
-            let hasKey = page.layout.isLeaf || index > 0
-            let key = page.key(index)
-            if hasKey,
-                low.map({ ByteOrder.isLess(key, $0) }) ?? false || high.map({ !ByteOrder.isLess(key, $0) }) ?? false
-            {
-                report.add("a page holds a key that belongs elsewhere", at: page.offset)
-            }
-            if page.layout.isLeaf {
-                try attempt { (this) throws(VaultError) in try this.checkEntry(page, index, key) }
-            } else {
-                let from = index == 0 ? low : key
-                let to = index + 1 < page.count ? page.key(index + 1) : high
-                try attempt { (this) throws(VaultError) in
-                    try this.checkPage(try page.child(index), level - 1, low: from, high: to)
-                }
-            }
+            try attempt { (this) throws(VaultError) in try this.checkEntry(page, index, page.key(index)) }
         }
     }
 
@@ -391,7 +375,7 @@ private struct StateVerifier: ~Copyable {
             guard case .inOwnRecord(let record) = attribute.content else { continue }
             try attempt(.attribute, of: item) { (this) throws(VaultError) in
                 try page.check(record.record, .record)
-                try this.checkLarge(attribute, RecordPlace(record), of: item.id.bytes)
+                try this.checkLarge(attribute, record, of: item.id.bytes)
             }
         }
         guard let versions = live.decoded.entry.versions else { return }
@@ -407,15 +391,16 @@ private struct StateVerifier: ~Copyable {
     private mutating func checkVersions(_ versions: Versions, of item: Item) throws(VaultError) {
         for version in versions.versions {
             try attempt(.earlierValue, of: item) { (this) throws(VaultError) in
-                let place = RecordPlace(version)
+                let place = version.own
                 try this.open(place, of: versions.item) { (body) throws(VaultError) in
-                    _ = try RecordCodec.readEarlier(body, Attributes(inPage: version.attributes), at: place.ref.offset)
+                    _ = try RecordCodec.readEarlier(
+                        body, Attributes(inPage: version.attributes), at: place.record.offset)
                 }
             }
             for attribute in Attributes(inPage: version.attributes).all {
                 guard case .inOwnRecord(let record) = attribute.content else { continue }
                 try attempt(.earlierValue, of: item) { (this) throws(VaultError) in
-                    try this.checkLarge(attribute, RecordPlace(record), of: versions.item)
+                    try this.checkLarge(attribute, record, of: versions.item)
                 }
             }
         }
@@ -425,27 +410,25 @@ private struct StateVerifier: ~Copyable {
 
     private mutating func checkRecord(_ item: Item, _ page: Page) throws(VaultError) {
         try page.check(item.entry.record, .record)
-        let place = RecordPlace(
-            ref: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
-        try open(place, of: item.id.bytes) { (body) throws(VaultError) in _ = try RecordCodec.read(body, item) }
+        try open(item.entry.own, of: item.id.bytes) { (body) throws(VaultError) in _ = try RecordCodec.read(body, item)
+        }
     }
 
-    private mutating func checkLarge(_ attribute: Attribute, _ place: RecordPlace, of item: Bytes16) throws(VaultError)
-    {
+    private mutating func checkLarge(_ attribute: Attribute, _ place: RecordRef, of item: Bytes16) throws(VaultError) {
         try open(place, of: item) { (body) throws(VaultError) in
-            _ = try RecordCodec.readLarge(body, attribute, at: place.ref.offset)
+            _ = try RecordCodec.readLarge(body, attribute, at: place.record.offset)
         }
     }
 
     /// Opens a record whose reference was checked, if its key can be had; else, checks that it is the one that is
     /// named.
     private mutating func open(
-        _ place: RecordPlace, of item: Bytes16, _ read: (Span<UInt8>) throws(VaultError) -> Void
+        _ place: RecordRef, of item: Bytes16, _ read: (Span<UInt8>) throws(VaultError) -> Void
     ) throws(VaultError) {
-        count(place.ref)
-        let frame = try FrameReader.read(place.ref, .record, store.file)
+        count(place.record)
+        let frame = try FrameReader.read(place.record, .record, store.file)
         guard let compartment = core.view.compartment(place.compartment) else {
-            throw VaultError(.structureInvalid, "a record's compartment does not exist", at: place.ref.offset)
+            throw VaultError(.structureInvalid, "a record's compartment does not exist", at: place.record.offset)
         }
         let key: SecretBox
         do throws(VaultError) { key = try core.compartments.key(compartment, core.context) } catch {
@@ -453,7 +436,8 @@ private struct StateVerifier: ~Copyable {
             return
         }
         let body = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-            try RecordCodec.open(frame, place.identity(of: item), key: key.secret, store.sealing, at: place.ref.offset)
+            try RecordCodec.open(
+                frame, place.identity(of: item), key: key.secret, store.sealing, at: place.record.offset)
         }
         try body.withSpan { (bytes) throws(VaultError) in try read(bytes) }
     }

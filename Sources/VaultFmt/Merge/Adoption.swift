@@ -102,7 +102,7 @@ struct Adoption {
         let wanted = removed.union(changed.keys)
         guard !wanted.isEmpty else { return }
         let branch = Branch(ours)
-        var leaves = try branch.tree.leaves(isCaching: false)
+        var leaves = branch.tree.leaves(isCaching: false)
         while let leaf = try leaves.next(1).first {
             let page = try ours.store.pages.load(leaf)
             for index in 0..<page.count where !page.isTombstone(index) {
@@ -193,7 +193,7 @@ extension Transaction {
         entry.revision = try core.tick()
         entry.device = ring.devicePosition()
         entry.versions = try write(versions)
-        changes.put(old.key.bytes, ItemCodec.encode(entry, old.attributes.listed))
+        changes.set(old.key.bytes, ItemCodec.encode(entry, old.attributes.listed))
         tally.versions += Int64(versions.versions.count) - Int64(old.earlierValues)
         tally.liveBytes += ItemFrames.bytes(entry, old.largeRecords, versions) - ItemFrames.bytes(old, before)
     }
@@ -213,10 +213,10 @@ extension Transaction {
         entry.versions = try write(versions)
         let tombstone = TombstoneEntry.key(item.id)
         if try core.store.tree.find(tombstone) != nil {
-            changes.put(tombstone, nil)
+            changes.set(tombstone, nil)
             tally.tombstones -= 1
         }
-        changes.put(key.bytes, ItemCodec.encode(entry, []))
+        changes.set(key.bytes, ItemCodec.encode(entry, []))
         tally.items += 1
         tally.versions += Int64(versions.versions.count)
         tally.liveBytes += ItemFrames.bytes(entry, [], versions)

@@ -48,8 +48,8 @@ final class Branch {
     }
 
     /// The records, as they are in the file.
-    func frame(_ place: RecordPlace, before referrer: UInt64) throws(VaultError) -> [UInt8] {
-        try core.frame(place.ref, .record, before: referrer)
+    func frame(_ place: RecordRef, before referrer: UInt64) throws(VaultError) -> [UInt8] {
+        try core.frame(place.record, .record, before: referrer)
     }
 }
 
@@ -67,7 +67,7 @@ struct HeldValue {
     let modified: Int64
     /// Of an earlier value, when it ceased to be current.
     var replaced: Int64?
-    let place: RecordPlace
+    let place: RecordRef
     let attributes: Attributes
     /// The frame that refers to the records.
     let referrer: UInt64
@@ -77,7 +77,7 @@ struct HeldValue {
     /// What is read of it; nil for what belongs to a device other than the one that merges, `device`.
     func content(for device: Bytes16) throws(VaultError) -> HeldContent? {
         guard let compartment = branch.core.view.compartment(place.compartment) else {
-            throw VaultError(.structureInvalid, "an item's compartment does not exist", at: place.ref.offset)
+            throw VaultError(.structureInvalid, "an item's compartment does not exist", at: place.record.offset)
         }
         let bound = compartment.info.device
         guard bound == .zero || bound == device else { return nil }
@@ -94,30 +94,30 @@ struct HeldValue {
 
     private func open() throws(VaultError) -> (ItemKey, SecretBox, Attributes) {
         if let item {
-            let opened = try branch.core.open(item)
+            let opened = try branch.core.opened(item)
             let attributes = opened.item.attributes
             return (item.key, SecretBox(opened.takeSecret()), attributes)
         }
-        var body = try branch.core.body(place.ref, place.identity(of: id), before: referrer)
+        var body = try branch.core.body(place, of: id, before: referrer)
         let (secret, key, attributes) = try body.withSpan { (bytes) throws(VaultError) in
-            try RecordCodec.readEarlier(bytes, self.attributes, at: place.ref.offset)
+            try RecordCodec.readEarlier(bytes, self.attributes, at: place.record.offset)
         }
-        body.keep(secret)
+        body.narrow(to: secret)
         return (key, SecretBox(body), attributes)
     }
 
     /// The value of one of its attributes, of any size.
     func value(of attribute: Attribute) throws(VaultError) -> Secret {
         guard case .inOwnRecord = attribute.content else { return attribute.secret ?? Secret(count: 0) }
-        return try branch.core.open(large: attribute, of: id, before: referrer)
+        return try branch.core.large(attribute, of: id, before: referrer)
     }
 
     /// The places of its records.
-    var places: [RecordPlace] { [place] + attributes.largeRecords.map(RecordPlace.init) }
+    var places: [RecordRef] { [place] + attributes.largeRecords }
 
     /// Whether both refer to the same bytes, so that nothing has to be opened to know that they are the same.
     func hasSameRecords(as other: HeldValue) -> Bool {
-        place.ref.hash == other.place.ref.hash && attributes.isListed(like: other.attributes)
+        place.record.hash == other.place.record.hash && attributes.isListed(like: other.attributes)
     }
 }
 
@@ -133,7 +133,7 @@ struct HeldItem {
         let entry = item.entry
         value = HeldValue(
             branch: branch, id: entry.id, stamp: branch.stamp(entry.revision, entry.device), modified: entry.modified,
-            replaced: nil, place: RecordPlace(entry), attributes: item.attributes, referrer: item.referrer, item: item)
+            replaced: nil, place: entry.own, attributes: item.attributes, referrer: item.referrer, item: item)
     }
 
     var id: Bytes16 { item.entry.id }
@@ -152,7 +152,7 @@ struct HeldItem {
         return versions.versions.map { version in
             HeldValue(
                 branch: value.branch, id: id, stamp: value.branch.stamp(version.revision, version.device),
-                modified: version.modified, replaced: version.replaced, place: RecordPlace(version),
+                modified: version.modified, replaced: version.replaced, place: version.own,
                 attributes: Attributes(inPage: version.attributes), referrer: frame.offset, item: nil)
         }
     }
@@ -247,7 +247,7 @@ struct ValueComparison {
     func isGreater(_ held: HeldItem, _ other: HeldItem) throws(VaultError) -> Bool {
         guard held.stamp == other.stamp else { return held.stamp > other.stamp }
         guard held.isOpen(for: device), other.isOpen(for: device),
-            held.value.place.ref.hash != other.value.place.ref.hash
+            held.value.place.record.hash != other.value.place.record.hash
         else { return true }
         let its = try other.body()
         return try held.body().compare(its) >= 0
@@ -257,13 +257,13 @@ struct ValueComparison {
 extension HeldItem {
     /// The record's body.
     fileprivate func body() throws(VaultError) -> Secret {
-        try value.branch.core.body(value.place.ref, value.place.identity(of: id), before: value.referrer)
+        try value.branch.core.body(value.place, of: id, before: value.referrer)
     }
 }
 
 extension Attributes {
     /// The records of large ones.
-    var largeRecords: [AttributeRecord] {
+    var largeRecords: [RecordRef] {
         all.compactMap { if case .inOwnRecord(let own) = $0.content { own } else { nil } }
     }
 

@@ -176,7 +176,7 @@ struct Comparing {
         var fields: [ConflictField] = []
         if let was, let now {
             if !was.secret.secret.equals(now.secret.secret) { fields.append(.secret) }
-        } else if old.value.place.ref.hash != new.value.place.ref.hash, old.stamp != new.stamp {
+        } else if old.value.place.record.hash != new.value.place.record.hash, old.stamp != new.stamp {
             fields.append(.secret)
         }
         let (left, right) = (was?.attributes ?? old.value.attributes, now?.attributes ?? new.value.attributes)

@@ -153,9 +153,9 @@ extension LostValue {
         self.kind = kind
         flags = AttributeFlags(rawValue: try cursor.u8(bytes))
         let length = Int(try cursor.u8(bytes))
-        name = try cursor.text(bytes, try cursor.take(length, "a conflict's name"))
+        name = try cursor.text(bytes, try cursor.slice(length, "a conflict's name"))
         let size = Int(try cursor.u32(bytes))
-        let value = try cursor.take(size, "a conflict's value")
+        let value = try cursor.slice(size, "a conflict's value")
         self.value = SecretBox(bytes.extracting(value).bytes.withUnsafeBytes { Secret(copying: $0) })
     }
 }

@@ -2,13 +2,7 @@ internal import VaultBytes
 
 /// An item key in parts that can be compared and replaced one by one.
 struct KeyParts: Equatable {
-    private enum Kind {
-        case text
-        case bytes
-        case number
-    }
-
-    private typealias Row = (name: String, kind: Kind)
+    private typealias Row = (name: String, kind: ItemKey.Kind)
 
     let itemClass: UInt8
     /// By the names that a conflict gives the fields, in their order.
@@ -34,7 +28,7 @@ struct KeyParts: Equatable {
         var values: [[UInt8]] = []
         for row in rows {
             switch row.kind {
-            case .number: values.append(cursor.copy(bytes.span, try cursor.take(4, "a number")))
+            case .number: values.append(cursor.copy(bytes.span, try cursor.slice(4, "a number")))
             case .text, .bytes: values.append(try KeyFields.field(bytes.span, &cursor))
             }
         }
@@ -47,21 +41,8 @@ struct KeyParts: Equatable {
     }
 
     private static func rows(_ key: ItemKey) -> [Row] {
-        switch key.fields {
-        case .genericPassword: [("service", .text), ("account", .text)]
-        case .internetPassword:
-            [
-                ("server", .text), ("protocol", .text), ("port", .number), ("path", .text), ("account", .text),
-                ("security domain", .text), ("authentication type", .text),
-            ]
-        case .certificate, .identity: [("type", .number), ("issuer", .bytes), ("serial number", .bytes)]
-        case .key:
-            [
-                ("key class", .number), ("key type", .number), ("application label", .bytes),
-                ("application tag", .bytes), ("size in bits", .number), ("effective size", .number),
-            ]
-        case .reserved(_, let texts): texts.indices.map { ("\($0 + 1)", .text) }
-        }
+        guard key.itemClass.isDefined else { return key.texts.indices.map { ("\($0 + 1)", .text) } }
+        return key.itemClass.fields.map { ($0.words.joined(separator: " "), $0.kind) }
     }
 
     /// The names of all fields, group and sync included.

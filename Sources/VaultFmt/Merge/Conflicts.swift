@@ -94,7 +94,7 @@ extension Transaction {
             switch lost.kind {
             case .secret: secret = lost.value
             case .attribute:
-                change.set.put(Attribute(lost.name, secret: lost.value.secret.copy(), flags: value.flags))
+                change.set.set(Attribute(lost.name, secret: lost.value.secret.copy(), flags: value.flags))
             case .keyField: try newKey.set(lost.name, to: lost.value.secret.withUnsafeBytes { Array($0) })
             case .accessibility: accessibility = try self.accessibility(lost)
             }
@@ -113,7 +113,7 @@ extension Transaction {
         guard bytes.count == 1 + Format.idSize, let accessibility = Accessibility(rawValue: bytes[0]),
             let device = Bytes16(Array(bytes[1...]))
         else { throw VaultError(.structureInvalid, "a conflict holds no accessibility") }
-        guard device == .zero || device == core.deviceID else { throw Self.noDevice }
+        guard device == .zero || device == core.deviceID else { throw ItemLimits.noDevice }
         return accessibility
     }
 }

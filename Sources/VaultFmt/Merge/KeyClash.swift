@@ -127,9 +127,9 @@ struct KeyClash {
         startingWith start: [UInt8], _ key: ItemKey, _ plan: MergePlan
     ) throws(VaultError) -> [ItemPlan] {
         var out: [ItemPlan] = []
-        var leaves = try ours.tree.leaves(from: start)
+        var leaves = ours.tree.leaves(from: start)
         while let leaf = try leaves.next(1).first {
-            let page = try ours.core.store.pages.leaf(leaf, inPassing: true)
+            let page = try ours.core.store.pages.inPassing(leaf)
             for index in page.lowerBound(start).index..<page.count {
                 guard !page.isTombstone(index), page.key(index).starts(with: start),
                     case .item(let held) = try ours.read(page, index)

@@ -77,9 +77,9 @@ private struct Merging {
                     .notPermitted, "a slot that grants reading only cannot merge: open both copies with a full one")
             }
         }
-        try theirs.requireCurrent()
+        try theirs.refresh()
         guard !options.isRehearsal else {
-            try ours.requireCurrent()
+            try ours.refresh()
             try ours.refuseReadOnlyExtensions()
             var report = try merge()
             report.isRehearsal = true
@@ -288,15 +288,13 @@ private struct Merging {
         guard isSmaller, !options.isRehearsal, let branch = MergedBranch(mine, since: its) else { return report }
         let history = try History.appended(theirs.store, merging: branch)
         let indexKey = theirs.store.slot.keys.index.copy()
-        try ours.store.replace(byCopyOf: theirs.store) { (appender) throws(VaultError) in
+        try ours.store.replace(byCopyOf: theirs.store) { (appender, next) throws(VaultError) in
             let ref = try appender.append(history.encode(), as: .history, .history, key: indexKey)
-            let commit = other.commit
-            return Store.NewState(
-                root: commit.root, keyring: commit.keyring, history: ref, clock: max(commit.clock, own.commit.clock),
-                tombstoneHorizon: max(commit.tombstoneHorizon, own.commit.tombstoneHorizon), items: commit.items,
-                tombstones: commit.tombstones, versions: commit.versions,
-                liveBytes: commit.liveBytes + UInt64(ref.length) - UInt64(commit.history?.length ?? 0),
-                generation: branch.generation(after: commit.generation))
+            next.liveBytes = next.liveBytes + UInt64(ref.length) - UInt64(next.history?.length ?? 0)
+            next.history = ref
+            next.clock = max(next.clock, own.commit.clock)
+            next.tombstoneHorizon = max(next.tombstoneHorizon, own.commit.tombstoneHorizon)
+            next.generation = branch.generation(after: other.commit.generation)
         }
         ours.stateChanged()
         ours.compartments.forgetAll()

@@ -57,7 +57,7 @@ struct MergeEnd {
         _ slots: [SlotUnion.Choice], _ opened: (id: Bytes16, wrappingKey: SecretBox), _ report: inout MergeReport
     ) throws(VaultError) {
         let store = core.store
-        guard let vaultKey = store.slot.keys.vaultKey() else { throw SlotEditing.ownersOnly }
+        guard let vaultKey = store.slot.keys.vaultKey() else { throw SlotMaking.ownersOnly }
         let epoch = store.random.bytes32()
         let keys = VaultKeys(vaultKey: vaultKey, epoch: epoch)
         let content = try transaction.endInReplacement()

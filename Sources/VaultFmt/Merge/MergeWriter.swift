@@ -6,7 +6,7 @@ struct MergeWriter {
     private let transaction: Transaction
     private let core: VaultCore
     /// Records that were copied from the other file, or are in ours, by their hash. Those of one item.
-    private var places: [Bytes32: RecordPlace] = [:]
+    private var places: [Bytes32: RecordRef] = [:]
 
     init(_ transaction: Transaction) {
         self.transaction = transaction
@@ -36,11 +36,11 @@ struct MergeWriter {
 
     private mutating func remove(_ plan: MergePlan) throws(VaultError) {
         for held in plan.removed.values {
-            transaction.changes.put(held.key.bytes, nil)
+            transaction.changes.set(held.key.bytes, nil)
             try uncount(held)
         }
         for item in plan.items.values {
-            if let mine = item.ours, mine.key != item.key { transaction.changes.put(mine.key.bytes, nil) }
+            if let mine = item.ours, mine.key != item.key { transaction.changes.set(mine.key.bytes, nil) }
         }
     }
 
@@ -60,7 +60,7 @@ struct MergeWriter {
                 revision: tombstone.removal.revision, device: transaction.ring.position(of: tombstone.removal.device),
                 lastRevision: tombstone.last.revision, lastDevice: transaction.ring.position(of: tombstone.last.device))
         }
-        transaction.changes.put(TombstoneEntry.key(id), entry?.encode())
+        transaction.changes.set(TombstoneEntry.key(id), entry?.encode())
     }
 
     /// That of an item which gave its place up: a removal that the merge makes itself.
@@ -78,16 +78,16 @@ struct MergeWriter {
         if let ours, item.isHeld(ours, own) { return false }
         places = [:]
         for value in own + [ours?.value].compactMap(\.self) {
-            for place in value.places { places[place.ref.hash] = place }
+            for place in value.places { places[place.record.hash] = place }
         }
         let (place, placed) = try records(item)
         let versions = try self.versions(item, placed)
         var entry = ItemEntry(
-            record: place.ref, id: item.plan.id, revision: item.stamp.revision,
+            record: place.record, id: item.plan.id, revision: item.stamp.revision,
             device: transaction.ring.position(of: item.stamp.device), recordRevision: place.revision,
             compartment: place.compartment, created: item.created, modified: item.modified)
         entry.versions = try transaction.write(versions)
-        transaction.changes.put(item.key.bytes, ItemCodec.encode(entry, placed.listed))
+        transaction.changes.set(item.key.bytes, ItemCodec.encode(entry, placed.listed))
         if let ours {
             try uncount(ours)
             try transaction.note(ours.item, now: item.key, in: place.compartment)
@@ -101,7 +101,7 @@ struct MergeWriter {
     /// Where the item's records are: copied where they are not in ours, and sealed where they are new.
     private mutating func records(
         _ item: MergedItem
-    ) throws(VaultError) -> (RecordPlace, Transaction.PlacedAttributes) {
+    ) throws(VaultError) -> (RecordRef, Transaction.PlacedAttributes) {
         let like = item.plan.like.value
         guard let content = item.content else {
             let attributes = try brought(like.attributes, like)
@@ -116,11 +116,11 @@ struct MergeWriter {
 
     private mutating func seal(
         _ content: FieldUnion.Result, _ key: ItemKey, _ id: Bytes16, like: HeldValue? = nil, in owners: UInt64? = nil
-    ) throws(VaultError) -> (RecordPlace, Transaction.PlacedAttributes) {
+    ) throws(VaultError) -> (RecordRef, Transaction.PlacedAttributes) {
         var all: [Attribute] = []
         for chosen in content.attributes { all.append(try brought(chosen, id)) }
         var attributes = Attributes(sorted: all)
-        if !content.conflicts.isEmpty { attributes.put(try ConflictAttribute.attribute(content.conflicts)) }
+        if !content.conflicts.isEmpty { attributes.set(try ConflictAttribute.attribute(content.conflicts)) }
         try attributes.check(replacing: attributes)
         let compartment: UInt64
         if let owners {
@@ -133,13 +133,13 @@ struct MergeWriter {
         let identity = Sealing.RecordIdentity(item: id, revision: try core.tick(), compartment: compartment)
         let ref = try RecordCodec.append(
             key, content.secret.secret, attributes.inRecord, try transaction.seal(identity), to: transaction.appender)
-        return (RecordPlace(ref: ref, revision: identity.revision, compartment: compartment), placed)
+        return (RecordRef(record: ref, revision: identity.revision, compartment: compartment), placed)
     }
 
     /// The record of a value that has the same key, secret and attributes in it, and is for the same readers.
     private mutating func reusable(
         _ like: HeldValue, _ content: FieldUnion.Result, _ key: ItemKey, _ attributes: Attributes, _ compartment: UInt64
-    ) throws(VaultError) -> RecordPlace? {
+    ) throws(VaultError) -> RecordRef? {
         guard let before = try like.content(for: core.deviceID), before.key == key,
             before.secret.secret.equals(content.secret.secret), before.attributes.inRecord == attributes.inRecord,
             let here = transaction.ring.compartment(like.place.compartment),
@@ -155,7 +155,7 @@ struct MergeWriter {
     ) throws(VaultError) -> Versions {
         var all: [Versions.Version] = []
         for (stamp, version) in item.versions.sorted(by: { $0.key < $1.key }) {
-            let place: RecordPlace
+            let place: RecordRef
             let listed: [PageAttribute]
             switch version.source {
             case .held(let held):
@@ -169,7 +169,7 @@ struct MergeWriter {
             all.append(
                 Versions.Version(
                     revision: stamp.revision, device: transaction.ring.position(of: stamp.device),
-                    replaced: version.replaced, modified: version.modified, record: place.ref,
+                    replaced: version.replaced, modified: version.modified, record: place.record,
                     recordRevision: place.revision, compartment: place.compartment, attributes: listed))
         }
         all.sort(by: Versions.Version.precedes)
@@ -179,15 +179,15 @@ struct MergeWriter {
     // MARK: records of the other file
 
     /// A record of a branch, as ours has it from now on.
-    private mutating func brought(_ place: RecordPlace, _ value: HeldValue) throws(VaultError) -> RecordPlace {
+    private mutating func brought(_ place: RecordRef, _ value: HeldValue) throws(VaultError) -> RecordRef {
         if value.branch.core === core { return place }
-        if let known = places[place.ref.hash] { return known }
+        if let known = places[place.record.hash] { return known }
         let frame = try value.branch.frame(place, before: value.referrer)
         let ref = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
             try transaction.appender.append(sealed: frame)
         }
-        let copied = RecordPlace(ref: ref, revision: place.revision, compartment: place.compartment)
-        places[place.ref.hash] = copied
+        let copied = RecordRef(record: ref, revision: place.revision, compartment: place.compartment)
+        places[place.record.hash] = copied
         return copied
     }
 
@@ -199,8 +199,8 @@ struct MergeWriter {
 
     private mutating func brought(_ attribute: Attribute, _ value: HeldValue) throws(VaultError) -> Attribute {
         guard case .inOwnRecord(let own) = attribute.content else { return attribute }
-        let place = try brought(RecordPlace(own), value)
-        return Attribute(attribute.name, .inOwnRecord(place.asAttributeRecord), flags: attribute.flags)
+        let place = try brought(own, value)
+        return Attribute(attribute.name, .inOwnRecord(place), flags: attribute.flags)
     }
 
     /// An attribute for the item with this id: what belongs to another item is sealed again.

@@ -193,12 +193,12 @@ private struct UnitedVersions {
     private static func isPreferred(_ one: HeldValue, to other: HeldValue) throws(VaultError) -> Bool {
         let (left, right) = (try rank(one), try rank(other))
         if left != right { return left.lexicographicallyPrecedes(right) }
-        return ByteOrder.isLess(one.place.ref.hash.bytes, other.place.ref.hash.bytes)
+        return ByteOrder.isLess(one.place.record.hash.bytes, other.place.record.hash.bytes)
     }
 
     private static func rank(_ value: HeldValue) throws(VaultError) -> [UInt64] {
         guard let compartment = value.branch.core.view.compartment(value.place.compartment) else {
-            throw VaultError(.structureInvalid, "a compartment does not exist", at: value.place.ref.offset)
+            throw VaultError(.structureInvalid, "a compartment does not exist", at: value.place.record.offset)
         }
         return [compartment.isOwners ? 0 : 1, compartment.info.isDeviceBound ? 1 : 0, value.place.revision]
     }

@@ -66,8 +66,8 @@ struct SlotUnion {
     }
 
     static func choice(_ slot: Slot, _ core: VaultCore) throws(VaultError) -> Choice {
-        let (part, wrappingKey) = try SlotEditing.ownerPart(slot, core)
-        let granted = try SlotEditing.grantedGroups(slot, core)
+        let (part, wrappingKey) = try core.ownerPart(of: slot)
+        let granted = try core.grantedGroups(of: slot)
         let names = granted.map { granted in core.store.keyring.groupNames { granted.contains($0) } }
         return Choice(slot: slot, part: part, wrappingKey: wrappingKey, groups: names)
     }

@@ -79,9 +79,7 @@ struct SalvageCopy {
     // MARK: the item's own value
 
     private func value(of item: Item) throws(VaultError) -> Value {
-        let place = RecordPlace(
-            ref: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
-        let body = try store.open(place, of: item.entry.id, before: item.referrer)
+        let body = try store.open(item.entry.own, of: item.entry.id, before: item.referrer)
         return try value(of: body, listed: item.attributes, at: item.entry.record.offset)
     }
 
@@ -92,7 +90,7 @@ struct SalvageCopy {
         for (name, record) in found.records?.attributes ?? [:] {
             do throws(VaultError) {
                 if let attribute = try large(record), Array(attribute.name.utf8) == name {
-                    value.attributes.put(attribute)
+                    value.attributes.set(attribute)
                 }
             } catch {
                 _ = try Self.tolerated(error)
@@ -108,7 +106,7 @@ struct SalvageCopy {
         guard case .item(let key, let secret, let attributes) = record, key == found.key else {
             throw VaultError(.structureInvalid, "a record belongs to another item than the index says", at: offset)
         }
-        body.keep(secret)
+        body.narrow(to: secret)
         var value = Value(secret: body, attributes: Attributes(attributes))
         try addListed(listed, of: found.item?.entry.id, before: found.item?.referrer ?? 0, to: &value)
         return value
@@ -120,16 +118,16 @@ struct SalvageCopy {
     ) throws(VaultError) {
         for attribute in listed.all {
             switch attribute.content {
-            case .bytes, .secret: value.attributes.put(attribute)
+            case .bytes, .secret: value.attributes.set(attribute)
             case .inItemRecord: if value.attributes.attribute(attribute.name) == nil { value.isPartial = true }
             case .inOwnRecord(let own):
                 guard let item else { continue }
                 do throws(VaultError) {
-                    let body = try store.open(RecordPlace(own), of: item, before: referrer)
+                    let body = try store.open(own, of: item, before: referrer)
                     let range = try body.withSpan { (bytes) throws(VaultError) in
                         try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
                     }
-                    value.attributes.put(Self.attribute(attribute.name, body.slice(range), attribute.flags))
+                    value.attributes.set(Self.attribute(attribute.name, body.slice(range), attribute.flags))
                 } catch {
                     _ = try Self.tolerated(error)
                     value.isPartial = true
@@ -183,7 +181,7 @@ struct SalvageCopy {
     private func earlier(
         _ version: Versions.Version, of item: Bytes16, before referrer: UInt64, _ isPartial: inout Bool
     ) throws(VaultError) -> NewEarlierValue {
-        var body = try store.open(RecordPlace(version), of: item, before: referrer)
+        var body = try store.open(version.own, of: item, before: referrer)
         let record = try body.withSpan { (bytes) throws(VaultError) in
             try RecordCodec.found(bytes, at: version.record.offset)
         }
@@ -191,7 +189,7 @@ struct SalvageCopy {
             throw VaultError(
                 .structureInvalid, "an earlier value's record is an attribute's", at: version.record.offset)
         }
-        body.keep(secret)
+        body.narrow(to: secret)
         var value = Value(secret: body, attributes: Attributes(attributes))
         try addListed(Attributes(inPage: version.attributes), of: item, before: referrer, to: &value)
         if value.isPartial { isPartial = true }
@@ -211,7 +209,7 @@ struct SalvageCopy {
                     try RecordCodec.found(bytes, at: record.offset)
                 }
                 guard case .item(_, let secret, let attributes) = content else { continue }
-                body.keep(secret)
+                body.narrow(to: secret)
                 let date = Int64(record.identity.revision >> 16)
                 out.append(
                     NewEarlierValue(secret: body, attributes: Attributes(attributes), modified: date, replaced: date))

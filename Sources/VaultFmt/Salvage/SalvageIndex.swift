@@ -58,19 +58,19 @@ struct SalvageIndex {
         let states = scan.commits.sorted { $0.commit.generation > $1.commit.generation }
         open = [Gap(low: [], high: nil)]
         for (index, state) in states.enumerated() where !open.isEmpty {
-            look(state.commit, isNewest: index == 0)
+            readState(state.commit, isNewest: index == 0)
             if index == 0 { hasGaps = !open.isEmpty }
         }
         if states.isEmpty { hasGaps = true }
         guard hasGaps else { return }
-        if withUnproven || !store.forgeable.hasIndex { takeLooseLeaves() }
-        takeRecords()
+        if withUnproven || !store.forgeable.hasIndex { readLooseLeaves() }
+        addRecords()
     }
 
     // MARK: states, the newest first
 
     /// Takes what a state's tree names within the ranges that are still open; those whose pages are damaged stay open.
-    private mutating func look(_ commit: Commit, isNewest: Bool) {
+    private mutating func readState(_ commit: Commit, isNewest: Bool) {
         let gaps = open
         open = []
         for gap in gaps {
@@ -78,36 +78,34 @@ struct SalvageIndex {
                 covered.append((gap, commit.clock))
                 continue
             }
-            var seen: Set<UInt64> = []
-            walk(root.ref, root.level, Gap(low: [], high: nil), within: gap, commit, isNewest: isNewest, &seen)
+            walk(root, within: gap, commit, isNewest: isNewest)
         }
     }
 
-    /// `seen` is where the pages are that this walk went through: one that is named twice is gone through once, and
-    /// what else it should cover stays open.
-    private mutating func walk(
-        _ ref: ObjectRef, _ level: UInt8, _ range: Gap, within gap: Gap, _ commit: Commit, isNewest: Bool,
-        _ seen: inout Set<UInt64>
-    ) {
-        guard let part = range.intersection(gap) else { return }
-        guard seen.insert(ref.offset).inserted else { return open.append(part) }
-        do throws(VaultError) {
-            let page = try store.pages.page(ref, level: level)
-            if page.layout.isLeaf {
+    private mutating func walk(_ root: Commit.Root, within gap: Gap, _ commit: Commit, isNewest: Bool) {
+        // A page that is named twice is gone through once, and what else it should cover stays open.
+        var seen: Set<UInt64> = []
+        var walk = TreeWalk(root)
+        while let next = walk.next() {
+            guard let part = Gap(low: next.low ?? [], high: next.high).intersection(gap) else { continue }
+            do throws(VaultError) {
+                let ref = try next.ref()
+                guard seen.insert(ref.offset).inserted else {
+                    open.append(part)
+                    continue
+                }
+                let page = try store.pages.page(ref, level: next.level)
+                guard page.layout.isLeaf else {
+                    walk.enter(page, next)
+                    continue
+                }
                 if !isNewest { covered.append((part, commit.clock)) }
-                return take(page, within: part, isUncertain: !isNewest)
-            }
-            for index in 0..<page.count {
-                let low = index == 0 ? range.low : page.key(index)
-                let high = index + 1 < page.count ? page.key(index + 1) : range.high
-                walk(
-                    try page.child(index), level - 1, Gap(low: low, high: high), within: gap, commit,
-                    isNewest: isNewest, &seen)
-            }
-        } catch { open.append(part) }
+                addItems(of: page, within: part, isUncertain: !isNewest)
+            } catch { open.append(part) }
+        }
     }
 
-    private mutating func take(_ page: Page, within part: Gap, isUncertain: Bool) {
+    private mutating func addItems(of page: Page, within part: Gap, isUncertain: Bool) {
         for index in 0..<page.count {
             let bytes = page.key(index)
             guard part.contains(bytes) else { continue }
@@ -115,11 +113,11 @@ struct SalvageIndex {
                 if let id = Bytes16(Array(bytes.dropFirst())) { removed.insert(id) }
                 continue
             }
-            takeItem(bytes, page, index, isUncertain: isUncertain)
+            addItem(bytes, page, index, isUncertain: isUncertain)
         }
     }
 
-    private mutating func takeItem(_ bytes: [UInt8], _ page: Page, _ index: Int, isUncertain: Bool) {
+    private mutating func addItem(_ bytes: [UInt8], _ page: Page, _ index: Int, isUncertain: Bool) {
         let key: ItemKey
         do throws(VaultError) { key = try ItemKey(bytes) } catch { return }
         do throws(VaultError) {
@@ -132,17 +130,17 @@ struct SalvageIndex {
     // MARK: what no state names
 
     /// Leaves whose states are lost.
-    private mutating func takeLooseLeaves() {
+    private mutating func readLooseLeaves() {
         for ref in scan.leaves where !open.isEmpty {
             do throws(VaultError) {
                 let page = try store.pages.load(ref, level: 0)
-                for gap in open { take(page, within: gap, isUncertain: true) }
+                for gap in open { addItems(of: page, within: gap, isUncertain: true) }
             } catch { continue }
         }
     }
 
     /// Items that were added or changed after the state that covers their range; and all that are in no state's range.
-    private mutating func takeRecords() {
+    private mutating func addRecords() {
         for found in items.values where found.isUncertain {
             guard let id = found.item?.id.bytes, removed.contains(id) || isMoved(found) else { continue }
             items[found.key] = nil

@@ -18,11 +18,13 @@ final class SalvageStore {
     private let deviceID: Bytes16
     private var keys: [UInt64: SecretBox] = [:]
 
+    fileprivate static let ownersOnly = VaultError(.notPermitted, "salvaging needs a full slot")
+
     private init(
         _ file: any FileHandle, _ found: SalvageHeader, _ slot: consuming OpenedSlot, _ deviceID: Bytes16,
         _ device: SecretBox?
     ) throws(VaultError) {
-        guard slot.keys.isOwner else { throw VaultError(.notPermitted, "salvaging needs a full slot") }
+        guard slot.keys.isOwner else { throw Self.ownersOnly }
         self.file = file
         header = found.header
         sealing = Sealing(vault: header.id, random: .system)
@@ -107,9 +109,8 @@ final class SalvageStore {
     }
 
     private func ownerPart(_ slot: Slot) throws(VaultError) -> OwnerPart {
-        switch self.slot.keys.owner {
-        case .some(let owner): return try SlotSeal.openOwner(slot, vault: header.id, keys: owner).part
-        case .none: throw VaultError(.notPermitted, "salvaging needs a full slot")
+        try self.slot.keys.asOwner(else: Self.ownersOnly) { (owner) throws(VaultError) in
+            try SlotSeal.openOwner(slot, vault: header.id, keys: owner).part
         }
     }
 
@@ -151,8 +152,8 @@ final class SalvageStore {
     }
 
     /// The body of a record that a frame at `referrer` refers to.
-    func open(_ place: RecordPlace, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
-        try open(try frame(place.ref, .record, before: referrer), place.identity(of: item), at: place.ref.offset)
+    func open(_ place: RecordRef, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
+        try open(try frame(place.record, .record, before: referrer), place.identity(of: item), at: place.record.offset)
     }
 
     /// A frame that another one, at `referrer`, refers to; the reference, its hash and its head are checked.
@@ -188,9 +189,8 @@ final class SalvageStore {
         guard compartment.isOwners else {
             return SecretBox(try Wrapping.groupKey(compartment.group, slot.keys, header.id))
         }
-        switch slot.keys.owner {
-        case .some(let owner): return SecretBox(owner.earlier.copy())
-        case .none: throw VaultError(.notPermitted, "salvaging needs a full slot")
+        return try slot.keys.asOwner(else: Self.ownersOnly) { (owner) throws(VaultError) in
+            SecretBox(owner.earlier.copy())
         }
     }
 }
@@ -230,12 +230,10 @@ struct Forgeable {
     private static func groups(of slot: Slot, _ header: Header, _ keys: borrowing VaultKeys) throws(VaultError)
         -> [UInt64]
     {
-        switch keys.owner {
-        case .some(let owner):
+        try keys.asOwner(else: SalvageStore.ownersOnly) { (owner) throws(VaultError) in
             guard slot.kind == .scoped else { throw VaultError(.structureInvalid, "a slot of an unknown kind") }
             let part = try SlotSeal.openOwner(slot, vault: header.id, keys: owner)
             return try SlotOpener.grants(slot, header.id, wrappingKey: part.wrappingKey.secret).numbers
-        case .none: throw VaultError(.notPermitted, "salvaging needs a full slot")
         }
     }
 }

@@ -11,7 +11,7 @@ struct NewEpoch: ~Copyable {
 
     init(_ core: VaultCore) throws(VaultError) {
         let store = core.store
-        guard let vaultKey = store.slot.keys.vaultKey() else { throw SlotEditing.ownersOnly }
+        guard let vaultKey = store.slot.keys.vaultKey() else { throw SlotMaking.ownersOnly }
         let epoch = store.random.bytes32()
         let keys = VaultKeys(vaultKey: vaultKey, epoch: epoch)
         var rekeying = Rekeying(core, store.keyring)
@@ -48,7 +48,7 @@ struct NewEpoch: ~Copyable {
 
     /// Makes a scoped slot for groups that have their new keys.
     func slot(_ new: borrowing NewSlot, _ groups: Set<UInt64>) throws(VaultError) -> (Slot, SecretBox) {
-        try SlotEditing.scopedSlot(
+        try SlotMaking.scopedSlot(
             keys, grants: try rekeying.grants(groups, keys), new, vault: core.store.vault, revision: try core.tick(),
             device: core.deviceID,
             core.store.random)
@@ -58,7 +58,7 @@ struct NewEpoch: ~Copyable {
     /// or of others.
     func reseal(_ slot: Slot, to groups: Set<UInt64>? = nil) throws(VaultError) -> Slot {
         let store = core.store
-        var (part, wrappingKey) = try SlotEditing.ownerPart(slot, core)
+        var (part, wrappingKey) = try core.ownerPart(of: slot)
         let wanted: Set<UInt64>
         if let groups {
             wanted = groups
@@ -93,7 +93,7 @@ struct NewEpoch: ~Copyable {
             } else if slot.kind == .scoped {
                 header.slots.append(try reseal(slot))
             } else {
-                change.dropped.append(SlotInfo(slot, part: try SlotEditing.ownerPart(slot, core).part))
+                change.dropped.append(SlotInfo(slot, part: try core.ownerPart(of: slot).part))
             }
         }
         try SlotEditing.checkCosts(header.slots)

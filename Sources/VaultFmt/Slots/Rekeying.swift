@@ -2,12 +2,6 @@ internal import VaultBytes
 
 /// New numbers and keys for groups and their compartments: for a grant, a revocation or a rotation.
 struct Rekeying {
-    /// Where the records of a replaced compartment go, and what seals them.
-    struct Target: Sendable {
-        let number: UInt64
-        let key: SecretBox
-    }
-
     /// Compartments of one kind, which share a key from now on.
     private struct Kind: Hashable {
         let group: UInt64
@@ -20,14 +14,14 @@ struct Rekeying {
     /// With new groups and compartments.
     private(set) var keyring: Keyring
     /// By the number of the compartment that was replaced.
-    private(set) var targets: [UInt64: Target] = [:]
+    private(set) var targets: [UInt64: RecordTarget] = [:]
     /// Compartments of other devices in groups that were replaced: they keep number and key.
     private(set) var kept: Set<UInt64> = []
     /// The new number of each group that was replaced, by its old one.
     private var numbers: [UInt64: UInt64] = [:]
     /// The keys of groups that are new, by number.
     private var groupKeys: [UInt64: SecretBox] = [:]
-    private var made: [Kind: Target] = [:]
+    private var made: [Kind: RecordTarget] = [:]
     private var used: Set<UInt64>
 
     init(_ core: VaultCore, _ keyring: Keyring) {
@@ -70,9 +64,8 @@ struct Rekeying {
     }
 
     private static func earlierKey(_ keys: borrowing VaultKeys) throws(VaultError) -> SecretBox {
-        switch keys.owner {
-        case .some(let owner): return SecretBox(owner.earlier.copy())
-        case .none: throw SlotEditing.ownersOnly
+        try keys.asOwner(else: SlotMaking.ownersOnly) { (owner) throws(VaultError) in
+            SecretBox(owner.earlier.copy())
         }
     }
 
@@ -94,10 +87,8 @@ struct Rekeying {
     private func wrapped(
         _ number: UInt64, _ name: String, _ key: borrowing Secret, _ keys: borrowing VaultKeys
     ) throws(VaultError) -> Keyring.Group {
-        switch keys.owner {
-        case .some(let owner):
-            return Wrapping.wrap(group: number, name, key, owner, core.store.vault, core.store.random)
-        case .none: throw SlotEditing.ownersOnly
+        try keys.asOwner(else: SlotMaking.ownersOnly) { (owner) throws(VaultError) in
+            Wrapping.wrap(group: number, name, key, owner, core.store.vault, core.store.random)
         }
     }
 
@@ -148,7 +139,7 @@ struct Rekeying {
             targets[info.number] = known
             return
         }
-        let target = Target(number: newNumber(), key: SecretBox(core.store.random.secret(Format.keySize)))
+        let target = RecordTarget(number: newNumber(), key: SecretBox(core.store.random.secret(Format.keySize)))
         var new = Keyring.Compartment(
             number: target.number, group: group, accessibility: info.accessibility, device: info.device, wrapped: [])
         Wrapping.wrap(&new, target.key.secret, groupKey, device: core.device, core.store.vault, core.store.random)

@@ -101,11 +101,8 @@ public struct Rotation: ~Copyable {
     /// stay.
     private static func handOvers(_ store: Store, to next: Bytes32) throws(VaultError) -> [HandOver] {
         let (generation, chain) = (store.state.commit.generation, store.state.chain)
-        let last: HandOver
-        switch store.slot.keys.owner {
-        case .some(let owner):
-            last = HandOver.make(owner.signing(), vault: store.vault, generation: generation, chain: chain, next: next)
-        case .none: throw SlotEditing.ownersOnly
+        let last = try store.slot.keys.asOwner(else: SlotMaking.ownersOnly) { (owner) throws(VaultError) in
+            HandOver.make(owner.signing(), vault: store.vault, generation: generation, chain: chain, next: next)
         }
         return Array((store.keyring.handOvers + [last]).suffix(Format.Limit.handOvers))
     }
@@ -147,7 +144,7 @@ public struct Rotation: ~Copyable {
         _ core: VaultCore
     ) throws(VaultError) -> (Slot, SecretBox)? {
         let store = core.store
-        let part = try SlotEditing.ownerPart(old, core).part
+        let part = try core.ownerPart(of: old).part
         let cost = old.known?.stretch?.cost
         var external: ExternalKey?
         if let provider = box.factors.provider {
@@ -156,11 +153,11 @@ public struct Rotation: ~Copyable {
         }
         let new = NewSlot(box.factors.copy(), cost: cost, name: part.name, id: old.id, external: external)
         let revision = try core.tick()
-        guard let groups = try SlotEditing.grantedGroups(old, core) else {
-            return try SlotEditing.fullSlot(
+        guard let groups = try core.grantedGroups(of: old) else {
+            return try SlotMaking.fullSlot(
                 keys, new, vault: store.vault, revision: revision, device: core.deviceID, store.random)
         }
-        return try SlotEditing.scopedSlot(
+        return try SlotMaking.scopedSlot(
             keys, grants: try rekeying.grants(groups, keys), new, vault: store.vault, revision: revision,
             device: core.deviceID,
             store.random)

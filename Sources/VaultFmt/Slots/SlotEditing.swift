@@ -13,48 +13,9 @@ public struct SlotChange: Sendable {
     public var keptForDevices: [ItemKey] = []
 }
 
-/// A slot to be made.
-struct NewSlot: ~Copyable {
-    let factors: Factors
-    let cost: SlotParameters.Cost?
-    var name: String
-    /// That of the slot which it takes the place of; nil for a random one.
-    var id: Bytes16?
-    /// The external key, if the factors have one.
-    let external: ExternalKey?
-
-    /// Asks the provider for a key, if there is one.
-    init(_ factors: consuming Factors, cost: SlotParameters.Cost?, name: String) throws(VaultError) {
-        let provider = factors.provider
-        let external = try provider.map { (provider) throws(VaultError) in
-            ExternalKey(provider: provider.provider, wrapped: try provider.wrap())
-        }
-        self.init(factors, cost: cost, name: name, id: nil, external: external)
-    }
-
-    init(
-        _ factors: consuming Factors, cost: SlotParameters.Cost?, name: String, id: Bytes16?,
-        external: consuming ExternalKey?
-    ) {
-        self.factors = factors
-        self.cost = cost
-        self.name = name
-        self.id = id
-        self.external = external
-    }
-}
-
 /// Making and changing slots: shared by creating, adding, changing and rotating.
 enum SlotEditing {
-    static let ownersOnly = VaultError(.notPermitted, "only an owner can change who opens a vault")
     static let noSuchSlot = VaultError(.noSuchSlot, "no such slot")
-
-    static func checkName(_ name: String) throws(VaultError) {
-        guard name.utf8.count <= Format.Limit.slotName else {
-            throw VaultError(
-                .limitExceeded, "a slot's name has at most \(Format.Limit.slotName) bytes, not \(name.utf8.count)")
-        }
-    }
 
     /// Throws `invalidArgument` if these factors open a slot, except for `other`: readers take the first that they fit
     /// so a second one would never be opened, or hide the first.
@@ -71,7 +32,7 @@ enum SlotEditing {
             return
         }
         guard let slot = store.header.slots.first(where: { $0.id == opened }) else { return }
-        let name = try ownerPart(slot, core).part.name
+        let name = try core.ownerPart(of: slot).part.name
         let kind = slot.kind == .full ? "full" : "scoped"
         let described =
             name.isEmpty
@@ -95,79 +56,14 @@ enum SlotEditing {
         }
     }
 
-    // MARK: making
-
-    /// A full slot, and its wrapping key.
-    static func fullSlot(
-        _ keys: borrowing VaultKeys, _ new: borrowing NewSlot, vault: Bytes16, revision: UInt64, device: Bytes16,
-        _ random: Randomness
-    ) throws(VaultError) -> (Slot, SecretBox) {
-        switch keys.owner {
-        case .some(let owner):
-            return try make(SlotPayload(vaultKey: owner.vault), new, vault, owner, revision, device, random)
-        case .none: throw ownersOnly
-        }
-    }
-
-    static func scopedSlot(
-        _ keys: borrowing VaultKeys, grants: borrowing Grants, _ new: borrowing NewSlot, vault: Bytes16,
-        revision: UInt64,
-        device: Bytes16, _ random: Randomness
-    ) throws(VaultError) -> (Slot, SecretBox) {
-        switch keys.owner {
-        case .some(let owner):
-            return try make(SlotPayload(keys, grants: grants), new, vault, owner, revision, device, random)
-        case .none: throw ownersOnly
-        }
-    }
-
-    private static func make(
-        _ payload: borrowing SlotPayload, _ new: borrowing NewSlot, _ vault: Bytes16, _ owner: borrowing OwnerKeys,
-        _ revision: UInt64,
-        _ device: Bytes16, _ random: Randomness
-    ) throws(VaultError) -> (Slot, SecretBox) {
-        let part = OwnerPart(name: new.name, revision: revision, device: device)
-        let made = try SlotSeal.make(
-            payload, new.factors.keys, cost: new.cost, owner: part, id: new.id, external: new.external, vault: vault,
-            keys: owner, random)
-        return (made.slot, made.wrappingKey)
-    }
-
-    // MARK: owner parts
-
-    /// What a slot's owner part says, and for a slot whose kind depends on the epoch, its wrapping key.
-    static func ownerPart(_ slot: Slot, _ core: VaultCore) throws(VaultError) -> (
-        part: OwnerPart, wrappingKey: SecretBox
-    ) {
-        let store = core.store
-        let opened: (part: OwnerPart, wrappingKey: SecretBox)
-        switch store.slot.keys.owner {
-        case .some(let owner): opened = try SlotSeal.openOwner(slot, vault: store.vault, keys: owner)
-        case .none: throw VaultError(.notPermitted, "only an owner can read the names of slots")
-        }
-        guard opened.part.revision <= store.state.commit.clock else {
-            throw VaultError(.structureInvalid, "a slot's revision is after the vault's clock")
-        }
-        return opened
-    }
-
-    /// The groups that a scoped slot grants; nil for a slot of another kind.
-    static func grantedGroups(_ slot: Slot, _ core: VaultCore) throws(VaultError) -> Set<UInt64>? {
-        guard slot.kind == .scoped else { return nil }
-        let part = try ownerPart(slot, core)
-        return Set(try SlotOpener.grants(slot, core.store.vault, wrappingKey: part.wrappingKey.secret).numbers)
-    }
-
     /// Seals an owner part again, after its text or the slot's payload changed; its length must not change.
     static func sealOwner(
         _ part: OwnerPart, wrappingKey: borrowing Secret, into slot: inout Slot, _ keys: borrowing VaultKeys,
         _ core: VaultCore
     ) throws(VaultError) {
-        switch keys.owner {
-        case .some(let owner):
+        try keys.asOwner(else: SlotMaking.ownersOnly) { (owner) throws(VaultError) in
             SlotSeal.sealOwner(
                 part, wrappingKey: wrappingKey, into: &slot, vault: core.store.vault, keys: owner, core.store.random)
-        case .none: throw ownersOnly
         }
     }
 

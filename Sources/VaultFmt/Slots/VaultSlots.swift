@@ -38,7 +38,7 @@ extension Vault {
         _ factors: borrowing Factors, cost: KDFCost = .moderate, name: String = "", grantedGroups: [String]? = nil,
         createsGroups: Bool = false, allowWeak: Bool = false, limits: ReaderLimits = .init()
     ) throws(VaultError) -> SlotChange {
-        try SlotEditing.checkName(name)
+        try SlotMaking.checkName(name)
         if let grantedGroups { try Self.checkGrant(grantedGroups) }
         let new = try NewSlot(
             factors.copy(), cost: try cost.checked(for: factors.kinds, allowWeak: allowWeak), name: name)
@@ -62,7 +62,7 @@ extension Vault {
 
     private static func addFull(_ new: borrowing NewSlot, _ core: VaultCore) throws(VaultError) -> SlotChange {
         let store = core.store
-        let (slot, _) = try SlotEditing.fullSlot(
+        let (slot, _) = try SlotMaking.fullSlot(
             store.slot.keys, new, vault: store.vault, revision: try core.tick(), device: core.deviceID, store.random)
         try SlotEditing.replaceHeader(store.header.slots + [slot], core)
         return SlotChange(id: SlotID(slot.id))
@@ -93,7 +93,7 @@ extension Vault {
                 guard let index = store.header.slots.firstIndex(where: { $0.id == id.bytes }) else {
                     throw SlotEditing.noSuchSlot
                 }
-                guard let before = try SlotEditing.grantedGroups(store.header.slots[index], core) else {
+                guard let before = try core.grantedGroups(of: store.header.slots[index]) else {
                     throw VaultError(.invalidArgument, "only a scoped slot has access groups")
                 }
                 var epoch = try NewEpoch(core)
@@ -131,7 +131,7 @@ extension Vault {
                     return change
                 }
                 // What a slot of an unknown kind opens is not known: it could be all groups.
-                let held = try SlotEditing.grantedGroups(slot, core) ?? Set(store.keyring.groups.map(\.number))
+                let held = try core.grantedGroups(of: slot) ?? Set(store.keyring.groups.map(\.number))
                 var epoch = try NewEpoch(core)
                 try epoch.replace(held)
                 try epoch.finish(slots, &change)
@@ -173,7 +173,7 @@ extension Vault {
                 let kept = old.known?.stretch.map { KDFCost($0.cost) } ?? .moderate
                 let inSlot = try (cost ?? kept).checked(for: factors.factors.kinds, allowWeak: allowWeak || cost == nil)
                 try SlotEditing.requireNew(factors.factors, limits, besides: old.id, core)
-                let name = try SlotEditing.ownerPart(old, core).part.name
+                let name = try core.ownerPart(of: old).part.name
                 return try Self.replace(index, try NewSlot(factors.factors.copy(), cost: inSlot, name: name), core)
             }
         }
@@ -185,8 +185,8 @@ extension Vault {
         let store = core.store
         var slots = store.header.slots
         let old = slots[index]
-        guard let groups = try SlotEditing.grantedGroups(old, core) else {
-            let (slot, wrappingKey) = try SlotEditing.fullSlot(
+        guard let groups = try core.grantedGroups(of: old) else {
+            let (slot, wrappingKey) = try SlotMaking.fullSlot(
                 store.slot.keys, new, vault: store.vault, revision: try core.tick(), device: core.deviceID, store.random
             )
             slots[index] = slot
@@ -204,7 +204,7 @@ extension Vault {
 
     /// Gives a slot another name, of at most 63 bytes; also one of a kind or factors that this version does not know.
     public func renameSlot(_ id: SlotID, to name: String) throws(VaultError) {
-        try SlotEditing.checkName(name)
+        try SlotMaking.checkName(name)
         try withCore { (core) throws(VaultError) in
             try core.writing { () throws(VaultError) in
                 let store = core.store
@@ -212,7 +212,7 @@ extension Vault {
                     throw SlotEditing.noSuchSlot
                 }
                 var slots = store.header.slots
-                var (part, wrappingKey) = try SlotEditing.ownerPart(slots[index], core)
+                var (part, wrappingKey) = try core.ownerPart(of: slots[index])
                 part.name = name
                 part.revision = try core.tick()
                 part.device = core.deviceID
@@ -250,8 +250,8 @@ extension SlotInfo {
             self.init(slot, openedThis: slot.id == store.slot.id)
             return
         }
-        let part = try SlotEditing.ownerPart(slot, core).part
-        let granted = try SlotEditing.grantedGroups(slot, core)
+        let part = try core.ownerPart(of: slot).part
+        let granted = try core.grantedGroups(of: slot)
         let groups = granted.map { granted in store.keyring.groupNames { granted.contains($0) } }
         self.init(slot, part: part, groups: groups, openedThis: slot.id == store.slot.id)
     }

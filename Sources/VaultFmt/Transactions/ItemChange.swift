@@ -27,7 +27,7 @@ enum ItemFrames {
     /// How long they are together.
     static func bytes(_ item: Item, _ versions: Versions?) -> Int64 { bytes(item.entry, item.largeRecords, versions) }
 
-    static func bytes(_ entry: ItemEntry, _ large: [AttributeRecord], _ versions: Versions?) -> Int64 {
+    static func bytes(_ entry: ItemEntry, _ large: [RecordRef], _ versions: Versions?) -> Int64 {
         // As most items are.
         if large.isEmpty, entry.versions == nil { return possible(entry.record.length) }
         var lengths = [entry.record.offset: entry.record.length]
@@ -73,19 +73,17 @@ extension Transaction {
         for old in item.attributes.all where old.flags.contains(.sealed) {
             guard let now = new.attribute(old.name) else { return true }
             if now.hasSameValue(as: old) { continue }
-            guard case .inOwnRecord(let own) = old.content, now.size ?? 0 > Format.Limit.attributeInItemRecord,
-                let value = try readIfWhole(old, own, of: item), value.hasSameValue(as: now)
+            guard case .inOwnRecord = old.content, now.size ?? 0 > Format.Limit.attributeInItemRecord,
+                let value = try readIfWhole(old, of: item), value.hasSameValue(as: now)
             else { return true }
         }
         return false
     }
 
     /// A large attribute with its value; nil if that is damaged, or another device's.
-    private func readIfWhole(
-        _ attribute: Attribute, _ own: AttributeRecord, of item: Item
-    ) throws(VaultError) -> Attribute? {
+    private func readIfWhole(_ attribute: Attribute, of item: Item) throws(VaultError) -> Attribute? {
         do throws(VaultError) {
-            let value = try open(large: attribute, own, of: item.entry.id, before: item.referrer)
+            let value = try large(attribute, of: item.entry.id, before: item.referrer)
             return Attribute(attribute.name, secret: value, flags: attribute.flags)
         } catch {
             guard Self.cannotBeRead.contains(error.code) else { throw error }
@@ -102,7 +100,7 @@ extension Transaction {
         guard key.itemClass.isDefined || makesAnyClass else {
             throw VaultError(.invalidArgument, "this version makes no items of the class \(key.itemClass.name)")
         }
-        try Self.check(secretBytes: secret.count, attributes, created: created, modified: modified)
+        try ItemLimits.check(secretBytes: secret.count, attributes, created: created, modified: modified)
         let compartment = try ring.compartment(key.group, accessibility)
         let now = core.store.fileSystem.now()
         let id = core.store.random.bytes16()
@@ -112,8 +110,9 @@ extension Transaction {
             record: .none, id: id, revision: revision, device: ring.devicePosition(), recordRevision: revision,
             compartment: compartment,
             created: created ?? now, modified: modified ?? now)
-        entry.record = try RecordCodec.append(key, secret, attributes.inRecord, try seal(entry.identity), to: appender)
-        changes.put(key.bytes, ItemCodec.encode(entry, placed.listed))
+        entry.record = try RecordCodec.append(
+            key, secret, attributes.inRecord, try seal(entry.own.identity(of: id)), to: appender)
+        changes.set(key.bytes, ItemCodec.encode(entry, placed.listed))
         tally.items += 1
         tally.liveBytes += ItemFrames.bytes(entry, placed.large, nil)
     }
@@ -125,7 +124,7 @@ extension Transaction {
 
     /// An item with another record.
     func apply(_ change: ItemChange, secret: borrowing Secret) throws(VaultError) {
-        try Self.check(
+        try ItemLimits.check(
             secretBytes: secret.count, change.attributes, replacing: change.mayStayUnread, created: change.created,
             modified: change.modified)
         let compartment = try ring.compartment(change.key.group, change.accessibility)
@@ -133,7 +132,8 @@ extension Transaction {
             entry.compartment = compartment
             entry.recordRevision = entry.revision
             entry.record = try RecordCodec.append(
-                change.key, secret, change.attributes.inRecord, try seal(entry.identity), to: appender)
+                change.key, secret, change.attributes.inRecord, try seal(entry.own.identity(of: entry.id)), to: appender
+            )
         }
         try note(change.old, now: change.key, in: compartment)
     }
@@ -153,8 +153,8 @@ extension Transaction {
         entry.modified = change.modified ?? now
         try record(&entry)
         entry.versions = versions.ref
-        if change.key != old.key { changes.put(old.key.bytes, nil) }
-        changes.put(change.key.bytes, ItemCodec.encode(entry, placed.listed))
+        if change.key != old.key { changes.set(old.key.bytes, nil) }
+        changes.set(change.key.bytes, ItemCodec.encode(entry, placed.listed))
         tally.versions += Int64(entry.versions?.count ?? 0) - Int64(old.earlierValues)
         tally.liveBytes += ItemFrames.bytes(entry, placed.large, versions.now) - ItemFrames.bytes(old, versions.before)
     }
@@ -165,9 +165,9 @@ extension Transaction {
     struct PlacedAttributes {
         var listed: [PageAttribute] = []
         /// The records of large ones.
-        var large: [AttributeRecord] = []
+        var large: [RecordRef] = []
         /// Records that were resealed, by what they were.
-        var moved: [AttributeRecord: AttributeRecord] = [:]
+        var moved: [RecordRef: RecordRef] = [:]
     }
 
     /// Writes the records of large attributes that are new, or that are in a compartment where this item's must not be.
@@ -179,7 +179,7 @@ extension Transaction {
             let value: PageAttribute.Value
             let flags = attribute.fileFlags
             if flags.contains(.inOwnRecord) {
-                let own: AttributeRecord
+                let own: RecordRef
                 if case .inOwnRecord(let old) = attribute.content {
                     own = try inCompartment(like: compartment, old, id)
                     if own != old { out.moved[old] = own }
@@ -200,16 +200,16 @@ extension Transaction {
 
     private func append(
         _ attribute: Attribute, of key: ItemKey, _ id: Bytes16, in compartment: UInt64
-    ) throws(VaultError) -> AttributeRecord {
-        let own = AttributeRecord(record: .none, revision: try core.tick(), compartment: compartment)
+    ) throws(VaultError) -> RecordRef {
+        let own = RecordRef(record: .none, revision: try core.tick(), compartment: compartment)
         let ref = try RecordCodec.append(attribute, of: key, try seal(own.identity(of: id)), to: appender)
-        return AttributeRecord(record: ref, revision: own.revision, compartment: compartment)
+        return RecordRef(record: ref, revision: own.revision, compartment: compartment)
     }
 
     /// An attribute's record as it is, or resealed if its compartment is for other readers than the given one.
     private func inCompartment(
-        like compartment: UInt64, _ own: AttributeRecord, _ id: Bytes16
-    ) throws(VaultError) -> AttributeRecord {
+        like compartment: UInt64, _ own: RecordRef, _ id: Bytes16
+    ) throws(VaultError) -> RecordRef {
         guard let here = ring.compartment(own.compartment), let there = ring.compartment(compartment) else {
             throw VaultError(.structureInvalid, "a compartment does not exist")
         }
@@ -219,10 +219,10 @@ extension Transaction {
 
     /// The same body in a record of another compartment.
     func resealed(
-        _ own: AttributeRecord, of id: Bytes16, in compartment: UInt64
-    ) throws(VaultError) -> AttributeRecord {
-        let body = try body(own.record, own.identity(of: id), before: appender.position)
-        var new = AttributeRecord(record: .none, revision: try core.tick(), compartment: compartment)
+        _ own: RecordRef, of id: Bytes16, in compartment: UInt64
+    ) throws(VaultError) -> RecordRef {
+        let body = try body(own, of: id, before: appender.position)
+        var new = RecordRef(record: .none, revision: try core.tick(), compartment: compartment)
         new.record = try RecordCodec.append(body: body, try seal(new.identity(of: id)), to: appender)
         return new
     }

@@ -43,7 +43,7 @@ struct SlotGrants {
     init(_ core: VaultCore) throws(VaultError) {
         var groups: [Set<UInt64>] = []
         for slot in core.store.header.slots {
-            if let granted = try SlotEditing.grantedGroups(slot, core) { groups.append(granted) }
+            if let granted = try core.grantedGroups(of: slot) { groups.append(granted) }
         }
         self.groups = groups
     }

@@ -82,7 +82,7 @@ extension Vault {
         try exclusive.acquire(waitingForTransaction: core.lockWait)
         do throws(VaultError) {
             let transaction = OpenTransaction(self, try core.begin())
-            exclusive.keepForTransaction()
+            exclusive.beginTransaction()
             return transaction
         } catch {
             exclusive.release()

@@ -35,7 +35,7 @@ struct PendingChanges: TreeChanges {
     }
 
     /// Sets the value of a key; nil removes it.
-    mutating func put(_ key: [UInt8], _ value: [UInt8]?) {
+    mutating func set(_ key: [UInt8], _ value: [UInt8]?) {
         precondition(isSorted, "changes come before they are sorted")
         let place = store(key, value)
         let slot = slot(of: key)
@@ -48,7 +48,7 @@ struct PendingChanges: TreeChanges {
         if places.count * 2 > table.count { grow() }
     }
 
-    /// Brings the changes in the order of their keys; no more can be put then.
+    /// Brings the changes in the order of their keys; none can be set after that.
     mutating func sort() {
         table = []
         isSorted = false

@@ -4,7 +4,7 @@ internal import VaultStore
 /// Changes that become durable together, or not at all. Only to be used within the closure that it was given to.
 ///
 /// It sees its own changes. Other handles see none of them before the transaction has ended.
-public final class Transaction {
+public final class Transaction: RecordReading {
     /// What becomes of records that this transaction leaves behind, and that open with fewer rights than their items
     /// ask for from now on.
     public var narrowing = Narrowing.atOnce
@@ -38,9 +38,9 @@ public final class Transaction {
 
     init(_ core: VaultCore) throws(VaultError) {
         self.core = core
-        switch core.store.slot.keys.owner {
-        case .some(let owner): locatorKey = SecretBox(owner.locator.copy())
-        case .none: throw VaultError(.notPermitted, "the slot that opened this vault grants reading only")
+        let refusal = VaultError(.notPermitted, "the slot that opened this vault grants reading only")
+        locatorKey = try core.store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
+            SecretBox(owner.locator.copy())
         }
         appender = try core.store.makeAppender()
         ring = WritableKeyring(core)
@@ -54,43 +54,24 @@ public final class Transaction {
         guard let change = changes.find(key.bytes) else { return try core.find(key) }
         guard let value = change else { return nil }
         // What this transaction appended ends before the page that will refer to it, which is not there yet.
-        return try ItemCodec.item(key, value, EntryCheck(ring.view, clock: core.lastTick), before: appender.position)
+        return try ItemCodec.item(key, value, entryCheck, before: appender.position)
     }
 
     /// The item with its secret; nil if there is none.
     public func get(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
         guard let item = try item(key) else { return nil }
-        return try open(item)
+        return try opened(item)
     }
 
     /// The item with its secret and all of its attributes, large ones too; nil if there is none.
     package func whole(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
         guard let item = try item(key) else { return nil }
-        return try open(item).whole { (attribute) throws(VaultError) in
-            try self.attribute(attribute.name, of: key) ?? Secret(count: 0)
-        }
+        return try whole(item)
     }
 
     /// The value of an attribute, of any size; nil if the item has none of this name. Throws `noSuchItem`.
     public func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
-        let item = try existing(key)
-        guard let attribute = item.attributes.attribute(name) else { return nil }
-        switch attribute.content {
-        case .bytes, .secret: return attribute.secret
-        case .inItemRecord: return try open(item).item.attributes.attribute(name)?.secret
-        case .inOwnRecord(let own): return try open(large: attribute, own, of: item.entry.id, before: item.referrer)
-        }
-    }
-
-    func open(
-        large attribute: Attribute, _ own: AttributeRecord, of item: Bytes16, before referrer: UInt64
-    ) throws(VaultError) -> Secret {
-        var body = try body(own.record, own.identity(of: item), before: referrer)
-        let value = try body.withSpan { (bytes) throws(VaultError) in
-            try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
-        }
-        body.keep(value)
-        return body
+        try value(of: name, try existing(key))
     }
 
     /// All matching items as they were when the transaction began, in the order of their keys.
@@ -99,21 +80,11 @@ public final class Transaction {
         return ItemCursor(core, query)
     }
 
-    func open(_ item: Item) throws(VaultError) -> OpenedItem {
-        let entry = item.entry
-        var body = try body(entry.record, entry.identity, before: item.referrer)
-        let (secret, attributes) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
-        body.keep(secret)
-        return OpenedItem(item: attributes.map { Item(item, $0) } ?? item, secret: body)
-    }
+    var sealing: Sealing { core.sealing }
+    var pages: PageSource { core.pages }
+    var entryCheck: EntryCheck { EntryCheck(ring.view, clock: core.lastTick) }
 
-    /// A record's body, of the state that the transaction began with or of its own.
-    func body(
-        _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, before referrer: UInt64
-    ) throws(VaultError) -> Secret {
-        let frame = try frame(ref, .record, before: referrer)
-        return try VaultCore.open(frame, ref, identity, try ring.key(identity.compartment), core.store.sealing)
-    }
+    func key(_ compartment: UInt64) throws(VaultError) -> SecretBox { try ring.key(compartment) }
 
     func frame(_ ref: ObjectRef, _ type: FrameType, before referrer: UInt64) throws(VaultError) -> [UInt8] {
         guard ref.offset >= appender.start else { return try core.frame(ref, type, before: referrer) }
@@ -181,7 +152,7 @@ public final class Transaction {
 
     /// Nil, and why, for an item that another device or nobody can open.
     func opened(_ item: Item, else failure: inout VaultError?) throws(VaultError) -> OpenedItem? {
-        do throws(VaultError) { return try open(item) } catch {
+        do throws(VaultError) { return try opened(item) } catch {
             guard Self.cannotBeRead.contains(error.code) else { throw error }
             failure = error
             return nil
@@ -206,7 +177,7 @@ public final class Transaction {
             change.replaces = try losesSealedValue(old, in: change.attributes)
             return try apply(change)
         }
-        let opened = try open(old)
+        let opened = try opened(old)
         change.attributes = attributes.applied(to: opened.item.attributes)
         change.replaces = try losesSealedValue(opened.item, in: change.attributes)
         try apply(change, secret: opened.secret)
@@ -219,7 +190,7 @@ public final class Transaction {
         guard key != newKey else { return }
         guard key.itemClass == newKey.itemClass else { throw VaultError(.invalidArgument, "an item keeps its class") }
         guard try item(newKey) == nil else { throw VaultError(.duplicateItem, "the item exists already") }
-        let opened = try open(old)
+        let opened = try opened(old)
         var change = ItemChange(old, opened.item.attributes)
         change.key = newKey
         try apply(change, secret: opened.secret)
@@ -233,8 +204,8 @@ public final class Transaction {
             revision: try core.tick(), device: ring.devicePosition(), lastRevision: old.entry.revision,
             lastDevice: old.entry.device)
         let versions = try versionsToRemove(old)
-        changes.put(key.bytes, nil)
-        changes.put(TombstoneEntry.key(old.id.bytes), tombstone.encode())
+        changes.set(key.bytes, nil)
+        changes.set(TombstoneEntry.key(old.id.bytes), tombstone.encode())
         tally.items -= 1
         tally.tombstones += 1
         tally.versions -= Int64(old.earlierValues)
@@ -246,7 +217,7 @@ public final class Transaction {
     /// of their item is kept, or the vault is compacted.
     public func keepVersions(_ count: Int) throws(VaultError) {
         try requireOpen()
-        try Self.check(keptVersions: count)
+        try ItemLimits.check(keptVersions: count)
         guard count != ring.kept else { return }
         try ring.keep(count)
     }
@@ -272,36 +243,6 @@ public final class Transaction {
             key, before, now, slots: grants?.count(with: before.group.number, without: now.group.number) ?? 0)
         if remnant.isReadable { remnants.append(remnant) }
     }
-
-    // MARK: checks
-
-    /// Checks what every item must keep to.
-    static func check(
-        secretBytes: Int, _ attributes: Attributes, replacing old: Attributes = Attributes(), created: Int64?,
-        modified: Int64?
-    ) throws(VaultError) {
-        guard secretBytes <= Format.Limit.secret else {
-            throw VaultError(.limitExceeded, "a secret has at most \(Format.Limit.secret) bytes, not \(secretBytes)")
-        }
-        try attributes.check(replacing: old)
-        for date in [created, modified] { try check(date: date ?? 0) }
-    }
-
-    static func check(date: Int64) throws(VaultError) {
-        guard Format.Limit.time.contains(date) else {
-            throw VaultError(.invalidArgument, "a date is more than 2^62 milliseconds from 1970")
-        }
-    }
-
-    static func check(keptVersions count: Int) throws(VaultError) {
-        guard (0...Format.Limit.versions).contains(count) else {
-            throw VaultError(.limitExceeded, "an item keeps 0 to \(Format.Limit.versions) earlier values, not \(count)")
-        }
-    }
-
-    static let noDevice = VaultError(.deviceBound, "an item for this device only needs the device's secret")
-    static let groupTooLong = VaultError(
-        .limitExceeded, "an access group's name has at most \(Format.Limit.field) bytes")
 
     /// Whether items for this device only can be made.
     var hasDevice: Bool { core.deviceID != .zero }
@@ -336,34 +277,33 @@ public final class Transaction {
             ref = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
             tally.liveBytes += Int64(ref.length) - Int64(old.keyring.length)
         }
-        let history = try appendHistory() ?? old.history
-        let live = try Self.sum(old.liveBytes, tally.liveBytes)
-        let counted = try counted(root, ref, history)
-        let state = Store.NewState(
-            root: root, keyring: ref, history: history, clock: core.lastTick,
-            tombstoneHorizon: max(old.tombstoneHorizon, merging?.tombstoneHorizon ?? 0), items: items,
-            tombstones: try Self.sum(old.tombstones, tally.tombstones),
-            versions: try Self.sum(old.versions, tally.versions),
-            liveBytes: counted ?? live,
-            generation: merging?.generation(after: old.generation))
-        try store.commit(appender, state, keyring: ring.keyring)
+        var next = store.state.successor
+        if let merging {
+            next.generation = merging.generation(after: old.generation)
+            next.tombstoneHorizon = max(old.tombstoneHorizon, merging.tombstoneHorizon)
+            next.history = try appendHistory(merging)
+        }
+        (next.root, next.keyring, next.clock, next.items) = (root, ref, core.lastTick, items)
+        next.tombstones = try Self.sum(old.tombstones, tally.tombstones)
+        next.versions = try Self.sum(old.versions, tally.versions)
+        next.liveBytes = try Self.sum(old.liveBytes, tally.liveBytes)
+        if tally.isLiveBytesLost { next.liveBytes = try counted(next) ?? next.liveBytes }
+        try store.commit(appender, next, keyring: ring.keyring)
         core.stateChanged()
     }
 
     /// The live bytes of the state that is made, counted where what was removed was too damaged to tell its own; nil if
-    /// that is not needed, or something that stays is as damaged.
-    private func counted(_ root: Commit.Root?, _ keyring: ObjectRef, _ history: ObjectRef?) throws(VaultError)
-        -> UInt64?
-    {
-        guard tally.isLiveBytesLost else { return nil }
+    /// something that stays is as damaged.
+    private func counted(_ next: Commit) throws(VaultError) -> UInt64? {
         try appender.flush()
         let store = core.store
-        var live = LiveFrames(store.pagesOfChange, EntryCheck(ring.view, clock: core.lastTick))
-        do throws(VaultError) { try live.count(root) } catch {
+        var live = LiveFrames(store.pagesOfChange, entryCheck)
+        do throws(VaultError) { try live.count(next.root) } catch {
             guard Self.cannotBeRead.contains(error.code) else { throw error }
             return nil
         }
-        return store.header.bodyStart + UInt64(Format.commitSize + keyring.length + (history?.length ?? 0)) + live.bytes
+        let fixed = Format.commitSize + next.keyring.length + (next.history?.length ?? 0)
+        return store.header.bodyStart + UInt64(fixed) + live.bytes
     }
 
     /// Ends it with a tree in the file that is given up, for a new file that takes its place: it is read from there, and
@@ -380,9 +320,8 @@ public final class Transaction {
         return Rebuild.Content(root: root, items: items, keyring: ring.keyring, merging: merging)
     }
 
-    /// The history that a merged branch brings along; nil if no branch is merged.
-    private func appendHistory() throws(VaultError) -> ObjectRef? {
-        guard let merging else { return nil }
+    /// The history that a merged branch brings along.
+    private func appendHistory(_ merging: MergedBranch) throws(VaultError) -> ObjectRef {
         let store = core.store
         let history = try History.appended(store, merging: merging)
         let ref = try appender.append(history.encode(), as: .history, .history, key: store.slot.keys.index)

@@ -8,21 +8,19 @@ extension Transaction {
 
     /// The earlier values of an item, the oldest first. Throws `noSuchItem`.
     public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
-        let item = try existing(key)
-        guard let versions = try versions(of: item), let frame = item.entry.versions?.frame else { return [] }
-        return versions.versions.map { EarlierValue($0, of: item.entry.id, ring.view, referrer: frame.offset) }
+        try allEarlierValues(of: try existing(key))
     }
 
     /// The secret of an earlier value, with the attributes of the time.
     public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
         try requireOpen()
-        let version = value.version
-        var body = try body(version.record, version.identity(of: value.item.bytes), before: value.referrer)
-        let (secret, key, attributes) = try body.withSpan { (bytes) throws(VaultError) in
-            try RecordCodec.readEarlier(bytes, value.attributes, at: version.record.offset)
-        }
-        body.keep(secret)
-        return OpenedEarlierValue(value: value, key: key, attributes: attributes, secret: body)
+        return try opened(value)
+    }
+
+    /// The value of an attribute that an item had, of any size; nil if it had none of this name.
+    package func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
+        try requireOpen()
+        return try self.value(of: name, value)
     }
 
     /// Makes an item what it was: secret and attributes. What it is now becomes an earlier value, if the vault keeps
@@ -35,7 +33,7 @@ extension Transaction {
             let frame = old.entry.versions?.frame
         else { throw Self.noSuchValue }
         let current = EarlierValue(version, of: old.entry.id, ring.view, referrer: frame.offset)
-        let earlier = try open(current)
+        let earlier = try opened(current)
         var change = ItemChange(old, earlier.attributes)
         change.restored = earlier.attributes
         var failure: VaultError?
@@ -56,7 +54,7 @@ extension Transaction {
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         let old = try existing(key)
         guard let values else {
-            if old.earlierValues > 0 { put(old, try versionsToRemove(old), nil, nil) }
+            if old.earlierValues > 0 { replaceVersions(old, try versionsToRemove(old), nil, nil) }
             return old.earlierValues
         }
         guard !values.isEmpty else { return 0 }
@@ -70,7 +68,7 @@ extension Transaction {
             }
             versions.versions.remove(at: index)
         }
-        put(old, before, try write(versions), versions)
+        replaceVersions(old, before, try write(versions), versions)
         return before.versions.count - versions.versions.count
     }
 
@@ -84,9 +82,10 @@ extension Transaction {
         let old = try existing(key)
         for value in values {
             try value.withSecret { (secret) throws(VaultError) in
-                try Self.check(secretBytes: secret.count, value.attributes, created: nil, modified: value.modified)
+                try ItemLimits.check(
+                    secretBytes: secret.count, value.attributes, created: nil, modified: value.modified)
             }
-            try Self.check(date: value.replaced)
+            try ItemLimits.check(date: value.replaced)
         }
         let new = values.suffix(ring.kept)
         guard !new.isEmpty else { return 0 }
@@ -99,7 +98,7 @@ extension Transaction {
         var entry = old.entry
         entry.revision = try core.tick()
         entry.device = ring.devicePosition()
-        put(old, before, try write(versions), versions, entry)
+        replaceVersions(old, before, try write(versions), versions, entry)
         return new.count
     }
 
@@ -184,7 +183,7 @@ extension Transaction {
         let placed: PlacedAttributes
         let bound: Bytes16?
         /// Several versions can share a record.
-        var done: [AttributeRecord: AttributeRecord] = [:]
+        var done: [RecordRef: RecordRef] = [:]
     }
 
     /// The earlier values that a merge has united, with the records that the live item does not share under group 0.
@@ -203,10 +202,7 @@ extension Transaction {
         _ version: Versions.Version, _ withdrawal: inout Withdrawal
     ) throws(VaultError) -> Versions.Version {
         var version = version
-        let record = AttributeRecord(
-            record: version.record, revision: version.recordRevision, compartment: version.compartment)
-        let own = try underOwners(record, &withdrawal)
-        (version.record, version.recordRevision, version.compartment) = (own.record, own.revision, own.compartment)
+        version.own = try underOwners(version.own, &withdrawal)
         let placed = withdrawal.placed
         var attributes: [PageAttribute] = []
         for attribute in version.attributes {
@@ -222,8 +218,8 @@ extension Transaction {
         return version
     }
 
-    private func underOwners(_ own: AttributeRecord, _ withdrawal: inout Withdrawal) throws(VaultError)
-        -> AttributeRecord
+    private func underOwners(_ own: RecordRef, _ withdrawal: inout Withdrawal) throws(VaultError)
+        -> RecordRef
     {
         if let known = withdrawal.done[own] { return known }
         let new = try underOwners(own, of: withdrawal.item, withdrawal.bound)
@@ -232,8 +228,8 @@ extension Transaction {
     }
 
     private func underOwners(
-        _ own: AttributeRecord, of id: Bytes16, _ bound: Bytes16?
-    ) throws(VaultError) -> AttributeRecord {
+        _ own: RecordRef, of id: Bytes16, _ bound: Bytes16?
+    ) throws(VaultError) -> RecordRef {
         guard let here = ring.compartment(own.compartment) else {
             throw VaultError(.structureInvalid, "a compartment does not exist")
         }
@@ -246,13 +242,6 @@ extension Transaction {
     }
 
     // MARK: frames
-
-    /// The frame with an item's earlier values; nil if it has none.
-    func versions(of item: Item) throws(VaultError) -> Versions? {
-        guard let ref = item.entry.versions?.frame else { return nil }
-        let frame = try frame(ref, .versions, before: item.referrer)
-        return try VersionsReader.read(frame, ref, item, core.store.pages, EntryCheck(ring.view, clock: core.lastTick))
-    }
 
     /// The same for what goes with the item; those that cannot be read do not keep it from going.
     func versionsToRemove(_ item: Item) throws(VaultError) -> Versions? {
@@ -272,12 +261,12 @@ extension Transaction {
     }
 
     /// An item with other earlier values, and otherwise as it was, or as a new entry says.
-    private func put(
+    private func replaceVersions(
         _ old: Item, _ before: Versions?, _ ref: ItemEntry.Versions?, _ now: Versions?, _ new: ItemEntry? = nil
     ) {
         var entry = new ?? old.entry
         entry.versions = ref
-        changes.put(old.key.bytes, ItemCodec.encode(entry, old.attributes.listed))
+        changes.set(old.key.bytes, ItemCodec.encode(entry, old.attributes.listed))
         tally.versions += Int64(ref?.count ?? 0) - Int64(old.earlierValues)
         tally.liveBytes += ItemFrames.bytes(entry, old.largeRecords, now) - ItemFrames.bytes(old, before)
     }

@@ -2,106 +2,6 @@ internal import VaultBytes
 internal import VaultStore
 
 extension Vault {
-    // MARK: reading
-
-    /// The item with this key, without its secret; nil if there is none.
-    public func item(_ key: ItemKey) throws(VaultError) -> Item? {
-        try withCore { (core) throws(VaultError) in try core.find(key) }
-    }
-
-    /// The item with this key and its secret; nil if there is none.
-    ///
-    /// Throws `locked`, `notPermitted` (a scoped slot without the item's group), `deviceBound`, `authenticationFailed`,
-    /// `structureInvalid`, `io`.
-    public func get(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
-        try withCore { (core) throws(VaultError) -> OpenedItem? in
-            guard let item = try core.find(key) else { return nil }
-            return try core.open(item)
-        }
-    }
-
-    /// The secret of an item that a cursor gave, with its attributes of at most 4096 bytes. The item must be of the
-    /// state that is being read: after a compaction or rotation, get it again. Throws as `get` does.
-    public func open(_ item: Item) throws(VaultError) -> OpenedItem {
-        try withCore { (core) throws(VaultError) in try core.open(item) }
-    }
-
-    /// The item with this key, its secret and all of its attributes, large ones too; nil if there is none. Throws as
-    /// `get` does.
-    package func whole(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
-        try withCore { (core) throws(VaultError) -> OpenedItem? in
-            guard let item = try core.find(key) else { return nil }
-            return try core.open(item).whole { (attribute) throws(VaultError) in
-                try core.open(large: attribute, of: item.entry.id, before: item.referrer)
-            }
-        }
-    }
-
-    /// All matching items of the current state, in the order of their keys, read a page at a time. No secret is
-    /// decrypted.
-    public func items(matching query: Query = Query()) throws(VaultError) -> ItemCursor {
-        try withCore { (core) throws(VaultError) in ItemCursor(core, query) }
-    }
-
-    /// The value of an attribute, of any size and sealed or not; nil if the item has none of this name. The item must
-    /// be of the state that is being read. Throws as `get` does.
-    public func attribute(_ name: String, of item: Item) throws(VaultError) -> Secret? {
-        guard let attribute = item.attributes.attribute(name) else { return nil }
-        switch attribute.content {
-        case .bytes, .secret: return attribute.secret
-        case .inItemRecord: return try open(item).item.attributes.attribute(name)?.secret
-        case .inOwnRecord:
-            return try withCore { (core) throws(VaultError) in
-                try core.open(large: attribute, of: item.entry.id, before: item.referrer)
-            }
-        }
-    }
-
-    // MARK: earlier values
-
-    /// The earlier values of an item, the oldest first. No secret is decrypted. Throws `noSuchItem`, `notPermitted` for
-    /// a scoped slot, `locked`.
-    public func earlierValues(of key: ItemKey) throws(VaultError) -> [EarlierValue] {
-        try withCore { (core) throws(VaultError) in
-            try core.requireEarlierValues()
-            guard let item = try core.find(key) else { throw VaultError(.noSuchItem, "no such item") }
-            return try core.earlierValues(of: item)
-        }
-    }
-
-    /// The same for an item that a cursor gave, of the state that is being read.
-    public func earlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
-        try withCore { (core) throws(VaultError) in try core.earlierValues(of: item) }
-    }
-
-    /// The secret of an earlier value, with the attributes of the time. It must be of the state that is being read:
-    /// after a compaction or rotation, ask for the item's earlier values again. Throws as `get` does.
-    public func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
-        try withCore { (core) throws(VaultError) in try core.open(value) }
-    }
-
-    /// The secret of an earlier value. Throws as `open` does.
-    public func secret(of value: EarlierValue) throws(VaultError) -> Secret { try open(value).takeSecret() }
-
-    /// The value of an attribute that an item had, of any size; nil if it had none of this name. Throws as `open` does.
-    public func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
-        guard let attribute = value.attributes.attribute(name) else { return nil }
-        switch attribute.content {
-        case .bytes, .secret: return attribute.secret
-        case .inItemRecord: return try open(value).attributes.attribute(name)?.secret
-        case .inOwnRecord:
-            return try withCore { (core) throws(VaultError) in
-                try core.requireEarlierValues()
-                return try core.open(large: attribute, of: value.item.bytes, before: value.referrer)
-            }
-        }
-    }
-
-    /// How many earlier values an item keeps.
-    public var keptVersions: Int { reading(0) { $0.store.keyring.keeping.count } }
-
-    // MARK: changing
-
     /// Runs changes that become durable together, in one commit, or not at all.
     ///
     /// `body` runs under the writer's lock and on the newest state; if it throws, nothing has changed. Within it, use
@@ -112,7 +12,7 @@ extension Vault {
         try withCore { (core) throws(VaultError) in
             try core.transaction { (transaction) throws(VaultError) in
                 // Only while the caller's code runs: what comes before and after ends by itself.
-                exclusive.keepForTransaction()
+                exclusive.beginTransaction()
                 defer { exclusive.endTransaction() }
                 return try body(transaction)
             }
@@ -182,5 +82,77 @@ extension Vault {
     @discardableResult
     public func forgetEarlierValues(of key: ItemKey, _ values: [EarlierValue]? = nil) throws(VaultError) -> Int {
         try transaction { (transaction) throws(VaultError) in try transaction.forgetEarlierValues(of: key, values) }
+    }
+
+    /// Checks what `Transaction.add` would refuse of an item, and changes nothing: limits, dates, the rights of the
+    /// slot and the device.
+    ///
+    /// Throws what `add` would throw, but for a key that exists.
+    package func rehearseAdding(
+        secretBytes: Int, attributes: Attributes, accessibility: Accessibility, group: String, created: Int64?,
+        modified: Int64?
+    ) throws(VaultError) {
+        try ItemLimits.check(secretBytes: secretBytes, attributes, created: created, modified: modified)
+        try withCore { (core) throws(VaultError) in
+            try core.requireOwner()
+            if accessibility.isThisDeviceOnly && core.deviceID == .zero { throw ItemLimits.noDevice }
+            guard group.utf8.count <= Format.Limit.field else { throw ItemLimits.groupTooLong }
+        }
+    }
+
+    /// Commits that a branch was merged; `body` makes the changes. The commit is made even if there are none.
+    package func merge<R>(_ branch: MergedBranch, _ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R
+    {
+        try transaction { (transaction) throws(VaultError) in
+            transaction.merge(branch)
+            return try body(transaction)
+        }
+    }
+}
+
+extension VaultCore {
+    /// Runs a transaction and, if that is due, a compaction after it was acknowledged.
+    func transaction<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
+        let transaction = try begin()
+        let result: R
+        do throws(VaultError) { result = try body(transaction) } catch {
+            rollBack(transaction)
+            throw error
+        }
+        try commit(transaction)
+        return result
+    }
+
+    /// Starts a transaction, which `commit` or `rollBack` ends.
+    func begin() throws(VaultError) -> Transaction {
+        try beginWriting()
+        do throws(VaultError) { return try Transaction(self) } catch {
+            store.endWriting()
+            throw error
+        }
+    }
+
+    /// Ends a transaction, whether its changes became durable or not.
+    func commit(_ transaction: Transaction) throws(VaultError) {
+        defer { store.endWriting() }
+        do throws(VaultError) { try transaction.commit() } catch {
+            transaction.end()
+            throw error
+        }
+        compactIfDue()
+    }
+
+    func rollBack(_ transaction: Transaction) {
+        transaction.end()
+        store.endWriting()
+    }
+
+    /// Compacts the file once dead bytes exceed live ones by 4 MiB. The commit stands whatever becomes of it.
+    func compactIfDue() {
+        guard deadBytes > store.state.commit.liveBytes + (4 << 20) else { return }
+        do throws(VaultError) {
+            try Rebuild.compact(self)
+            compactionBlocked = nil
+        } catch { compactionBlocked = error.description }
     }
 }

@@ -46,7 +46,7 @@ struct WritableKeyring {
     /// The compartment for an item of this group; a new one if need be.
     mutating func compartment(_ group: String, _ accessibility: Accessibility) throws(VaultError) -> UInt64 {
         let device = accessibility.isThisDeviceOnly ? core.deviceID : .zero
-        if accessibility.isThisDeviceOnly, device == .zero { throw Transaction.noDevice }
+        if accessibility.isThisDeviceOnly, device == .zero { throw ItemLimits.noDevice }
         let name = Array(group.utf8)
         if let known = keyring.groups.first(where: { $0.name.utf8.elementsEqual(name) }) {
             return try compartment(known.number, accessibility, device)
@@ -77,7 +77,7 @@ struct WritableKeyring {
     }
 
     private mutating func addGroup(_ name: String) throws(VaultError) -> UInt64 {
-        guard name.utf8.count <= Format.Limit.field else { throw Transaction.groupTooLong }
+        guard name.utf8.count <= Format.Limit.field else { throw ItemLimits.groupTooLong }
         guard keyring.groups.count < Format.Limit.groups else {
             throw VaultError(.limitExceeded, "a vault has at most \(Format.Limit.groups) access groups")
         }

@@ -22,7 +22,7 @@ public struct ItemCursor: Sendable {
         leaves = LeafBatches(core.store.tree, from: reader.prefix) { (leaf, inPassing, items) throws(VaultError) in
             try reader.read(leaf, inPassing: inPassing, into: &items)
         }
-        tally = query.isUnrestricted ? TreeTally(core.store.tree, core.store.state.commit, core.entryCheck) : nil
+        tally = query == Query() ? TreeTally(core.store.tree, core.store.state.commit, core.entryCheck) : nil
     }
 
     /// The next matching item, or nil after the last. Throws what reading a page can throw: `authenticationFailed`,
@@ -56,6 +56,11 @@ public struct ItemCursor: Sendable {
     }
 }
 
+extension ItemCursor: AsyncSequence, AsyncIteratorProtocol {
+    /// The cursor itself: a loop goes on from where it is.
+    public func makeAsyncIterator() -> ItemCursor { self }
+}
+
 /// Turns leaves into the items of a query.
 struct LeafReader: Sendable {
     let source: PageSource
@@ -69,13 +74,13 @@ struct LeafReader: Sendable {
         self.source = source
         self.check = check
         self.query = query
-        takesAll = query.isUnrestricted
+        takesAll = query == Query()
         prefix = query.keyPrefix
     }
 
     /// Adds the matching items of a leaf; true if no further leaf can have any.
-    func read(_ leaf: LeafRef, inPassing: Bool, into items: inout [Item]) throws(VaultError) -> Bool {
-        let page = try source.leaf(leaf, inPassing: inPassing)
+    func read(_ leaf: PageRef, inPassing: Bool, into items: inout [Item]) throws(VaultError) -> Bool {
+        let page = inPassing ? try source.inPassing(leaf) : try source.page(leaf)
         var check = check
         var key = page.prefix
         key.reserveCapacity(128)
@@ -88,5 +93,76 @@ struct LeafReader: Sendable {
             if takesAll || query.matches(item) { items.append(item) }
         }
         return false
+    }
+}
+
+/// Compares what the whole tree has with what the commit states, and ids of items with those of tombstones
+///
+struct TreeTally: Sendable {
+    private let tree: TreeReader
+    private let commit: Commit
+    private let check: EntryCheck
+    private var items: UInt64 = 0
+    private var versions: UInt64 = 0
+    /// Of all items, if there are tombstones to compare them with.
+    private var ids: [Bytes16] = []
+
+    init(_ tree: TreeReader, _ commit: Commit, _ check: EntryCheck) {
+        self.tree = tree
+        self.commit = commit
+        self.check = check
+    }
+
+    /// Counts an item; each comes once, in the order of keys.
+    mutating func add(_ item: Item) {
+        items += 1
+        versions += UInt64(item.earlierValues)
+        if commit.tombstones > 0 { ids.append(item.entry.id) }
+    }
+
+    /// After the last item: reads the tombstones, which follow, and compares.
+    mutating func finish() throws(VaultError) {
+        var tombstones: UInt64 = 0
+        ids.sort()
+        try Tombstones.forEach(tree, check) { (item, _) throws(VaultError) in
+            tombstones += 1
+            guard !contains(item) else {
+                throw VaultError(.structureInvalid, "an id is both an item's and a removed item's")
+            }
+        }
+        guard items == commit.items, versions == commit.versions, tombstones == commit.tombstones else {
+            throw VaultError(.structureInvalid, "the newest commit states other numbers than the index has")
+        }
+    }
+
+    /// Binary search.
+    private func contains(_ id: Bytes16) -> Bool {
+        var low = 0
+        var high = ids.count
+        while low < high {
+            let middle = (low + high) / 2
+            if ids[middle] == id { return true }
+            if ids[middle] < id { low = middle + 1 } else { high = middle }
+        }
+        return false
+    }
+}
+
+/// The tombstones of a tree.
+enum Tombstones {
+    /// Calls `body` with each one and the id of the item, in the order of ids; throws for a malformed one when it gets
+    /// there.
+    static func forEach(
+        _ tree: TreeReader, _ check: EntryCheck, _ body: (Bytes16, TombstoneEntry) throws(VaultError) -> Void
+    ) throws(VaultError) {
+        let start = [Format.tombstoneTag]
+        var leaves = tree.leaves(from: start)
+        while let leaf = try leaves.next(1).first {
+            let page = try tree.source.inPassing(leaf)
+            for index in page.lowerBound(start).index..<page.count {
+                let (item, entry) = try TombstoneCodec.decode(page, index, check)
+                try body(item, entry)
+            }
+        }
     }
 }

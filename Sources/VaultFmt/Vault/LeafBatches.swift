@@ -5,7 +5,7 @@ internal import VaultStore
 struct LeafBatches<Output: Sendable>: Sendable {
     /// Adds what is made of a leaf; true if no further leaf is wanted. The flag says whether many leaves are being
     /// read, so that none should push others out of the cache.
-    typealias Reader = @Sendable (LeafRef, _ inPassing: Bool, inout [Output]) throws(VaultError) -> Bool
+    typealias Reader = @Sendable (PageRef, _ inPassing: Bool, inout [Output]) throws(VaultError) -> Bool
     /// What was made of some leaves, whether no further one is wanted, and what was met instead of the rest.
     typealias Part = (outputs: [Output], isLast: Bool, failure: VaultError?)
 
@@ -49,20 +49,20 @@ struct LeafBatches<Output: Sendable>: Sendable {
         return second.map { first.outputs + $0.outputs } ?? first.outputs
     }
 
-    private mutating func nextLeaves() throws(VaultError) -> [LeafRef] {
+    private mutating func nextLeaves() throws(VaultError) -> [PageRef] {
         // Moved out while it changes, so that its path is not copied.
         var walker: LeafWalker
         if let known = self.walker.take() {
             walker = known
         } else {
-            walker = try tree.leaves(from: start, isCaching: isCaching)
+            walker = tree.leaves(from: start, isCaching: isCaching)
         }
         let leaves = try walker.next(window)
         self.walker = walker
         return leaves
     }
 
-    private static func read(_ leaves: ArraySlice<LeafRef>, _ inPassing: Bool, _ reader: Reader) -> Part {
+    private static func read(_ leaves: ArraySlice<PageRef>, _ inPassing: Bool, _ reader: Reader) -> Part {
         var part: Part = ([], false, nil)
         part.outputs.reserveCapacity(leaves.count * 16)
         do throws(VaultError) {

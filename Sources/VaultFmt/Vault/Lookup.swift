@@ -31,13 +31,7 @@ extension Vault {
     /// `get` does.
     package func attribute(_ name: String, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
-            let item = try core.existing(key)
-            guard let attribute = item.attributes.attribute(name) else { return nil }
-            switch attribute.content {
-            case .bytes, .secret: return attribute.secret
-            case .inItemRecord: return try core.open(item).item.attributes.attribute(name)?.secret
-            case .inOwnRecord: return try core.open(large: attribute, of: item.entry.id, before: item.referrer)
-            }
+            try core.value(of: name, try core.existing(key))
         }
     }
 
@@ -50,19 +44,13 @@ extension Vault {
     /// else as `open` does.
     package func attribute(_ name: String, of id: EarlierValueID, of key: ItemKey) throws(VaultError) -> Secret? {
         try withCore { (core) throws(VaultError) in
-            let value = try core.earlierValue(id, of: key)
-            guard let attribute = value.attributes.attribute(name) else { return nil }
-            switch attribute.content {
-            case .bytes, .secret: return attribute.secret
-            case .inItemRecord: return try core.open(value).attributes.attribute(name)?.secret
-            case .inOwnRecord: return try core.open(large: attribute, of: value.item.bytes, before: value.referrer)
-            }
+            try core.attribute(name, of: try core.earlierValue(id, of: key))
         }
     }
 }
 
 extension VaultCore {
-    fileprivate func existing(_ key: ItemKey) throws(VaultError) -> Item {
+    func existing(_ key: ItemKey) throws(VaultError) -> Item {
         guard let item = try find(key) else { throw VaultError(.noSuchItem, "no such item") }
         return item
     }
@@ -73,21 +61,28 @@ extension VaultCore {
     }
 }
 
-extension Transaction {
-    /// The value of an attribute that an item had, of any size; nil if it had none of this name.
-    package func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
-        try requireOpen()
-        guard let attribute = value.attributes.attribute(name) else { return nil }
-        switch attribute.content {
-        case .bytes, .secret: return attribute.secret
-        case .inItemRecord: return try open(value).attributes.attribute(name)?.secret
-        case .inOwnRecord(let own):
-            var body = try body(own.record, own.identity(of: value.item.bytes), before: value.referrer)
-            let opened = try body.withSpan { (bytes) throws(VaultError) in
-                try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
-            }
-            body.keep(opened)
-            return body
+extension VaultCore {
+    ///
+    func requireEarlierValues() throws(VaultError) {
+        guard !isLocked else { throw VaultError(.locked, "the vault is locked") }
+        guard isOwner else {
+            throw VaultError(.notPermitted, "the slot that opened this vault does not grant earlier values")
         }
+    }
+
+    /// An item's earlier values, the oldest first.
+    func earlierValues(of item: Item) throws(VaultError) -> [EarlierValue] {
+        try requireEarlierValues()
+        return try allEarlierValues(of: item)
+    }
+
+    func open(_ value: EarlierValue) throws(VaultError) -> OpenedEarlierValue {
+        try requireEarlierValues()
+        return try opened(value)
+    }
+
+    func attribute(_ name: String, of value: EarlierValue) throws(VaultError) -> Secret? {
+        try requireEarlierValues()
+        return try self.value(of: name, value)
     }
 }

@@ -28,7 +28,7 @@ extension Vault {
             )
         }
         var tally = whole
-        var leaves = try tree.leaves(from: leafReader.prefix)
+        var leaves = tree.leaves(from: leafReader.prefix)
         let first = ScanPart(leafReader, reader)
         let second = ScanPart(leafReader, reader)
         let helper = SecondThread()
@@ -41,18 +41,18 @@ extension Vault {
             let middle = next.count - next.count / 2
             // Again for each batch: `body` may have locked the vault.
             try keys.renew(self)
-            first.take(next[..<middle], keys)
-            second.take(next[middle...], keys)
+            first.assign(next[..<middle], keys)
+            second.assign(next[middle...], keys)
             if next.count < Self.leastDivided {
                 first.read()
                 second.read()
             } else {
                 helper.run({ first.read() }, alongside: { second.read() })
             }
-            if try first.give(&keys, &tally, self, to: body) { break }
-            if try second.give(&keys, &tally, self, to: body) { break }
+            if try first.deliver(&keys, &tally, self, to: body) { break }
+            if try second.deliver(&keys, &tally, self, to: body) { break }
         }
-        if query.isUnrestricted { try tally.finish() }
+        if query == Query() { try tally.finish() }
     }
 
     /// Leaves; opening the records of fewer takes less time than a thread does to start.
@@ -97,7 +97,7 @@ struct ScanKeys: Sendable {
 /// same memory.
 final class ScanPart: Sendable {
     private struct State: ~Copyable {
-        var leaves: ArraySlice<LeafRef> = []
+        var leaves: ArraySlice<PageRef> = []
         var keys = ScanKeys()
         var items: [Item] = []
         var isLast = false
@@ -124,7 +124,7 @@ final class ScanPart: Sendable {
         self.reader = reader
     }
 
-    func take(_ leaves: ArraySlice<LeafRef>, _ keys: ScanKeys) {
+    func assign(_ leaves: ArraySlice<PageRef>, _ keys: ScanKeys) {
         state.withLock { state in
             state.leaves = leaves
             state.keys = keys
@@ -208,7 +208,7 @@ final class ScanPart: Sendable {
 
     /// Calls `body` with all items of the leaves; true if there are no further ones. Both threads have ended: nobody
     /// else asks for the state, but `body` must be called without holding it, as it may do anything.
-    func give(
+    func deliver(
         _ keys: inout ScanKeys, _ tally: inout TreeTally, _ vault: Vault,
         to body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) -> Bool {
@@ -219,9 +219,9 @@ final class ScanPart: Sendable {
             for (index, result) in zip(next - results.count..<next, results) {
                 tally.add(items[index])
                 if let item = whole.isEmpty ? nil : whole[index] {
-                    try Self.give(item, result, memory, to: body)
+                    try Self.deliver(item, result, memory, to: body)
                 } else {
-                    try Self.give(items[index], result, memory, to: body)
+                    try Self.deliver(items[index], result, memory, to: body)
                 }
             }
             guard next < items.count else { break }
@@ -241,7 +241,7 @@ final class ScanPart: Sendable {
         }
     }
 
-    private static func give(
+    private static func deliver(
         _ item: Item, _ result: Result<Range<Int>, VaultError>, _ memory: UnsafeRawBufferPointer,
         to body: (Item, ScannedSecret) throws(VaultError) -> Void
     ) throws(VaultError) {

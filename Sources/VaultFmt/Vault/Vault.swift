@@ -22,7 +22,7 @@ public final class Vault: Sendable {
     /// The device that it was opened with.
     public let device: DeviceID?
 
-    private init(_ core: VaultCore) {
+    init(_ core: VaultCore) {
         self.core = core
         path = core.store.path
         id = VaultID(core.store.vault)
@@ -44,101 +44,6 @@ public final class Vault: Sendable {
 
     /// The keys of compartments that this handle has in memory: all that a locked one opens secrets with.
     package var keptKeys: [SecretBox] { reading([]) { $0.compartments.held } }
-
-    // MARK: creating and opening
-
-    /// Creates a vault with one full slot, and opens it for changing.
-    ///
-    /// An existing file is never overwritten, nor a symbolic link that leads nowhere (`fileExists`). Throws `weakKDF`
-    /// for a cost below the floor unless that is allowed, `kdfLimit` for one that readers would refuse, `noSpace` and
-    /// `io`.
-    public static func create(at path: String, factors: borrowing Factors, options: consuming CreateOptions = .init())
-        throws(VaultError)
-        -> Vault
-    {
-        try create(at: path, factors: factors, options: options, place: Store.Place())
-    }
-
-    package static func create(
-        at path: String, factors: borrowing Factors, options: consuming CreateOptions, place: Store.Place,
-        keepsLock: Bool = false
-    ) throws(VaultError) -> Vault {
-        let cost = try options.cost.checked(for: factors.kinds, allowWeak: options.allowWeak)
-        try SlotEditing.checkName(options.slotName)
-        try Transaction.check(keptVersions: options.keptVersions)
-        let random = place.random
-        let id = random.bytes16()
-        let epoch = random.bytes32()
-        let keys = VaultKeys(vaultKey: random.secret(Format.keySize), epoch: epoch)
-        let clock = try Clock.revision(place.fileSystem)
-        let deviceID = options.deviceID
-        let new = try NewSlot(factors.copy(), cost: cost, name: options.slotName)
-        let (slot, wrappingKey) = try SlotEditing.fullSlot(
-            keys, new, vault: id, revision: clock, device: deviceID, random)
-        let header = Header(id: id, epoch: epoch, slots: [slot])
-        let keeping = Keyring.Keeping(count: options.keptVersions)
-        let store = try Store.create(
-            at: path, keys: keys, header: header, wrappingKey: wrappingKey.secret.copy(),
-            Store.New(clock: clock, keeping: keeping),
-            place: place, keepsLock: keepsLock)
-        let wait = options.lockWait
-        return Vault(VaultCore(store, device: options.takeDevice(), lockWait: wait))
-    }
-
-    /// Opens a vault with the factors of one of its slots.
-    ///
-    /// Throws `notAVault`, `unsupportedVersion`, `unsupportedCritical`, `headerInvalid`, `kdfLimit` (before any work),
-    /// `noSlotOpens`, `authenticationFailed`, `structureInvalid`, `tampered`, `noSuchFile`, `io`; with an owners'
-    /// public key, `foreignOwner`; with an anchor, `foreignOwner`, `rolledBack`, `forked` and `ancestryUnprovable`.
-    ///
-    /// What this machine remembers of the vault is not looked at: `VaultLocal` does that.
-    public static func open(_ path: String, factors: borrowing Factors, options: consuming OpenOptions = .init())
-        throws(VaultError)
-        -> Vault
-    {
-        try open(path, factors: factors, options: options, place: Store.Place())
-    }
-
-    package static func open(
-        _ path: String, factors: borrowing Factors, options: consuming OpenOptions, place: Store.Place
-    ) throws(VaultError) -> Vault {
-        let store = try Store.open(
-            path, writable: options.writable, factors: factors.keys, limits: options.limits, external: factors.provider,
-            place: options.asked(at: place))
-        return try Vault(opened: store, options: options)
-    }
-
-    convenience init(opened store: Store, options: consuming OpenOptions) throws(VaultError) {
-        let anchor = options.anchor
-        let wait = options.lockWait
-        self.init(VaultCore(store, device: options.takeDevice(), lockWait: wait))
-        if let anchor { try require(anchor) }
-    }
-
-    /// Throws if the vault has not come from this state.
-    private func require(_ anchor: Anchor) throws(VaultError) {
-        switch try verdict(on: anchor) {
-        case .same, .descends: return
-        case .foreign:
-            throw VaultError(
-                .foreignOwner,
-                "the vault belongs to other owners than the state remembered from generation \(anchor.generation): its key was replaced "
-                    + "without a hand-over, or somebody else made it")
-        case .unprovable:
-            throw VaultError(
-                .ancestryUnprovable,
-                "the file no longer proves that it continues generation \(anchor.generation), which is remembered; "
-                    + "it is at generation \(self.anchor.generation) now")
-        case .older:
-            throw VaultError(
-                .rolledBack,
-                "the vault is at generation \(self.anchor.generation), but was at \(anchor.generation) before: an older copy was put in its place"
-            )
-        case .forked:
-            throw VaultError(
-                .forked, "the vault has another past than the state remembered from generation \(anchor.generation)")
-        }
-    }
 
     // MARK: state
 
@@ -184,7 +89,7 @@ public final class Vault: Sendable {
     ///
     /// Throws `rolledBack`, `forked` or `ancestryUnprovable` if that state does not come from the current one,
     /// `noSlotOpens` if the keys were replaced, and what opening throws.
-    public func refresh() throws(VaultError) { try withCore { (core) throws(VaultError) in try core.requireCurrent() } }
+    public func refresh() throws(VaultError) { try withCore { (core) throws(VaultError) in try core.refresh() } }
 
     /// How the current state stands to one that was remembered. Throws `invalidArgument` for an anchor of another
     /// vault.
@@ -248,32 +153,6 @@ public final class Vault: Sendable {
     /// Unlocks it with the factors of any of its slots, and moves to the newest state. Throws as opening does.
     public func unlock(_ factors: borrowing Factors, limits: ReaderLimits = .init()) throws(VaultError) {
         try withCore { (core) throws(VaultError) in try core.unlock(factors, limits) }
-    }
-}
-
-extension CreateOptions {
-    consuming func takeDevice() -> Device? { device }
-
-    /// Zeros without one.
-    fileprivate var deviceID: Bytes16 {
-        borrowing get {
-            switch device {
-            case .some(let device): device.id.bytes
-            case .none: .zero
-            }
-        }
-    }
-}
-
-extension OpenOptions {
-    consuming func takeDevice() -> Device? { device }
-
-    /// The place with the owners' public key that is insisted on.
-    borrowing func asked(at place: Store.Place) -> Store.Place {
-        guard let owners else { return place }
-        var place = place
-        place.owner = owners.value
-        return place
     }
 }
 

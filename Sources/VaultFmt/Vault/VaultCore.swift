@@ -2,7 +2,7 @@ internal import VaultBytes
 internal import VaultStore
 
 /// What a `Vault` guards: the store, the keys of compartments, and what this device is. One thread at a time.
-final class VaultCore {
+final class VaultCore: RecordReading {
     let store: Store
     let device: SecretBox?
     let deviceID: Bytes16
@@ -34,6 +34,9 @@ final class VaultCore {
         isOwner = store.slot.keys.isOwner
         epoch = store.header.epoch
     }
+
+    var sealing: Sealing { store.sealing }
+    var pages: PageSource { store.pages }
 
     var context: CompartmentKeys.Context {
         CompartmentKeys.Context(store: store, device: device, deviceID: deviceID, isLocked: isLocked)
@@ -72,7 +75,7 @@ final class VaultCore {
 
     // MARK: reading
 
-    func requireCurrent() throws(VaultError) {
+    func refresh() throws(VaultError) {
         guard !isLocked else { return }
         if try store.refresh() { stateChanged() }
     }
@@ -83,27 +86,6 @@ final class VaultCore {
     func find(_ key: ItemKey) throws(VaultError) -> Item? {
         guard let (page, index) = try store.tree.find(key.bytes) else { return nil }
         return try ItemCodec.item(key, page, index, entryCheck)
-    }
-
-    /// An item's secret, and its attributes but for large ones.
-    func open(_ item: Item) throws(VaultError) -> OpenedItem {
-        var body = try body(item.entry.record, item.entry.identity, before: item.referrer)
-        let (secret, attributes) = try body.withSpan { (bytes) throws(VaultError) in try RecordCodec.read(bytes, item) }
-        body.keep(secret)
-        return OpenedItem(item: attributes.map { Item(item, $0) } ?? item, secret: body)
-    }
-
-    /// The value of an attribute that has a record of its own.
-    func open(large attribute: Attribute, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
-        guard case .inOwnRecord(let own) = attribute.content else {
-            throw VaultError(.invalidArgument, "the attribute \"\(attribute.name)\" has no record of its own")
-        }
-        var body = try body(own.record, own.identity(of: item), before: referrer)
-        let value = try body.withSpan { (bytes) throws(VaultError) in
-            try RecordCodec.readLarge(bytes, attribute, at: own.record.offset)
-        }
-        body.keep(value)
-        return body
     }
 
     // MARK: records
@@ -118,23 +100,19 @@ final class VaultCore {
         return try FrameReader.read(ref, type, pages.file)
     }
 
-    /// The body of a record that a frame at `referrer` refers to.
-    func body(
-        _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, before referrer: UInt64
-    ) throws(VaultError) -> Secret {
-        let pages = store.pages
+    func body(_ record: RecordRef, of item: Bytes16, before referrer: UInt64) throws(VaultError) -> Secret {
+        let (ref, pages) = (record.record, store.pages)
         try decoding { () throws(FormatError) in try ref.check(.record, from: pages.bodyStart, before: referrer) }
         guard ref.length >= Self.largeRecord else {
-            let frame = try FrameReader.read(ref, .record, pages.file)
-            return try Self.open(frame, ref, identity, try key(identity.compartment), pages.sealing)
+            return try open(try FrameReader.read(ref, .record, pages.file), record, of: item)
         }
         let frame = try pages.file.bytes(ref.length, at: ref.offset)
         let key: SecretBox
-        do throws(VaultError) { key = try self.key(identity.compartment) } catch {
+        do throws(VaultError) { key = try self.key(record.compartment) } catch {
             try FrameReader.check(frame, ref, .record)
             throw error
         }
-        return try Self.openLarge(frame, ref, identity, key, pages.sealing)
+        return try Self.openLarge(frame, ref, record.identity(of: item), key, pages.sealing)
     }
 
     /// The key of a compartment, by its number.
@@ -153,7 +131,11 @@ final class VaultCore {
         var opened: Secret?
         var failure: VaultError?
         let (_, checked) = SecondThread().both({
-            do throws(VaultError) { opened = try open(frame, ref, identity, key, sealing) } catch { failure = error }
+            do throws(VaultError) {
+                opened = try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+                    try RecordCodec.open(frame, identity, key: key.secret, sealing, at: ref.offset)
+                }
+            } catch { failure = error }
         }) { () -> Result<Void, VaultError> in
             do throws(VaultError) { return .success(try FrameReader.check(frame, ref, .record)) } catch {
                 return .failure(error)
@@ -163,15 +145,6 @@ final class VaultCore {
         if let failure { throw failure }
         guard let result = opened.take() else { preconditionFailure("it was opened, or failed to") }
         return result
-    }
-
-    /// The body of a record whose frame was checked.
-    static func open(
-        _ frame: [UInt8], _ ref: ObjectRef, _ identity: Sealing.RecordIdentity, _ key: SecretBox, _ sealing: Sealing
-    ) throws(VaultError) -> Secret {
-        try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
-            try RecordCodec.open(frame, identity, key: key.secret, sealing, at: ref.offset)
-        }
     }
 
     // MARK: locking
@@ -206,7 +179,7 @@ final class VaultCore {
         return try body()
     }
 
-    private func beginWriting() throws(VaultError) {
+    func beginWriting() throws(VaultError) {
         guard store.isWritable else { throw VaultError(.readOnly, "the vault was opened for reading only") }
         try requireOwner()
         // It may have moved to another state before it fails.
@@ -224,50 +197,41 @@ final class VaultCore {
             "only programs that know the extension \"\(unknown.name)\" can change this vault; this one can read it")
     }
 
-    /// Runs a transaction and, if that is due, a compaction after it was acknowledged.
-    func transaction<R>(_ body: (Transaction) throws(VaultError) -> R) throws(VaultError) -> R {
-        let transaction = try begin()
-        let result: R
-        do throws(VaultError) { result = try body(transaction) } catch {
-            rollBack(transaction)
-            throw error
-        }
-        try commit(transaction)
-        return result
-    }
-
-    /// Starts a transaction, which `commit` or `rollBack` ends.
-    func begin() throws(VaultError) -> Transaction {
-        try beginWriting()
-        do throws(VaultError) { return try Transaction(self) } catch {
-            store.endWriting()
-            throw error
-        }
-    }
-
-    /// Ends a transaction, whether its changes became durable or not.
-    func commit(_ transaction: Transaction) throws(VaultError) {
-        defer { store.endWriting() }
-        do throws(VaultError) { try transaction.commit() } catch {
-            transaction.end()
-            throw error
-        }
-        compactIfDue()
-    }
-
-    func rollBack(_ transaction: Transaction) {
-        transaction.end()
-        store.endWriting()
-    }
-
     var deadBytes: UInt64 { store.state.commit.end - min(store.state.commit.liveBytes, store.state.commit.end) }
+}
 
-    /// Section 3 of the design: once dead bytes exceed live ones by 4 MiB. The commit stands whatever becomes of it.
-    func compactIfDue() {
-        guard deadBytes > store.state.commit.liveBytes + (4 << 20) else { return }
-        do throws(VaultError) {
-            try Rebuild.compact(self)
-            compactionBlocked = nil
-        } catch { compactionBlocked = error.description }
+/// The machine's time as the format can hold it: a revision has 47 bits for milliseconds (specification, section 1).
+enum Clock {
+    /// The machine's time as the beginning of a revision, which is at least 1. A clock before 1970 counts as 1970.
+    static func revision(_ fileSystem: any FileSystem) throws(VaultError) -> UInt64 {
+        let now = UInt64(clamping: fileSystem.now())
+        guard now < 1 << 47 else {
+            throw VaultError(
+                .io, "the machine's clock shows a time that no vault can hold (\(now) ms after 1970): set it")
+        }
+        return max(now << 16, 1)
+    }
+}
+
+extension VaultCore {
+    /// What a slot's owner part says, and for a slot whose kind depends on the epoch, its wrapping key.
+    func ownerPart(of slot: Slot) throws(VaultError) -> (
+        part: OwnerPart, wrappingKey: SecretBox
+    ) {
+        let refusal = VaultError(.notPermitted, "only an owner can read the names of slots")
+        let opened = try store.slot.keys.asOwner(else: refusal) { (owner) throws(VaultError) in
+            try SlotSeal.openOwner(slot, vault: store.vault, keys: owner)
+        }
+        guard opened.part.revision <= store.state.commit.clock else {
+            throw VaultError(.structureInvalid, "a slot's revision is after the vault's clock")
+        }
+        return opened
+    }
+
+    /// The groups that a scoped slot grants; nil for a slot of another kind.
+    func grantedGroups(of slot: Slot) throws(VaultError) -> Set<UInt64>? {
+        guard slot.kind == .scoped else { return nil }
+        let part = try ownerPart(of: slot)
+        return Set(try SlotOpener.grants(slot, store.vault, wrappingKey: part.wrappingKey.secret).numbers)
     }
 }

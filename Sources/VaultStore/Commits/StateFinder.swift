@@ -2,17 +2,6 @@ internal import Glibc
 package import VaultBytes
 internal import VaultCrypto
 
-/// A committed state: its commit, and its chain value.
-package struct CommittedState: Sendable, Equatable {
-    package let commit: Commit
-    package let chain: Bytes32
-
-    package init(commit: Commit, chain: Bytes32) {
-        self.commit = commit
-        self.chain = chain
-    }
-}
-
 /// What follows the newest committed state (section 7.1).
 public enum TailState: Sendable, Equatable {
     /// Nothing, or a reserve of zeros.

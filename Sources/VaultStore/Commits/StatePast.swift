@@ -320,13 +320,3 @@ extension History {
             newest: min(added.count, Format.Limit.ancestors))
     }
 }
-
-extension Store {
-    /// What the current file shows of its past.
-    package var past: StatePast { StatePast(finder: finder, pages: pages) }
-
-    /// How a remembered state stands to the current one.
-    package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
-        try past.verdict(on: anchor, state: state, keyring: keyring, ownersPublicKey: ownersPublicKey)
-    }
-}

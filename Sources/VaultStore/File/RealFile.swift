@@ -90,19 +90,19 @@ final class RealFile: FileHandle {
         }
     }
 
-    func size() throws(VaultError) -> UInt64 { try look().size }
+    func size() throws(VaultError) -> UInt64 { try stat().size }
 
-    func identity() throws(VaultError) -> FileIdentity { FileIdentity(try look()) }
+    func identity() throws(VaultError) -> FileIdentity { FileIdentity(try stat()) }
 
-    private func look() throws(VaultError) -> vault_file {
+    private func stat() throws(VaultError) -> vault_file {
         var file = vault_file()
-        let result = vault_look_at(descriptor, nil, &file)
+        let result = vault_stat(descriptor, nil, &file)
         guard result == 0 else { throw SystemCall.error(-result, "look at", path) }
         return file
     }
 
-    private func status() throws(VaultError) -> stat {
-        var status = stat()
+    private func status() throws(VaultError) -> Glibc.stat {
+        var status = Glibc.stat()
         guard fstat(descriptor, &status) == 0 else { throw SystemCall.error(errno, "look at", path) }
         return status
     }

@@ -58,7 +58,7 @@ package struct RealFileSystem: FileSystem {
 
     package func identity(of path: String) throws(VaultError) -> FileIdentity? {
         var file = vault_file()
-        let result = vault_look_at(-1, path, &file)
+        let result = vault_stat(-1, path, &file)
         if result == -ENOENT { return nil }
         guard result == 0 else { throw SystemCall.error(-result, "look up", path) }
         return FileIdentity(file)

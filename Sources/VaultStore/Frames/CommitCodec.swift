@@ -132,3 +132,27 @@ package final class CommitCodec: Sendable {
         return out
     }
 }
+
+/// A committed state: its commit, and its chain value.
+package struct CommittedState: Sendable, Equatable {
+    package let commit: Commit
+    package let chain: Bytes32
+
+    package init(commit: Commit, chain: Bytes32) {
+        self.commit = commit
+        self.chain = chain
+    }
+}
+
+extension CommittedState {
+    /// What a commit that follows says of it.
+    package var asPredecessor: Commit.Predecessor { Commit.Predecessor(generation: commit.generation, chain: chain) }
+
+    /// The commit that follows this state and changes nothing, before it is completed and sealed.
+    package var successor: Commit {
+        var next = commit
+        next.generation += 1
+        next.predecessor = asPredecessor
+        return next
+    }
+}

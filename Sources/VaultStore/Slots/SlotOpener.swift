@@ -156,9 +156,9 @@ package enum SlotOpener {
     private static func payload(_ slot: Slot, _ vault: Bytes16, _ wrappingKey: borrowing Secret) throws(VaultError)
         -> Secret
     {
-        do throws(CryptoError) {
-            return try AEAD.unwrap(slot.payload, SlotSeal.payloadData(slot, vault), key: wrappingKey)
-        } catch { throw VaultError(crypto: error, "a slot") }
+        try opening("a slot") { () throws(CryptoError) in
+            try AEAD.unwrap(slot.payload, SlotSeal.payloadData(slot, vault), key: wrappingKey)
+        }
     }
 
     private static func refusal(_ header: Header, _ kinds: SlotFactors, tried: Bool) -> String {
@@ -181,15 +181,13 @@ private struct ScopedPayload: ~Copyable {
     private let grants: Grants
 
     init(_ payload: consuming Secret) throws(VaultError) {
-        let parsed: Result<(ScopedPayloadLayout, Bytes32), FormatError> = payload.withSpan { bytes in
-            do throws(FormatError) {
-                let layout = try ScopedPayloadLayout(bytes)
+        let (layout, publicKey) = try payload.withSpan { (bytes) throws(VaultError) in
+            try decoding { () throws(FormatError) in
                 var cursor = Cursor(
                     over: ScopedPayloadLayout.ownerPublicKey, of: Cursor(bytes, at: 0, else: .structureInvalid))
-                return .success((layout, try cursor.bytes32(bytes)))
-            } catch { return .failure(error) }
+                return (try ScopedPayloadLayout(bytes), try cursor.bytes32(bytes))
+            }
         }
-        let (layout, publicKey) = try decoding { () throws(FormatError) in try parsed.get() }
         index = payload.slice(ScopedPayloadLayout.indexKey)
         ownersPublicKey = publicKey
         var keys = Secret(count: layout.groups.count * Format.keySize)

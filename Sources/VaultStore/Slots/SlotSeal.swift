@@ -132,14 +132,12 @@ package enum SlotSeal {
     package static func openOwner(
         _ slot: Slot, vault: Bytes16, keys: borrowing OwnerKeys
     ) throws(VaultError) -> (part: OwnerPart, wrappingKey: SecretBox) {
-        let plain: Secret
-        do throws(CryptoError) {
-            plain = try AEAD.unwrap(slot.owner, ownerData(slot, vault), key: keys.slotOwner)
-        } catch { throw VaultError(crypto: error, "the owner part of a slot") }
-        let result: Result<OwnerPart, FormatError> = plain.withSpan { bytes in
-            do throws(FormatError) { return .success(try OwnerPart(bytes, slot.kind)) } catch { return .failure(error) }
+        let plain = try opening("the owner part of a slot") { () throws(CryptoError) in
+            try AEAD.unwrap(slot.owner, ownerData(slot, vault), key: keys.slotOwner)
         }
-        let part = try decoding { () throws(FormatError) in try result.get() }
+        let part = try plain.withSpan { (bytes) throws(VaultError) in
+            try decoding { () throws(FormatError) in try OwnerPart(bytes, slot.kind) }
+        }
         return (part, SecretBox(plain.slice(OwnerPart.wrappingKey)))
     }
 
@@ -156,12 +154,11 @@ package enum SlotSeal {
         -> Secret?
     {
         guard let stretch else { return nil }
-        do throws(CryptoError) {
-            return try Argon2.stretch(
+        return try opening("a slot") { () throws(CryptoError) in
+            try Argon2.stretch(
                 factors.stretchInput(), salt: stretch.salt.bytes, memoryKiB: stretch.cost.memoryKiB,
-                passes: stretch.cost.passes,
-                lanes: stretch.cost.lanes)
-        } catch { throw VaultError(crypto: error, "a slot") }
+                passes: stretch.cost.passes, lanes: stretch.cost.lanes)
+        }
     }
 }
 
@@ -174,13 +171,6 @@ package struct ExternalKey: ~Copyable, Sendable {
         self.provider = provider
         self.wrapped = wrapped
     }
-}
-
-/// A secret where a copyable value is needed: shared, and wiped with its last holder.
-package final class SecretBox: Sendable {
-    package let secret: Secret
-
-    package init(_ secret: consuming Secret) { self.secret = secret }
 }
 
 extension Randomness {
@@ -228,8 +218,7 @@ package enum HeaderSeal {
     package static func seal(_ header: inout Header, _ keys: borrowing VaultKeys) throws(VaultError) -> (
         bytes: [UInt8], hash: Bytes32
     ) {
-        var bytes: [UInt8]
-        do throws(FormatError) { bytes = try header.encodeWithoutProof() } catch { throw VaultError(format: error) }
+        var bytes = try decoding { () throws(FormatError) in try header.encodeWithoutProof() }
         let hash = bytes.withUnsafeBytes { HeaderProof.hash($0) }
         bytes.append(hash)
         bytes.append(HeaderProof.mac(hash, index: keys.index))

@@ -7,7 +7,7 @@ extension Store {
     package func refresh() throws(VaultError) -> Bool {
         // What another process remembers while this one looks can make it seem late: with a memory, it looks again.
         guard watch != nil else { return try refreshOnce() }
-        for _ in 1..<Self.mostLooks {
+        for _ in 1..<Self.mostAttempts {
             do throws(VaultError) { return try refreshOnce() } catch {
                 guard Self.mayBeLate(error) else { throw error }
             }

@@ -40,30 +40,23 @@ extension Store {
                 let body = try decoding { () throws(FormatError) in try new.encode() }
                 keyring = try appender.append(body, as: .keyring, .keyring, key: replacement.keys.index)
             }
-            let grown = UInt64(keyring.length) + state.commit.liveBytes - UInt64(state.commit.keyring.length)
-            try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
-                var commit = state.commit
-                commit.generation += 1
-                commit.clock = clock
-                commit.predecessor = state.asPredecessor
-                commit.start = state.commit.end
-                commit.offset = offset
-                commit.wasSyncedFirst = isSyncedFirst
-                commit.keyring = keyring
-                commit.header = hash
-                commit.digest = digest
-                // The commit before is dead now, as long as this one.
-                commit.liveBytes = grown
-                return codec.seal(commit).frame
-            }
+            var commit = state.successor
+            commit.clock = clock
+            // The commit before is dead now, as long as this one.
+            commit.liveBytes = UInt64(keyring.length) + commit.liveBytes - UInt64(commit.keyring.length)
+            commit.keyring = keyring
+            commit.header = hash
+            _ = try appender.finish(commit, codec)
         }
     }
 
-    /// A new header and a new body, which `build` appends; it returns what the only commit says, but for the live bytes
-    /// of header and commit.
+    /// Puts a new header and a new body in the place of the current ones.
+    ///
+    /// - Parameter build: Appends the body, and sets what the only commit says of it, live bytes but for those of
+    ///   header and commit.
     package func rebuild(
         _ replacement: consuming Replacement,
-        _ build: (Appender, borrowing VaultKeys) throws(VaultError) -> NewState
+        _ build: (Appender, borrowing VaultKeys, inout Commit) throws(VaultError) -> Void
     ) throws(VaultError) {
         let (bytes, hash) = try HeaderSeal.seal(&replacement.header, replacement.keys)
         let start = replacement.header.bodyStart
@@ -73,21 +66,12 @@ extension Store {
         try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
             try Store.writeHeader(bytes, to: file)
             let appender = Appender(unnamed: file, sealing: sealing, start: start)
-            let new = try build(appender, replacement.keys)
-            try requireGeneration(new.generation ?? current.commit.generation + 1)
-            try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
-                codec.seal(
-                    Commit(
-                        generation: new.generation ?? current.commit.generation + 1, predecessor: current.asPredecessor,
-                        offset: offset,
-                        start: start, clock: new.clock, tombstoneHorizon: new.tombstoneHorizon,
-                        wasSyncedFirst: isSyncedFirst,
-                        root: new.root, keyring: new.keyring, history: new.history, header: hash, digest: digest,
-                        items: new.items,
-                        tombstones: new.tombstones, versions: new.versions,
-                        liveBytes: start + UInt64(Format.commitSize) + new.liveBytes)
-                ).frame
-            }
+            var commit = current.successor
+            commit.header = hash
+            try build(appender, replacement.keys, &commit)
+            try requireGeneration(commit.generation)
+            commit.liveBytes += start + UInt64(Format.commitSize)
+            _ = try appender.finish(commit, codec)
         }
     }
 
@@ -214,40 +198,120 @@ extension Store.Replacement {
     fileprivate consuming func takeKeys() -> VaultKeys { keys }
 }
 
-/// Files on their way to replace another: `.NAME.vaultfmt-XXXXXXXX` beside it.
-package enum Temporary {
-    package static func name(beside path: String, _ random: Randomness) -> String {
-        let (directory, name) = RealFileSystem.split(path)
-        let file = ".\(name).vaultfmt-\(Hex.encode(random.bytes(4)))"
-        return directory == "/" ? "/" + file : directory + "/" + file
-    }
+extension Store {
+    /// What a new vault starts with.
+    package struct New: Sendable {
+        package let clock: UInt64
+        package let keeping: Keyring.Keeping
 
-    /// Whether it is a name that `name(beside:)` gives for a file of this name, or for one that has such a name itself.
-    private static func isTemporary(_ sibling: String, of name: String) -> Bool {
-        var rest = sibling[...]
-        while rest.hasPrefix("."), rest.dropLast(8).hasSuffix(".vaultfmt-") {
-            rest = rest.dropFirst().dropLast(8 + ".vaultfmt-".count)
-            if rest == name { return true }
+        /// - Parameter keeping: How many earlier values an item keeps.
+        package init(clock: UInt64, keeping: Keyring.Keeping) {
+            self.clock = clock
+            self.keeping = keeping
         }
-        return false
     }
 
-    /// Removes what an interrupted replacement left; one whose writer lives is locked.
-    package static func removeStale(beside path: String, _ fileSystem: any FileSystem) throws(VaultError) {
-        let (directory, name) = RealFileSystem.split(path)
-        for sibling in try fileSystem.siblings(of: path) where isTemporary(sibling, of: name) {
-            let stale = directory == "/" ? "/" + sibling : directory + "/" + sibling
-            do throws(VaultError) {
-                let file = try fileSystem.openOwn(stale, writable: true)
-                // A second name of the vault itself, where one was made without RENAME_NOREPLACE: its lock says
-                // nothing.
-                let (own, vault) = (try file.identity(), try fileSystem.identity(of: path))
-                let isSecondName = vault.map(own.isSameFile) ?? false
-                let isAbandoned = try isSecondName ? true : file.lock()
-                if isAbandoned { try fileSystem.remove(stale) }
-            } catch {
-                // Another process may have removed it just now; one that cannot be removed harms nobody.
+    /// Creates a vault that is complete before it has its name: generation 1, no items. An existing file is an error.
+    ///
+    /// - Parameter keepsLock: Whether nobody else may write to it before `releaseLock`.
+    package static func create(
+        at path: String, keys: consuming VaultKeys, header: consuming Header, wrappingKey: consuming Secret, _ new: New,
+        place: Place, keepsLock: Bool = false
+    ) throws(VaultError) -> Store {
+        let resolved = try place.fileSystem.resolve(path)
+        guard try place.fileSystem.identity(of: resolved) == nil else {
+            throw VaultError(.fileExists, "\(path) exists already")
+        }
+        var header = header
+        let (bytes, hash) = try HeaderSeal.seal(&header, keys)
+        try Temporary.removeStale(beside: resolved, place.fileSystem)
+        let directory = try place.fileSystem.directory(of: resolved)
+        let loaded = try named(resolved, header, (bytes, hash), keys, wrappingKey, new, place)
+        try directory.sync()
+        let store = Store(loaded, path: resolved, isWritable: true, place: place)
+        store.keepsLock = keepsLock
+        store.endWriting()
+        store.synced = store.state
+        place.watch?.committed(store.watched)
+        return store
+    }
+
+    /// A whole vault that has got its name.
+    private static func named(
+        _ path: String, _ header: Header, _ sealed: (bytes: [UInt8], hash: Bytes32), _ keys: consuming VaultKeys,
+        _ wrappingKey: consuming Secret, _ new: New, _ place: Place
+    ) throws(VaultError) -> Loaded {
+        let temporary = Temporary.name(beside: path, place.random)
+        let file = try place.fileSystem.create(temporary)
+        do throws(VaultError) {
+            guard try file.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
+            try writeHeader(sealed.bytes, to: file)
+            try writeFirst(file, header, sealed.hash, keys, new, place)
+            let slot = OpenedSlot(id: header.slots[0].id, keys: keys, wrappingKey: wrappingKey, grants: Grants())
+            let loaded = try load(file, header, sealed.bytes, slot, place)
+            try place.fileSystem.rename(temporary, to: path, replacing: false)
+            return loaded
+        } catch {
+            do throws(VaultError) { try place.fileSystem.remove(temporary) } catch {}
+            switch error.code {
+            case .fileExists: throw VaultError(.fileExists, "\(path) exists already")
+            case .outcomeUnknown: throw VaultError(.io, "the vault could not be written: \(error.detail)")
+            default: throw error
             }
+        }
+    }
+
+    /// The header, and its copy.
+    static func writeHeader(_ bytes: [UInt8], to file: any FileHandle) throws(VaultError) {
+        try file.write(bytes + bytes, at: 0)
+    }
+
+    private static func writeFirst(
+        _ file: any FileHandle, _ header: Header, _ hash: Bytes32, _ keys: borrowing VaultKeys, _ new: New,
+        _ place: Place
+    ) throws(VaultError) {
+        let sealing = Sealing(vault: header.id, random: place.random)
+        let codec = CommitCodec(keys, sealing: sealing, vault: header.id, isSigning: header.isSigned)
+        let appender = Appender(unnamed: file, sealing: sealing, start: header.bodyStart)
+        var ring = Keyring()
+        ring.keeping = new.keeping
+        let first = ring
+        let body = try decoding { () throws(FormatError) in try first.encode() }
+        let keyring = try appender.append(body, as: .keyring, .keyring, key: keys.index)
+        let live = header.bodyStart + UInt64(keyring.length + Format.commitSize)
+        let commit = Commit(
+            generation: 1, predecessor: nil, offset: 0, start: header.bodyStart, clock: new.clock, tombstoneHorizon: 0,
+            wasSyncedFirst: true, root: nil, keyring: keyring, history: nil, header: hash, digest: .zero, items: 0,
+            tombstones: 0, versions: 0, liveBytes: live)
+        _ = try appender.finish(commit, codec)
+    }
+}
+
+/// Another copy of the same vault, taken in this one's place.
+extension Store {
+    /// Replaces the file by the other one up to its newest commit, and goes on with the slot that opened that.
+    ///
+    /// - Parameter append: Appends what a further commit needs, and sets what that says; without it, the file is taken
+    ///   byte for byte.
+    package func replace(
+        byCopyOf other: Store, appending append: ((Appender, inout Commit) throws(VaultError) -> Void)? = nil
+    ) throws(VaultError) {
+        guard let vaultKey = other.slot.keys.vaultKey() else {
+            throw VaultError(.notPermitted, "only an owner can do this")
+        }
+        let replacement = Replacement(
+            header: other.header, keys: VaultKeys(vaultKey: vaultKey, epoch: other.header.epoch),
+            wrappingKey: other.slot.wrappingKey.copy(), slotID: other.slot.id)
+        let before = other.state
+        try replaceFile(by: replacement) { (file, replacement) throws(VaultError) in
+            try file.copy(from: other.file, 0..<before.commit.end)
+            guard let append else { return try file.sync() }
+            let appender = Appender(unnamed: file, sealing: other.sealing, start: before.commit.end)
+            var commit = before.successor
+            commit.header = other.headerHash
+            try append(appender, &commit)
+            try requireGeneration(commit.generation)
+            _ = try appender.finish(commit, other.codec)
         }
     }
 }

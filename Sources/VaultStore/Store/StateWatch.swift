@@ -90,7 +90,7 @@ extension Store {
 
     /// How often a file is looked at where what is remembered is newer: with what is remembered asked for first, only a
     /// file that others replace each time in between can still seem older than it is.
-    static let mostLooks = 10
+    static let mostAttempts = 10
 
     /// What a state is refused with that others have gone on from meanwhile, with a rotation or without.
     static func mayBeLate(_ error: VaultError) -> Bool { error.code == .rolledBack || error.code == .foreignOwner }
@@ -102,9 +102,9 @@ extension Store {
     ) throws(VaultError) -> Store {
         let resolved = try place.fileSystem.resolve(path)
         var recalled: (vault: Bytes16, admit: StateWatch.Admission)?
-        var looks = 0
+        var attempts = 0
         while true {
-            looks += 1
+            attempts += 1
             let file = try place.fileSystem.open(resolved, writable: writable)
             let (header, bytes) = try readHeader(file)
             let slot = try open(header, bytes)
@@ -118,7 +118,7 @@ extension Store {
                 _ = try recalled?.admit(store.watched)
                 return store
             } catch {
-                guard looks < mostLooks, mayBeLate(error), let watch = place.watch,
+                guard attempts < mostAttempts, mayBeLate(error), let watch = place.watch,
                     try place.fileSystem.identity(of: resolved)?.isSameFile(as: try file.identity()) != true
                 else { throw error }
                 recalled = (header.id, try watch.recall(header.id))
@@ -130,5 +130,15 @@ extension Store {
     package static func requireOwner(_ slot: borrowing OpenedSlot, _ owner: Bytes32?) throws(VaultError) {
         guard let owner, slot.keys.ownersPublicKey() != owner else { return }
         throw VaultError(.foreignOwner, "the vault belongs to other owners than the ones asked for")
+    }
+}
+
+extension Store {
+    /// What the current file shows of its past.
+    package var past: StatePast { StatePast(finder: finder, pages: pages) }
+
+    /// How a remembered state stands to the current one.
+    package func verdict(on anchor: AnchorPoint) throws(VaultError) -> Ancestry {
+        try past.verdict(on: anchor, state: state, keyring: keyring, ownersPublicKey: ownersPublicKey)
     }
 }

@@ -2,39 +2,6 @@ internal import Glibc
 package import VaultBytes
 
 extension Store {
-    /// What a new commit says about the vault.
-    package struct NewState {
-        package var root: Commit.Root?
-        package var keyring: ObjectRef
-        package var history: ObjectRef?
-        package var clock: UInt64
-        package var tombstoneHorizon: UInt64
-        package var items: UInt64
-        package var tombstones: UInt64
-        /// Earlier values.
-        package var versions: UInt64
-        package var liveBytes: UInt64
-        /// Another generation than the next one: a merge's, which continues from the greater of two.
-        package var generation: UInt64?
-
-        package init(
-            root: Commit.Root?, keyring: ObjectRef, history: ObjectRef?, clock: UInt64, tombstoneHorizon: UInt64,
-            items: UInt64,
-            tombstones: UInt64, versions: UInt64, liveBytes: UInt64, generation: UInt64? = nil
-        ) {
-            self.tombstoneHorizon = tombstoneHorizon
-            self.versions = versions
-            self.generation = generation
-            self.root = root
-            self.keyring = keyring
-            self.history = history
-            self.clock = clock
-            self.items = items
-            self.tombstones = tombstones
-            self.liveBytes = liveBytes
-        }
-    }
-
     /// Takes the writer's lock, waiting for at most `seconds`, and moves to the newest state.
     ///
     /// - Parameter check: Run under the lock, at the newest state, before anything of the file changes.
@@ -95,7 +62,7 @@ extension Store {
         switch tail {
         case .clean, .writeInProgress: return
         case .torn: break
-        case .incomplete(let generation): try keepAside("incomplete-\(generation)", to: incomplete?.commit.end)
+        case .incomplete(let generation): try setAside("incomplete-\(generation)", to: incomplete?.commit.end)
         case .damaged:
             throw VaultError(
                 .damagedTail,
@@ -117,7 +84,7 @@ extension Store {
         try beginWriting(wait: seconds) { () throws(VaultError) in
             try check()
             guard case .damaged = tail else { return }
-            kept = try keepAside("damaged-\(state.commit.generation + 1)", to: nil)
+            kept = try setAside("damaged-\(state.commit.generation + 1)", to: nil)
             try cutTail()
             try syncing { () throws(VaultError) in try file.sync() }
         }
@@ -172,29 +139,20 @@ extension Store {
     }
 
     /// Writes the commit after what was appended, and syncs. If that fails before the sync, nothing has changed.
-    package func commit(_ appender: Appender, _ new: NewState, keyring newKeyring: Keyring) throws(VaultError) {
-        let generation = new.generation ?? state.commit.generation + 1
-        try requireGeneration(generation)
-        var next: CommittedState?
+    package func commit(_ appender: Appender, _ commit: Commit, keyring newKeyring: Keyring) throws(VaultError) {
+        try requireGeneration(commit.generation)
         do throws(VaultError) {
-            try syncing { () throws(VaultError) in
-                try appender.finish { (offset, digest, isSyncedFirst) throws(VaultError) in
-                    let sealed = codec.seal(
-                        successor(new, generation, start: appender.start, offset, digest, isSyncedFirst))
-                    next = sealed.state
-                    return sealed.frame
-                }
-            }
+            var next = state
+            try syncing { () throws(VaultError) in next = try appender.finish(commit, codec) }
             try finishRelocation()
+            state = next
         } catch {
             abandon()
             throw error
         }
-        guard let next else { return }
-        state = next
         commitFrame = appender.commitFrame
         hasCommitted = true
-        synced = next
+        synced = state
         keyring = newKeyring
         tail = .clean
         watch?.committed(watched)
@@ -231,19 +189,88 @@ extension Store {
             // As above.
         }
     }
-
-    private func successor(
-        _ new: NewState, _ generation: UInt64, start: UInt64, _ offset: UInt64, _ digest: Bytes32, _ isSyncedFirst: Bool
-    ) -> Commit {
-        Commit(
-            generation: generation, predecessor: state.asPredecessor, offset: offset, start: start, clock: new.clock,
-            tombstoneHorizon: new.tombstoneHorizon, wasSyncedFirst: isSyncedFirst, root: new.root, keyring: new.keyring,
-            history: new.history, header: headerHash, digest: digest, items: new.items, tombstones: new.tombstones,
-            versions: new.versions, liveBytes: new.liveBytes)
-    }
 }
 
-extension CommittedState {
-    /// What a commit that follows says of it.
-    package var asPredecessor: Commit.Predecessor { Commit.Predecessor(generation: commit.generation, chain: chain) }
+extension Store {
+    /// Copies what follows the newest state to `FILE.incomplete-G` or `FILE.damaged-G` before it is cut off.
+    /// The copy gets that name only once it is complete and synced: after a crash in between, the next writer copies
+    /// again.
+    ///
+    /// - Parameter end: Where what is kept ends; the end of the file if nil.
+    /// - Returns: The copy's path.
+    @discardableResult
+    func setAside(_ name: String, to end: UInt64?) throws(VaultError) -> String {
+        let size = try file.size()
+        let end = min(end ?? size, size)
+        let bytes = end - min(end, state.commit.end)
+        // As much as the vault has itself, or what a small one may get in one change: somebody who can extend the file
+        // must not fill the disk.
+        let most = max(state.commit.end, Self.longestAside)
+        guard bytes <= most else {
+            let what = "\(bytes) bytes follow generation \(state.commit.generation), more than are kept aside"
+            throw VaultError(.limitExceeded, "\(what): copy the file, and salvage that", at: state.commit.end)
+        }
+        try Temporary.removeStale(beside: path, fileSystem)
+        let temporary = Temporary.name(beside: path, random)
+        let directory = try fileSystem.directory(of: path)
+        let copy = try fileSystem.create(temporary)
+        do throws(VaultError) {
+            guard try copy.lock() else { throw VaultError(.busy, "\(temporary) is locked by another process") }
+            try copyTail(to: copy, end)
+            try copy.sync()
+            let kept = try nameCopy(copy, temporary, name)
+            try directory.sync()
+            return kept
+        } catch {
+            do throws(VaultError) { try fileSystem.remove(temporary) } catch {}
+            guard error.code == .outcomeUnknown else { throw error }
+            throw VaultError(.io, "what follows the newest state could not be kept: \(error.detail)")
+        }
+    }
+
+    private static let longestAside: UInt64 = 64 << 20
+
+    private func copyTail(to copy: any FileHandle, _ end: UInt64) throws(VaultError) {
+        var offset = state.commit.end
+        while offset < end {
+            let count = Int(min(end - offset, 1 << 20))
+            try copy.write(try file.bytes(count, at: offset), at: offset - state.commit.end)
+            offset += UInt64(count)
+        }
+    }
+
+    /// The first name that is free, or that a copy of the same bytes has.
+    private func nameCopy(_ copy: any FileHandle, _ temporary: String, _ name: String) throws(VaultError) -> String {
+        var number = 1
+        while true {
+            let aside = "\(path).\(name)" + (number == 1 ? "" : "-\(number)")
+            do throws(VaultError) {
+                guard try fileSystem.identity(of: aside) != nil else {
+                    try fileSystem.rename(temporary, to: aside, replacing: false)
+                    return aside
+                }
+                if try isCopy(aside, of: copy) {
+                    try fileSystem.rename(temporary, to: aside, replacing: true)
+                    return aside
+                }
+            } catch {
+                guard error.code == .fileExists || error.code == .noSuchFile else { throw error }
+            }
+            number += 1
+        }
+    }
+
+    private func isCopy(_ path: String, of other: any FileHandle) throws(VaultError) -> Bool {
+        let file = try fileSystem.openOwn(path, writable: false)
+        let size = try file.size()
+        guard try other.size() == size else { return false }
+        var offset: UInt64 = 0
+        while offset < size {
+            let count = Int(min(size - offset, 1 << 20))
+            let (left, right) = (try file.bytes(count, at: offset), try other.bytes(count, at: offset))
+            guard left == right else { return false }
+            offset += UInt64(count)
+        }
+        return true
+    }
 }

@@ -25,11 +25,11 @@ package final class ExclusiveLock: Sendable {
     package func acquire(waitingForTransaction seconds: Double) throws(VaultError) {
         try process.require()
         let thread = ThisThread.number
-        if take(thread) { return }
+        if tryAcquire(thread) { return }
         waiting.add(1, ordering: .sequentiallyConsistent)
         defer { waiting.subtract(1, ordering: .sequentiallyConsistent) }
         var deadline: Double?
-        while !take(thread) {
+        while !tryAcquire(thread) {
             guard holder.load(ordering: .relaxed) != thread else {
                 throw VaultError(
                     .invalidArgument, "a transaction is open on this thread: use its own functions within it")
@@ -54,10 +54,10 @@ package final class ExclusiveLock: Sendable {
     }
 
     /// Acquires it if nobody holds it, also in a child: for what only reads memory.
-    package func acquireIfFree() -> Bool { take(ThisThread.number) }
+    package func acquireIfFree() -> Bool { tryAcquire(ThisThread.number) }
 
     /// From here on others wait for a limited time only, and any thread may release it.
-    package func keepForTransaction() {
+    package func beginTransaction() {
         isForTransaction.store(true, ordering: .sequentiallyConsistent)
         // Who waits for a call without a limit has one from now on.
         if waiting.load(ordering: .sequentiallyConsistent) > 0 { change.signal() }
@@ -80,7 +80,7 @@ package final class ExclusiveLock: Sendable {
         return try body()
     }
 
-    private func take(_ thread: UInt64) -> Bool {
+    private func tryAcquire(_ thread: UInt64) -> Bool {
         holder.compareExchange(expected: 0, desired: thread, ordering: .sequentiallyConsistent).exchanged
     }
 }
@@ -124,14 +124,5 @@ private final class ThreadSignal: Sendable {
         pthread_mutex_lock(mutex)
         pthread_cond_broadcast(condition)
         pthread_mutex_unlock(mutex)
-    }
-}
-
-/// Time that no one sets.
-enum Clock {
-    static var seconds: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }

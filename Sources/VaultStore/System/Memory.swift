@@ -46,3 +46,10 @@ package enum Memory {
         VaultError(.outOfMemory, "there is no memory for \(count) bytes")
     }
 }
+
+/// A secret where a copyable value is needed: shared, and wiped with its last holder.
+package final class SecretBox: Sendable {
+    package let secret: Secret
+
+    package init(_ secret: consuming Secret) { self.secret = secret }
+}

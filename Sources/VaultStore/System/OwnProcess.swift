@@ -1,4 +1,5 @@
 internal import CVaultShim
+internal import Glibc
 
 /// The process that made something which a child must not use.
 package struct OwnProcess: Sendable {
@@ -19,4 +20,13 @@ package struct OwnProcess: Sendable {
 package enum ThisThread {
     /// No other thread of this process has this number, or had it before.
     package static var number: UInt64 { vault_thread() }
+}
+
+/// Time that no one sets.
+enum Clock {
+    static var seconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
 }

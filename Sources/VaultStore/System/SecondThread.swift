@@ -117,3 +117,26 @@ private final class Semaphore: @unchecked Sendable {  // Made for use by several
 
     func wait() { while sem_wait(semaphore) != 0 {} }
 }
+
+/// Work on a thread that ends with it.
+package enum BackgroundThread {
+    private final class Work: Sendable {
+        let run: @Sendable () -> Void
+
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// Starts the work on a new thread, or does it at once where no thread is to be had.
+    package static func run(_ work: @escaping @Sendable () -> Void) {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(Work(work))
+        let result = pthread_create(
+            &thread, nil,
+            { context in
+                if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run() }
+                return nil
+            }, context.toOpaque())
+        guard result == 0 else { return context.takeRetainedValue().run() }
+        pthread_detach(thread)
+    }
+}

@@ -10,7 +10,7 @@ package final class PageSource: Sendable {
     /// Where the first object of the file starts.
     package let bodyStart: UInt64
     private let key: Secret
-    private let cache: Mutex<PageCache>
+    private let pages: Mutex<PageCache>
 
     package init(file: any FileHandle, sealing: Sealing, bodyStart: UInt64, indexKey: consuming Secret, cacheBytes: Int)
     {
@@ -18,23 +18,23 @@ package final class PageSource: Sendable {
         self.file = file
         self.sealing = sealing
         key = indexKey
-        cache = Mutex(PageCache(capacity: cacheBytes))
+        pages = Mutex(PageCache(capacity: cacheBytes))
     }
 
     /// The page that a parent (or commit) names; checks its hash, its seal, its form and its level. The
     /// reference was checked.
     package func page(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
-        if let page = cache.withLock({ $0.find(ref) }), page.layout.level == level { return page }
+        if let page = pages.withLock({ $0.find(ref) }), page.layout.level == level { return page }
         let page = try load(ref, level: level)
-        cache.withLock { $0.insert(page, ref) }
+        pages.withLock { $0.insert(page, ref) }
         return page
     }
 
     /// The same, but nothing has to make room for it in the cache: for walks over everything.
     func inPassing(_ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
-        if let page = cache.withLock({ $0.find(ref) }), page.layout.level == level { return page }
+        if let page = pages.withLock({ $0.find(ref) }), page.layout.level == level { return page }
         let page = try load(ref, level: level)
-        cache.withLock { $0.insertIfRoom(page, ref) }
+        pages.withLock { $0.insertIfRoom(page, ref) }
         return page
     }
 
@@ -44,7 +44,7 @@ package final class PageSource: Sendable {
     }
 
     /// Puts a page into the cache that was written just now.
-    func keep(_ page: Page, _ ref: ObjectRef) { cache.withLock { $0.insert(page, ref) } }
+    func cache(_ page: Page, _ ref: ObjectRef) { pages.withLock { $0.insert(page, ref) } }
 
     /// A page from its frame, whose hash was checked.
     package func decode(_ frame: [UInt8], _ ref: ObjectRef, level: UInt8) throws(VaultError) -> Page {
@@ -80,49 +80,7 @@ package final class PageSource: Sendable {
     }
 
     /// Forgets what it has cached.
-    package func dropCache() { cache.withLock { $0.removeAll() } }
-}
-
-/// Frames that a reference names.
-package enum FrameReader {
-    /// One read; head and hash are checked before anything else is done with the bytes.
-    package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle) throws(VaultError) -> [UInt8]
-    {
-        let frame = try file.bytes(ref.length, at: ref.offset)
-        try check(frame, ref, type)
-        return frame
-    }
-
-    /// The same into a buffer that is reused.
-    package static func read(_ ref: ObjectRef, _ type: FrameType, _ file: any FileHandle, into frame: inout [UInt8])
-        throws(VaultError)
-    {
-        if frame.count > ref.length { frame.removeLast(frame.count - ref.length) }
-        if frame.count < ref.length {
-            if frame.capacity < ref.length {
-                frame = try Memory.bytes(ref.length)
-            } else {
-                frame.append(zeros: ref.length - frame.count)
-            }
-        }
-        var span = frame.mutableSpan
-        try span.withUnsafeMutableBytes { (buffer) throws(VaultError) in try file.read(into: buffer, at: ref.offset) }
-        try check(frame, ref, type)
-    }
-
-    package static func check(_ frame: [UInt8], _ ref: ObjectRef, _ type: FrameType) throws(VaultError) {
-        guard Bytes32(hashing: frame) == ref.hash else {
-            throw VaultError(
-                .authenticationFailed, "a \(type.name) is not the one that the index names: damaged or altered",
-                at: ref.offset)
-        }
-        let head = FrameHead(type, length: ref.length).encoded.littleEndian
-        guard withUnsafeBytes(of: head, { frame.starts(with: $0) }) else {
-            throw VaultError(
-                .structureInvalid, "another frame where a \(type.name) of \(ref.length) bytes should be", at: ref.offset
-            )
-        }
-    }
+    package func dropCache() { pages.withLock { $0.removeAll() } }
 }
 
 /// Pages by offset, at most so many bytes; the ones not used lately go first (second chance).

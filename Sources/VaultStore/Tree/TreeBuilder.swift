@@ -53,3 +53,68 @@ enum TreeLevel {
         return UInt8(level)
     }
 }
+
+/// Divides a sorted stream of entries into pages. Full ones are handed out as they come; the last two are kept until
+/// the end, and balanced, so that inserting at random leaves pages half full and not nearly empty.
+struct Paginator {
+    let level: UInt8
+    /// With entries that only ever come at the end, balancing would leave every page half full.
+    var isAppending = false
+    private var full: (key: [UInt8], page: PageBuilder)?
+    private var current: PageBuilder
+    private var currentKey: [UInt8] = []
+
+    init(level: UInt8) {
+        self.level = level
+        current = PageBuilder(level: level)
+    }
+
+    /// Adds an entry; gives out a page that is complete, with the key that separates it from what is before it.
+    mutating func append(_ key: [UInt8], _ value: [UInt8]) -> (key: [UInt8], page: PageBuilder)? {
+        var done: (key: [UInt8], page: PageBuilder)?
+        if current.isEmpty {
+            currentKey = key
+        } else if !current.accepts(key, value) {
+            done = full
+            full = (currentKey, current)
+            currentKey = separator(after: current, before: key)
+            current = PageBuilder(level: level)
+        }
+        current.append(key, value)
+        return done
+    }
+
+    /// The pages that are left: none, one or two.
+    mutating func finish() -> [(key: [UInt8], page: PageBuilder)] {
+        guard !current.isEmpty else { return [] }
+        guard let full else { return [(currentKey, current)] }
+        if isAppending || current.frameLength * 2 >= Format.pageTarget { return [full, (currentKey, current)] }
+        return balanced(full.key, full.page, current)
+    }
+
+    private func balanced(_ key: [UInt8], _ left: PageBuilder, _ right: PageBuilder) -> [(
+        key: [UInt8], page: PageBuilder
+    )] {
+        let entries = left.entries + right.entries
+        let half = entries.reduce(0) { $0 + $1.key.count + $1.value.count } / 2
+        var first = PageBuilder(level: level)
+        var second = PageBuilder(level: level)
+        var size = 0
+        for entry in entries {
+            if second.isEmpty, first.isEmpty || size + (entry.key.count + entry.value.count) / 2 <= half {
+                first.append(entry.key, entry.value)
+            } else {
+                second.append(entry.key, entry.value)
+            }
+            size += entry.key.count + entry.value.count
+        }
+        guard let next = second.firstKey else { return [(key, first)] }
+        return [(key, first), (separator(after: first, before: next), second)]
+    }
+
+    /// In a leaf the shortest key that is greater than all before and not greater than `key`; above, the child's own.
+    private func separator(after page: PageBuilder, before key: [UInt8]) -> [UInt8] {
+        guard level == 0, let last = page.lastKey else { return key }
+        return Array(key[..<min(ByteOrder.commonPrefix(last, key) + 1, key.count)])
+    }
+}

@@ -64,60 +64,44 @@ extension TreeDifference.Entry {
     }
 }
 
-/// A walk over one tree that enters only the pages that it is told to.
+/// A walk over one tree that enters only the pages that it is told to, and comes to the entries of leaves.
 private struct Walk {
     enum Top {
         case page(ObjectRef, level: UInt8)
         case entry(TreeDifference.Entry)
     }
 
-    private struct Level {
-        let page: Page
-        var index = 0
-    }
-
     private let source: PageSource
-    private var root: Commit.Root?
-    private var path: [Level] = []
+    private var walk: TreeWalk
+    /// The page that was come to and not entered.
+    private var next: PageRef?
+    private var leaf: (page: Page, index: Int)?
 
     init(_ tree: TreeReader) {
         source = tree.source
-        root = tree.root
+        walk = TreeWalk(tree.root)
     }
 
     /// What comes next: a page that was not entered, or an entry of one that was.
     mutating func top() throws(VaultError) -> Top? {
-        if let root { return .page(root.ref, level: root.level) }
-        while let last = path.last {
-            guard last.index < last.page.count else {
-                path.removeLast()
-                skip()
-                continue
-            }
-            guard !last.page.layout.isLeaf else { return .entry(.init(page: last.page, index: last.index)) }
-            return .page(try last.page.child(last.index), level: last.page.layout.level - 1)
-        }
-        return nil
+        if let leaf, leaf.index < leaf.page.count { return .entry(.init(page: leaf.page, index: leaf.index)) }
+        leaf = nil
+        if next == nil { next = walk.next() }
+        guard let next else { return nil }
+        return .page(try next.ref(), level: next.level)
     }
 
     /// Passes over what comes next.
     mutating func skip() {
-        if root != nil {
-            root = nil
-        } else if !path.isEmpty {
-            path[path.count - 1].index += 1
-        }
+        if leaf == nil { next = nil } else { leaf?.index += 1 }
     }
 
     /// Reads the page that comes next.
     mutating func enter() throws(VaultError) {
-        guard case .page(let ref, let level)? = try top() else { return }
+        guard case .page? = try top(), let ref = next else { return }
         // A leaf is met once: it would only push out of the cache what is used again.
-        let page = level == 0 ? try source.load(ref, level: level) : try source.inPassing(ref, level: level)
-        var bounds = TreeBounds()
-        for level in path { bounds.enter(level.page, level.index) }
-        try bounds.check(page)
-        root = nil
-        path.append(Level(page: page))
+        let page = ref.level == 0 ? try source.load(ref) : try source.inPassing(ref)
+        next = nil
+        if page.layout.isLeaf { leaf = (page, 0) } else { walk.enter(page, ref) }
     }
 }

@@ -27,7 +27,7 @@ package struct TreeWriter: ~Copyable {
     package private(set) var bytesAdded: UInt64 = 0
     package private(set) var bytesRemoved: UInt64 = 0
     /// Whether the pages written are likely to be read soon.
-    private var keepsPages = false
+    private var cachesPages = false
     private static let fewChanges = 16
     /// How much shorter a page may become without being looked at more closely.
     private static let leastRoom = 16
@@ -41,7 +41,7 @@ package struct TreeWriter: ~Copyable {
     /// The root after the changes.
     package mutating func apply(_ changes: some TreeChanges, to root: Commit.Root?) throws(VaultError) -> Commit.Root? {
         guard changes.count > 0 else { return root }
-        keepsPages = changes.count <= Self.fewChanges
+        cachesPages = changes.count <= Self.fewChanges
         if let root, changes.count == 1, let value = changes.value(0),
             let ref = try replaceValue(root.ref, root.level, changes.key(0), value, isRoot: true)
         {
@@ -97,9 +97,9 @@ package struct TreeWriter: ~Copyable {
             let body = page.encode()
             let ref = try appender.append(body, as: .page, .page, key: key)
             bytesAdded += UInt64(ref.length)
-            if keepsPages {
+            if cachesPages {
                 let layout = try decoding { () throws(FormatError) in try PageLayout(body.span, at: ref.offset) }
-                source.keep(source.written(body, layout, at: ref.offset), ref)
+                source.cache(source.written(body, layout, at: ref.offset), ref)
             }
             return ref
         }
@@ -146,7 +146,7 @@ package struct TreeWriter: ~Copyable {
     {
         let new = page.replacing(index, with: value, at: appender.position)
         let newRef = try appender.append(new.bytes, as: .page, .page, key: key)
-        source.keep(new, newRef)
+        source.cache(new, newRef)
         bytesAdded += UInt64(newRef.length)
         bytesRemoved += UInt64(ref.length)
         return newRef
@@ -230,7 +230,7 @@ package struct TreeWriter: ~Copyable {
 
     private mutating func add(_ key: [UInt8], _ value: [UInt8], _ out: inout Pages) throws(VaultError) {
         if let (separator, page) = out.paginator.append(key, value) {
-            out.take(separator, .written(try seal(.open(page))))
+            out.append(separator, .written(try seal(.open(page))))
         }
     }
 
@@ -246,13 +246,13 @@ package struct TreeWriter: ~Copyable {
         }
 
         /// The first one keeps the separator that its parent has for it.
-        mutating func take(_ separator: [UInt8], _ output: Output) {
+        mutating func append(_ separator: [UInt8], _ output: Output) {
             children.append(Child(key: children.isEmpty ? key : separator, output: output))
         }
 
         mutating func finish(isAppending: Bool) -> [Child] {
             paginator.isAppending = isAppending
-            for (separator, page) in paginator.finish() { take(separator, .open(page)) }
+            for (separator, page) in paginator.finish() { append(separator, .open(page)) }
             return children
         }
     }
@@ -286,7 +286,7 @@ package struct TreeWriter: ~Copyable {
         for (index, entry) in (try entries(right, level)).entries.enumerated() {
             // The first child of an inner page takes the key that separated the two pages.
             let key = level > 0 && index == 0 ? separator : entry.key
-            guard page.takes(key, entry.value) else { return nil }
+            guard page.accepts(key, entry.value) else { return nil }
             page.append(key, entry.value)
         }
         for output in [left, right] {

@@ -27,7 +27,7 @@ struct ContestedVault {
     private func opened(writable: Bool) throws(VaultError) -> Vault {
         var options = OpenOptions()
         options.writable = writable
-        options.lockWait = 60
+        options.lockWait = .seconds(60)
         return try Vault.open(path, factors: try Keys.factors(0), options: options)
     }
 

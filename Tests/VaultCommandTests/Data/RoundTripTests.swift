@@ -46,25 +46,29 @@ struct RoundTripTests {
         func name(_ step: Int) -> String { Self.names[(index / 5 + step) % Self.names.count] }
         func bytes(_ step: Int) -> [UInt8] { Array(Self.secrets[(index / 5 + step) % 7]) }
         let number = UInt32(truncatingIfNeeded: index &* 2_654_435_761)
-        let fields: ItemKey.Fields =
-            switch index % 5 {
-            case 0: .genericPassword(service: name(0) + "\(index)", account: name(3))
-            case 1:
-                .internetPassword(
-                    server: name(1) + "\(index)", protocol: name(2), port: number, path: name(4), account: name(5),
-                    securityDomain: name(6),
-                    authenticationType: name(7))
-            case 2:
-                .certificate(
-                    type: number, issuer: bytes(0), serialNumber: bytes(2) + [UInt8(truncatingIfNeeded: index)])
-            case 3:
-                .key(
-                    keyClass: number % 3, keyType: number,
-                    applicationLabel: bytes(1) + [UInt8(truncatingIfNeeded: index)],
-                    applicationTag: bytes(3), sizeInBits: .max, effectiveSize: number)
-            default: .identity(type: 0, issuer: bytes(4), serialNumber: bytes(5) + [UInt8(truncatingIfNeeded: index)])
-            }
-        return try ItemKey(fields, group: name(8), synchronizable: index.isMultiple(of: 3))
+        let (group, synchronizable) = (name(8), index.isMultiple(of: 3))
+        switch index % 5 {
+        case 0:
+            return try .genericPassword(
+                service: name(0) + "\(index)", account: name(3), group: group, synchronizable: synchronizable)
+        case 1:
+            return try .internetPassword(
+                server: name(1) + "\(index)", account: name(5), protocol: name(2), port: number, path: name(4),
+                securityDomain: name(6), authenticationType: name(7), group: group, synchronizable: synchronizable)
+        case 2:
+            return try .certificate(
+                type: number, issuer: bytes(0), serialNumber: bytes(2) + [UInt8(truncatingIfNeeded: index)],
+                group: group, synchronizable: synchronizable)
+        case 3:
+            return try .key(
+                keyClass: number % 3, keyType: number,
+                applicationLabel: bytes(1) + [UInt8(truncatingIfNeeded: index)], applicationTag: bytes(3),
+                sizeInBits: .max, effectiveSize: number, group: group, synchronizable: synchronizable)
+        default:
+            return try .identity(
+                type: 0, issuer: bytes(4), serialNumber: bytes(5) + [UInt8(truncatingIfNeeded: index)],
+                group: group, synchronizable: synchronizable)
+        }
     }
 
     private func attributes(_ index: Int) -> Attributes {
@@ -84,8 +88,8 @@ struct RoundTripTests {
         let flags: [Attribute.Flags] = [[], .sealed, .concealed, .binary, [.sealed, .concealed, .binary]]
         let value = [UInt8](
             repeating: index.isMultiple(of: 3) ? 0xFE : 0x61, count: [0, 3, 256, 257, 4096, 4097][index % 6])
-        attributes.put(Attribute("flagged", value, flags: flags[index % 5]))
-        attributes.put(Attribute("notes", value, flags: index.isMultiple(of: 2) ? .sealed : []))
+        attributes.set(Attribute("flagged", value, flags: flags[index % 5]))
+        attributes.set(Attribute("notes", value, flags: index.isMultiple(of: 2) ? .sealed : []))
         return attributes
     }
 

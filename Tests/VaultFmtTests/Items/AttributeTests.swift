@@ -15,8 +15,8 @@ struct AttributeTests {
         let path = folder.file("a.vault")
         let vault = try Fast.create(path)
         var attributes: Attributes = ["sealed:seed": "JBSW", "label": "A", "otp": "otpauth:", "notes": "n"]
-        attributes.put(Attribute("pin", secret: Secret(text: "1234")))
-        attributes.put(Attribute("plain pin", [49], flags: .concealed))
+        attributes.set(Attribute("pin", secret: Secret(text: "1234")))
+        attributes.set(Attribute("plain pin", [49], flags: .concealed))
         try vault.add(key, secret: Secret(text: "s"), attributes: attributes)
         _ = try vault.addSlot(try Fast.rawKey(9), name: "other", grantedGroups: ["elsewhere"], createsGroups: true)
         let names = ["label", "notes", "otp", "pin", "plain pin", "sealed:seed"]

@@ -360,7 +360,7 @@ struct EntryCheckTests {
         let vault = try vault(path)
         try vault.forge { (state, frames) throws(VaultError) in
             let entry = try state.entry(key)
-            var own = AttributeRecord(record: .none, revision: state.clock, compartment: entry.compartment)
+            var own = RecordRef(record: .none, revision: state.clock, compartment: entry.compartment)
             var body: [UInt8] = [which == 0 ? 2 : which == 1 ? 0 : 1]
             body.append(varint: UInt64(key.bytes.count))
             body += key.bytes

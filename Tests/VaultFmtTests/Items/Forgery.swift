@@ -101,14 +101,11 @@ extension Vault {
                 let body = try decoding { () throws(FormatError) in try state.keyring.encode() }
                 ring = try appender.append(body, as: .keyring, .keyring, key: store.slot.keys.index)
             }
-            try store.commit(
-                appender,
-                Store.NewState(
-                    root: root, keyring: ring, history: commit.history, clock: state.clock,
-                    tombstoneHorizon: commit.tombstoneHorizon,
-                    items: state.items, tombstones: state.tombstones, versions: state.versions,
-                    liveBytes: state.liveBytes),
-                keyring: state.keyring)
+            var next = store.state.successor
+            (next.root, next.keyring, next.clock) = (root, ring, state.clock)
+            (next.items, next.tombstones, next.versions) = (state.items, state.tombstones, state.versions)
+            next.liveBytes = state.liveBytes
+            try store.commit(appender, next, keyring: state.keyring)
             core.stateChanged()
         }
     }

@@ -10,7 +10,7 @@ struct ReservedClassTests {
     init() throws { ordinary = try .genericPassword(service: "s", account: "a", group: "team") }
 
     private func reserved(_ number: UInt8, _ texts: [String], group: String = "team") throws(VaultError) -> ItemKey {
-        try ItemKey(.reserved(itemClass: number, texts: texts), group: group, synchronizable: true)
+        try ItemKey(reserved: number, texts: texts, group: group, synchronizable: true)
     }
 
     /// A vault in which another program made an item of such a class.
@@ -41,7 +41,7 @@ struct ReservedClassTests {
         let again = try Fast.open(path)
         #expect(try again.allItems().map(\.key) == [ordinary, key])
         let item = try #require(try again.item(key))
-        #expect(item.key.fields == .reserved(itemClass: number, texts: ["relying.example", "user \u{0} zero", ""]))
+        #expect(item.key.texts == ["relying.example", "user \u{0} zero", ""])
         #expect(item.key.group == "team" && item.key.synchronizable && item.key.itemClass == .reserved(number))
         #expect(item.key.itemClass.name == "class-\(number)" && ItemClass(name: "class-\(number)") == .reserved(number))
         #expect(try again.text(key) == "passkey")
@@ -98,7 +98,7 @@ struct ReservedClassTests {
             let texts = (0..<count).map { "text \($0)" }
             let key = try reserved(40, texts)
             #expect(try ItemKey(key.bytes) == key)
-            #expect(key.fields == .reserved(itemClass: 40, texts: texts) && key.group == "team")
+            #expect(key.texts == texts && key.group == "team")
         }
         fails(.invalidArgument) { _ = try reserved(40, (0..<16).map { "\($0)" }) }
         for number in [0, 5, 64, 0x7E] as [UInt8] { fails(.invalidArgument) { _ = try reserved(number, ["x"]) } }
@@ -111,7 +111,7 @@ struct ReservedClassTests {
         bad.append([40, 65, 0, 0, 0xC3, 0, 0, 1])
         bad.append([40, 65, 0, 1, 0, 0, 1])
         for bytes in bad { fails(.structureInvalid) { _ = try ItemKey(bytes) } }
-        #expect(try ItemKey([40, 0, 0, 1]).fields == .reserved(itemClass: 40, texts: []))
+        #expect(try ItemKey([40, 0, 0, 1]).texts == [])
         fails(.limitExceeded, "a text has 4097 bytes") { _ = try reserved(40, [String(repeating: "x", count: 4097)]) }
     }
 

@@ -88,7 +88,7 @@ extension Vault {
             out.kept = core.store.keyring.keeping.count
             out.groups = Set(core.store.keyring.groups.map(\.name))
             let branch = Branch(core)
-            var leaves = try branch.tree.leaves(isCaching: false)
+            var leaves = branch.tree.leaves(isCaching: false)
             while let leaf = try leaves.next(1).first {
                 let page = try core.store.pages.load(leaf)
                 for index in 0..<page.count {

@@ -47,10 +47,10 @@ struct UnknownSlotTests {
                 let revision = try core.tick()
                 var (slot, wrapping) =
                     try kind == .scoped
-                    ? SlotEditing.scopedSlot(
+                    ? SlotMaking.scopedSlot(
                         store.slot.keys, grants: grants, new, vault: store.vault, revision: revision, device: .zero,
                         store.random)
-                    : SlotEditing.fullSlot(
+                    : SlotMaking.fullSlot(
                         store.slot.keys, new, vault: store.vault, revision: revision, device: .zero, store.random)
                 let part = OwnerPart(name: "kind \(kind.rawValue)", revision: revision, device: .zero)
                 slot.kind = kind

@@ -173,10 +173,10 @@ struct Reading {
     /// Whether these are all items before the first tombstone.
     private static func haveAllCome(_ items: Int, _ store: Store) -> Bool {
         do throws(VaultError) {
-            var leaves = try store.tree.leaves()
+            var leaves = store.tree.leaves()
             var count = 0
             while let leaf = try leaves.next(1).first {
-                let page = try store.pages.leaf(leaf, inPassing: true)
+                let page = try store.pages.inPassing(leaf)
                 let end = page.lowerBound([Format.tombstoneTag]).index
                 count += end
                 if end < page.count { return count == items && page.key(end).first == Format.tombstoneTag }

@@ -59,7 +59,7 @@ struct vault_file {
 };
 /* Of an open file, or of a path where `path` is not NULL; follows symbolic links. Times are not asked for: since Linux 6.13, a file whose times were
    looked at gets new ones with the next write, which the sync after it must bring to the disk. */
-int vault_look_at(int fd, const char *path, struct vault_file *file);
+int vault_stat(int fd, const char *path, struct vault_file *file);
 
 /* 1 if the file system of an open file is kept in memory (tmpfs, ramfs), else 0. */
 int vault_is_in_memory(int fd);

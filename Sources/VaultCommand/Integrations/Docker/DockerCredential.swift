@@ -121,14 +121,12 @@ struct DockerCredential: ParsableCommand {
     // MARK: items
 
     private static func query() -> Query {
-        var query = Query()
-        query.itemClass = .internetPassword
-        return query
+        Query(itemClass: .internetPassword)
     }
 
     private func items(of server: String, in opened: Vault) throws -> [Item] {
         var query = Self.query()
-        query.server = DockerServer(server).server
+        query[.server] = .text(DockerServer(server).server)
         var found: [Item] = []
         var cursor = try opened.items(matching: query)
         while let item = try cursor.next() {

@@ -34,10 +34,8 @@ struct GitPlace {
 
     /// The items that git may be given here: a field that the request does not name may have any value.
     func items(in vault: Vault) throws -> [Item] {
-        var query = Query()
-        query.itemClass = .internetPassword
-        query.server = server
-        query.account = username
+        var query = Query(itemClass: .internetPassword, [.server: .text(server)])
+        query[.account] = username.map { .text($0) }
         var found: [Item] = []
         var cursor = try vault.items(matching: query)
         while let item = try cursor.next() {
@@ -47,9 +45,8 @@ struct GitPlace {
     }
 
     private func matches(_ key: ItemKey) -> Bool {
-        guard case .internetPassword(_, let itsProtocol, let itsPort, let itsPath, _, _, _) = key.fields else {
-            return false
-        }
+        guard let itsProtocol = key[.protocol]?.text, let itsPort = key[.port]?.number, let itsPath = key[.path]?.text
+        else { return false }
         // An item that says nothing of its protocol is not handed to one that sends it in clear.
         guard itsProtocol.lowercased() == networkProtocol || (itsProtocol.isEmpty && networkProtocol == "https") else {
             return false
@@ -60,7 +57,7 @@ struct GitPlace {
 
     /// Whether an item stands for this place as a whole, and not for a part of it.
     func isExact(_ key: ItemKey) -> Bool {
-        guard case .internetPassword(_, _, _, let itsPath, _, _, _) = key.fields else { return false }
+        guard let itsPath = key[.path]?.text else { return false }
         return Self.withoutSlash(itsPath).utf8.elementsEqual((path ?? "").utf8)
     }
 

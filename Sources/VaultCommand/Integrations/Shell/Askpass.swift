@@ -62,11 +62,9 @@ struct Askpass: ParsableCommand {
     }
 
     private func named(_ service: String, _ account: String, _ itemClass: ItemClass) throws -> Secret {
-        var query = Query()
-        query.itemClass = itemClass
-        query.account = account
-        if itemClass == .genericPassword { query.service = service } else { query.server = service }
-        if itemClass == .internetPassword { query.protocol = "ssh" }
+        var query = Query(itemClass: itemClass, [.account: .text(account)])
+        query[itemClass == .genericPassword ? .service : .server] = .text(service)
+        if itemClass == .internetPassword { query[.protocol] = "ssh" }
         let opened = try vault.openVault()
         var cursor = try opened.items(matching: query)
         guard let item = try cursor.next() else {

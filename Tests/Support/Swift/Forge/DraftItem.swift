@@ -133,7 +133,7 @@ package struct DraftAttribute {
         }
         return PageAttribute(
             name: name, flags: flags,
-            value: .inOwnRecord(AttributeRecord(record: record, revision: revision, compartment: compartment)))
+            value: .inOwnRecord(RecordRef(record: record, revision: revision, compartment: compartment)))
     }
 }
 

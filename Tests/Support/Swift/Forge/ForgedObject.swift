@@ -70,7 +70,7 @@ package struct ForgedObject {
             self.item = item
             var cursor = Cursor(bytes.span, at: 0, else: .structureInvalid)
             do throws(FormatError) {
-                _ = try cursor.take(16, "an item id")
+                _ = try cursor.slice(16, "an item id")
                 compartment = try cursor.u64(bytes.span)
                 revision = try cursor.u64(bytes.span)
             } catch { return nil }

@@ -287,7 +287,7 @@ package struct SpecReading {
     }
 
     private mutating func releaseLarge(
-        _ reader: SpecReader, _ item: Bytes16, _ attribute: PageAttribute, _ own: AttributeRecord, _ front: String,
+        _ reader: SpecReader, _ item: Bytes16, _ attribute: PageAttribute, _ own: RecordRef, _ front: String,
         before referrer: UInt64,
         _ failures: inout [Verdict]
     ) {
@@ -366,7 +366,7 @@ package struct SpecReading {
 
 extension PageAttribute {
     /// The record of its own, if it has one.
-    fileprivate var own: AttributeRecord? {
+    fileprivate var own: RecordRef? {
         guard case .inOwnRecord(let own) = value else { return nil }
         return own
     }

@@ -251,7 +251,7 @@ extension Collection {
 
     private mutating func large(
         _ name: String, _ spec: String, _ expect: Verdict, _ bases: Bases, _ comment: String,
-        _ edit: @escaping (inout AttributeRecord, ForgeLayout) throws -> Void
+        _ edit: @escaping (inout RecordRef, ForgeLayout) throws -> Void
     ) throws {
         try forged("large-\(name)", spec, expect, bases.attributes, comment) { forge in
             let find = Self.largeIndex
@@ -332,7 +332,7 @@ extension Collection {
             forge.onItem(try forge.root()) { item, _ in
                 let index = try find(item)
                 let old = item.attributes[index]
-                let own = AttributeRecord(record: item.entry.record, revision: 1, compartment: item.entry.compartment)
+                let own = RecordRef(record: item.entry.record, revision: 1, compartment: item.entry.compartment)
                 item.attributes[index] = PageAttribute(name: old.name, flags: old.flags, value: .inOwnRecord(own))
             }
         }
@@ -344,7 +344,7 @@ extension Collection {
             forge.onItem(try forge.root()) { item, _ in
                 let index = try find(item)
                 let old = item.attributes[index]
-                let own = AttributeRecord(
+                let own = RecordRef(
                     record: item.entry.record, revision: item.entry.recordRevision, compartment: item.entry.compartment)
                 item.attributes[index] = PageAttribute(name: old.name, flags: old.flags, value: .inOwnRecord(own))
             }

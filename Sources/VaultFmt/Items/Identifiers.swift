@@ -1,0 +1,40 @@
+package import VaultBytes
+
+/// The kinds of things that an ``Identifier`` names.
+public enum Identified {
+    /// A vault: its id is chosen when it is created and never changes (specification, section 3).
+    public enum OfVault {}
+    /// An item: it keeps its id as long as it exists, also when it is moved.
+    public enum OfItem {}
+    /// A slot.
+    public enum OfSlot {}
+    /// A device: its secret belongs to the id, which is not zero.
+    public enum OfDevice {}
+}
+
+/// The id of a vault, an item, a slot or a device: 16 random bytes.
+public struct Identifier<Kind>: Hashable, Sendable, CustomStringConvertible {
+    package let bytes: Bytes16
+
+    package init(_ bytes: Bytes16) { self.bytes = bytes }
+
+    /// Reads 32 hexadecimal digits; nil for anything else, and for a device's id that is zero.
+    public init?(hex: String) {
+        guard let bytes = Hex.decode(hex).flatMap({ Bytes16($0) }),
+            bytes != .zero || Kind.self != Identified.OfDevice.self
+        else { return nil }
+        self.bytes = bytes
+    }
+
+    /// The id as 32 hexadecimal digits.
+    public var description: String { Hex.encode(bytes.bytes) }
+}
+
+/// The id of a vault.
+public typealias VaultID = Identifier<Identified.OfVault>
+/// The id of an item.
+public typealias ItemID = Identifier<Identified.OfItem>
+/// The id of a slot.
+public typealias SlotID = Identifier<Identified.OfSlot>
+/// The id of a device.
+public typealias DeviceID = Identifier<Identified.OfDevice>
