@@ -48,27 +48,27 @@ public struct ItemKey: Hashable, Comparable, Sendable {
         try self.init(encoder, group, synchronizable)
     }
 
-    private init(_ encoder: Encoder, _ group: String, _ synchronizable: Bool) throws(VaultError) {
-        var out = encoder.bytes
-        groupStart = out.count
+    private init(_ encoder: consuming Encoder, _ group: String, _ synchronizable: Bool) throws(VaultError) {
+        groupStart = encoder.bytes.count
         guard group.utf8.count <= Format.Limit.field else {
             throw VaultError(
                 .limitExceeded,
                 "the access group has \(group.utf8.count) bytes; at most \(Format.Limit.field) are possible")
         }
-        KeyFields.append(group, to: &out)
-        out.append(synchronizable ? 1 : 0)
-        guard out.count <= Format.Limit.itemKey else {
+        KeyFields.append(group, to: &encoder.bytes)
+        encoder.bytes.append(synchronizable ? 1 : 0)
+        guard encoder.bytes.count <= Format.Limit.itemKey else {
             throw VaultError(
-                .limitExceeded, "the item's names take \(out.count) bytes; at most \(Format.Limit.itemKey) are possible"
+                .limitExceeded,
+                "the item's names take \(encoder.bytes.count) bytes; at most \(Format.Limit.itemKey) are possible"
             )
         }
-        bytes = out
+        bytes = encoder.bytes
     }
 
     /// Encodes the class and its fields, in their order.
     private struct Encoder {
-        private(set) var bytes: [UInt8] = []
+        var bytes: [UInt8] = []
 
         init(_ itemClass: ItemClass) {
             bytes.reserveCapacity(96)

@@ -104,7 +104,11 @@ final class VaultCore: RecordReading {
         let (ref, pages) = (record.record, store.pages)
         try decoding { () throws(FormatError) in try ref.check(.record, from: pages.bodyStart, before: referrer) }
         guard ref.length >= Self.largeRecord else {
-            return try open(try FrameReader.read(ref, .record, pages.file), record, of: item)
+            let frame = try FrameReader.read(ref, .record, pages.file)
+            let key = try key(record.compartment)
+            return try frame.span.bytes.withUnsafeBytes { (frame) throws(VaultError) in
+                try RecordCodec.open(frame, record.identity(of: item), key: key.secret, pages.sealing, at: ref.offset)
+            }
         }
         let frame = try pages.file.bytes(ref.length, at: ref.offset)
         let key: SecretBox

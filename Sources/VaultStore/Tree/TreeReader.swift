@@ -13,15 +13,18 @@ package struct TreeReader: Sendable {
     /// The leaf entry with this key.
     package func find(_ key: [UInt8]) throws(VaultError) -> (page: Page, index: Int)? {
         guard let root else { return nil }
-        var next = PageRef(root)
-        while true {
-            let page = try source.page(next)
-            guard !page.layout.isLeaf else {
-                let place = page.lowerBound(key)
-                return place.isEqual ? (page, place.index) : nil
-            }
-            next = PageRef(child: page.childIndex(for: key), of: page, within: next.bounds)
+        // Without the path of a walk, since it never goes back.
+        var page = try source.page(root.ref, level: root.level)
+        var bounds = TreeBounds()
+        while !page.layout.isLeaf {
+            try bounds.check(page)
+            let index = page.childIndex(for: key)
+            bounds.enter(page, index)
+            page = try source.page(try page.child(index), level: page.layout.level - 1)
         }
+        try bounds.check(page)
+        let place = page.lowerBound(key)
+        return place.isEqual ? (page, place.index) : nil
     }
 
     /// The leaves from the one that may hold `key` on.
