@@ -102,7 +102,7 @@ README: list[Entry] = [
     Line(
         "git config --global credential.helper vaultfmt",
         after="""printf 'protocol=https\\nhost=git.example.org\\nusername=ann\\npassword=pw\\n' | git credential approve
-printf 'protocol=https\\nhost=git.example.org\\n' | git credential fill | grep -qx password=pw""",
+printf 'protocol=https\\nhost=git.example.org\\n' | git credential fill | grep -x password=pw""",
     ),
     Line("vaultfmt history github.com alice", says=[r"^\s*1\b|\n\s*1\b"]),
     Line("vaultfmt get github.com alice --earlier 1", says=["s3cret"]),
@@ -170,7 +170,7 @@ PROGRAMS: list[Entry] = [
         "vaultfmt set --server git.example.org --protocol https --account alice",
         asked=new("Secret", "alice's"),
         after="""printf 'protocol=https\nhost=git.example.org\nusername=alice\n' >asked
-git credential fill <asked | grep -qx "password=alice's\"""",
+git credential fill <asked | grep -x "password=alice's\"""",
     ),
     Line(
         "git config credential.helper 'vaultfmt --vault /srv/deploy.vault --key-file /etc/deploy.key'",
@@ -183,7 +183,7 @@ vaultfmt -f ~/deploy.vault set --key-file ~/deploy.key --server deploy.example.o
 """,
         words={"/srv/deploy.vault": "echo ~/deploy.vault", "/etc/deploy.key": "echo ~/deploy.key"},
         after="""printf 'protocol=https\nhost=deploy.example.org\n' >asked
-git credential fill <asked | grep -qx password=deployed
+git credential fill <asked | grep -x password=deployed
 cd ..""",
     ),
     Line("cat ~/.docker/config.json"),
@@ -208,7 +208,7 @@ cd ..""",
         "borg create /srv/borg::{now} ~/work",
         words={"/srv/borg": "echo ~/borg"},
         long="it needs borg",
-        after="borg list ~/borg | grep -q .",
+        after="borg list ~/borg | grep .",
     ),
     File(
         "#!/bin/sh",
@@ -239,7 +239,7 @@ SITE""",
         "~/.msmtprc",
         "600",
         after="""printf 'mail pw' | vaultfmt set --server smtp.example.org --account ann@example.org
-eval "$(sed -n 's/^passwordeval "\\(.*\\)"$/\\1/p' ~/.msmtprc)" | grep -qx 'mail pw'""",
+eval "$(sed -n 's/^passwordeval "\\(.*\\)"$/\\1/p' ~/.msmtprc)" | grep -x 'mail pw'""",
     ),
     Line(
         "vaultfmt run --env PGPASSWORD=vaultfmt:db.example.org/app -- psql -h db.example.org -U app",
@@ -340,7 +340,7 @@ cp ~/my.vault before.vault""",
         asked=[ASKED_NEW],
         after="""if vaultfmt list --key-file leaked.key ~/my.vault; then exit 1; fi
 export XDG_STATE_HOME=~/third-machine
-vaultfmt get --key-file leaked.key --vault before.vault SERVICE ACCOUNT | grep -qx s3cret
+vaultfmt get --key-file leaked.key --vault before.vault SERVICE ACCOUNT | grep -x s3cret
 export XDG_STATE_HOME=~/other-machine
 VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt list --vault ~/my.vault
 code=0
@@ -353,7 +353,7 @@ unset XDG_STATE_HOME""",
         before="""vaultfmt generate --key-file scoped.key
 VAULTFMT_PASSPHRASE_FILE=~/passphrase \\
     vaultfmt slot add --new-key-file scoped.key --name scoped --grant-group ci ~/my.vault
-vaultfmt get --key-file scoped.key --vault ~/my.vault deploy | grep -qx t0ken""",
+vaultfmt get --key-file scoped.key --vault ~/my.vault deploy | grep -x t0ken""",
         words=slot("scoped"),
         asked=[ASKED_NEW],
         after="if vaultfmt get --key-file scoped.key --vault ~/my.vault deploy; then exit 1; fi",
@@ -376,7 +376,7 @@ unset VAULTFMT_PASSPHRASE_FILE""",
     Line(
         "vaultfmt restore SERVICE ACCOUNT",
         asked=[ASKED_NEW],
-        after="VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt get SERVICE ACCOUNT | grep -qx first",
+        after="VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt get SERVICE ACCOUNT | grep -x first",
     ),
     Line(
         "cp VAULT damaged.vault",
@@ -420,7 +420,7 @@ GUIDE: list[Entry] = [
     sed 's|url: "…", from: "…"|name: "vaultfmt", path: "'"$TESTS"'/.."|' package
     echo ')'
 } >Package.swift
-swift package dump-package | grep -q '"KeychainAccess"'""",
+swift package dump-package | grep '"KeychainAccess"'""",
     ),
     Program("import VaultFmt", "Tests/KeychainProgram/Documentation.swift"),
 ]
@@ -481,7 +481,7 @@ BUILDING: list[Entry] = [
         "Tools/package deb",
         long=BUILDS,
         seconds=1800,
-        after="dpkg-deb --contents dist/vaultfmt_*.deb | grep -q bin/git-credential-vaultfmt",
+        after="dpkg-deb --contents dist/vaultfmt_*.deb | grep bin/git-credential-vaultfmt",
     ),
     Line("Tools/package wheel", long=BUILDS, seconds=1800, after="ls dist/*.whl"),
     Line("Tools/packaging/compare-builds", skip="it takes two full builds; it is run before a release"),
