@@ -128,9 +128,8 @@ struct SalvageProofTests {
         #expect(try vault.text(home) == "new" && vault.text(work) == "new")
     }
 
-    /// What the slot's holder puts in the place of the newest keyring: a group that it opened once, with the key of
-    /// that time, and a compartment of its own in that; and behind everything a record in this compartment, of an item
-    /// of that group.
+    /// Replaces the newest keyring by the slot holder's own: a group that the slot opened once, with its key of that
+    /// time, and a new compartment in it. Appends a record in this compartment, of an item of that group.
     private func forgeKeyring(_ path: String, _ former: Vault) throws {
         let (old, oldKey) = try former.withCore { (core) throws(VaultError) in
             guard let group = core.store.keyring.groups.first(where: { $0.name == "home" }) else {

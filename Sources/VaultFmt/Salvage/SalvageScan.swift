@@ -231,12 +231,14 @@ struct SalvageScan {
         return keyrings.max { $0.ref.offset < $1.ref.offset }.map { ($0.keyring, false) }
     }
 
-    /// Opens the records that were found, with the keyring that is used. What looked like a record and is none may hide
-    /// other objects: true if it did, and all is to be done again.
+    /// Opens the records that were found, with the keyring that is used. Bytes that look like a record and are not one
+    /// may hide other objects.
+    ///
+    /// - Returns: Whether they did, so that everything has to be read again.
     mutating func openRecords() throws(VaultError) -> Bool {
         let before = (commits.count, keyrings.count, leaves.count)
         if usedKeyring?.keyring != store.view.keyring || usedKeyring?.isProven != store.isKeyringProven { startOver() }
-        // What is found within something that is no record is opened here, too.
+        // Records found inside such bytes are opened here, too.
         while !pending.isEmpty {
             let all = pending
             pending = []

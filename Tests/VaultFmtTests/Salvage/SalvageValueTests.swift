@@ -98,7 +98,7 @@ struct SalvageValueTests {
         let (new, report) = try salvage()
         #expect(report.recovered == 12)
         #expect(try new.allItems().count == 12)
-        // 256 MiB and 64 times the file for what is no frame, and as much again for what its heads are looked for in.
+        // 256 MiB and 64 times the file to read false frames, and as much again to search them for other heads.
         #expect(memory.files.bytesRead(of: "a.vault") < (256 << 20) + 256 * junk.count)
     }
 
