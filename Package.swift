@@ -75,7 +75,7 @@ let package = Package(
         // The C interface: the header is the contract, in CVaultFmt; VaultC implements it.
         .target(name: "CVaultFmt", path: "Sources/C/CVaultFmt", cSettings: strictC),
         .target(
-            name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt", "VaultLocal"],
+            name: "VaultC", dependencies: ["CVaultFmt", "VaultBytes", "VaultFmt", "VaultLocal", "VaultStore"],
             path: "Sources/C/VaultC", swiftSettings: settings
         ),
 

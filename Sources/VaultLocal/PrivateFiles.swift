@@ -120,7 +120,7 @@ struct PrivateFiles: Sendable {
         var waited = 0
         while try !file.lock() {
             guard waited < 1000 else { throw VaultError(.busy, "\(path) is locked by another process") }
-            usleep(10_000)
+            _ = ForkGate.outside { usleep(10_000) }
             waited += 1
         }
         defer { file.unlock() }

@@ -54,7 +54,73 @@ int vault_memory_has(size_t size) {
     return found != NULL;
 }
 
-/* In the child, the mutex is held by a thread that has another id there. */
-static void renew_memory(void) { memory = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; }
+/* The Swift runtime has locks, of its tables of types for one, that a child would find locked for ever if another thread held them as it
+ * was forked. Only a thread inside can hold one: a fork waits until nobody is. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_change = PTHREAD_COND_INITIALIZER;
+static unsigned int inside, forking;
+static _Thread_local unsigned int depth;
 
-__attribute__((constructor)) static void survive_forks(void) { pthread_atfork(vault_memory_lock, vault_memory_unlock, renew_memory); }
+void vault_enter(void) {
+    int cancelling;
+    if (depth++ > 0) return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    pthread_mutex_lock(&gate);
+    while (forking > 0) pthread_cond_wait(&gate_change, &gate);
+    inside++;
+    pthread_mutex_unlock(&gate);
+    pthread_setcancelstate(cancelling, NULL);
+}
+
+static void go_out(void) {
+    pthread_mutex_lock(&gate);
+    if (--inside <= 1 && forking > 0) pthread_cond_broadcast(&gate_change);
+    pthread_mutex_unlock(&gate);
+}
+
+void vault_leave(void) {
+    if (--depth == 0) go_out();
+}
+
+unsigned int vault_step_out(void) {
+    unsigned int entered = depth;
+    depth = 0;
+    if (entered > 0) go_out();
+    return entered;
+}
+
+/* Only a fork under way keeps it waiting, not one that waits itself: that may wait for a thread which waits for this one. */
+void vault_step_in(unsigned int entered) {
+    if (entered == 0) return;
+    pthread_mutex_lock(&gate);
+    inside++;
+    pthread_mutex_unlock(&gate);
+    depth = entered;
+}
+
+static void before_fork(void) {
+    /* A signal handler that forks may have interrupted a call of this thread. */
+    const unsigned int own = depth > 0;
+    pthread_mutex_lock(&gate);
+    forking++;
+    while (inside > own) pthread_cond_wait(&gate_change, &gate);
+    vault_memory_lock();
+}
+
+static void in_parent(void) {
+    vault_memory_unlock();
+    forking--;
+    pthread_cond_broadcast(&gate_change);
+    pthread_mutex_unlock(&gate);
+}
+
+/* In the child, mutexes are held by a thread that has another id there, and no other thread is inside. */
+static void in_child(void) {
+    memory = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    gate = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    gate_change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    inside = depth > 0;
+    forking = 0;
+}
+
+__attribute__((constructor)) static void survive_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }

@@ -1,5 +1,6 @@
 internal import CVaultFmt
 internal import VaultFmt
+internal import VaultStore
 
 /// Memory that a caller gets: a structure and all it points to, in one piece that is wiped when it is freed.
 final class Block {
@@ -36,7 +37,7 @@ final class Block {
     static func free<T>(_ structure: UnsafePointer<T>?) {
         guard let structure else { return }
         let owner = (UnsafeRawPointer(structure) - headSize).load(as: UnsafeMutableRawPointer.self)
-        Unmanaged<Block>.fromOpaque(owner).release()
+        ForkGate.inside { Unmanaged<Block>.fromOpaque(owner).release() }
     }
 }
 

@@ -3,6 +3,7 @@
 
 public import CVaultFmt
 internal import VaultFmt
+internal import VaultStore
 
 @c @implementation
 public func vaultfmt_items(
@@ -52,7 +53,7 @@ public func vaultfmt_each_secret(
                     case .refused(let error): try Output.item(item, refusal: error.code.rawValue)
                     }
                 defer { Block.free(structure) }
-                guard function(context, structure) == 0 else {
+                guard ForkGate.outside({ function(context, structure) }) == 0 else {
                     hasEnded = true
                     throw VaultError(.invalidArgument, "the caller has ended it")
                 }

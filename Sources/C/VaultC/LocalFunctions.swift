@@ -4,6 +4,7 @@
 public import CVaultFmt
 internal import VaultFmt
 internal import VaultLocal
+internal import VaultStore
 
 @c @implementation
 public func vaultfmt_local_default_path(_ path: UnsafeMutablePointer<CChar>?, _ size: Int) -> vaultfmt_status {
@@ -101,6 +102,6 @@ private struct Listener: @unchecked Sendable {
 
     func hear(_ said: Notice) {
         guard let notice else { return }
-        said.text.withCString { notice(context, said.kind == .warning ? 1 : 0, $0) }
+        said.text.withCString { text in ForkGate.outside { notice(context, said.kind == .warning ? 1 : 0, text) } }
     }
 }

@@ -1,6 +1,7 @@
 internal import CVaultFmt
 internal import VaultBytes
 internal import VaultFmt
+internal import VaultStore
 
 /// A provider whose functions the caller has. They run on the thread of the call that needs them, until it returns.
 struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's pointers: any thread of a call may use them.
@@ -64,7 +65,7 @@ struct CallersProvider: SlotFactor, @unchecked Sendable {  // The caller's point
     /// Runs a function of the caller's. Its failure is the call's, with the text that it left.
     private func call(_ what: StaticString, _ function: () -> vaultfmt_status) throws(VaultError) {
         vaultfmt_internal_clear_error()
-        let status = function()
+        let status = ForkGate.outside(function)
         let text = String(cString: vaultfmt_error_text())
         // What it called itself may have left a text.
         vaultfmt_internal_clear_error()

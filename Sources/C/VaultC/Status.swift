@@ -1,5 +1,6 @@
 internal import CVaultFmt
 internal import VaultFmt
+internal import VaultStore
 
 /// Runs the body of a C function: its error becomes a status, and the text that this thread can ask for.
 ///
@@ -7,19 +8,25 @@ internal import VaultFmt
 func status(_ body: () throws -> Void) -> vaultfmt_status {
     let cancelState = vaultfmt_internal_begin()
     defer { vaultfmt_internal_end(cancelState) }
-    do {
-        try body()
-        return 0
-    } catch {
-        let error = error as? VaultError ?? VaultError(.invalidArgument, "unexpected: \(error)")
-        var text = error.detail
-        text.withUTF8 { text in
-            text.withMemoryRebound(to: CChar.self) {
-                vaultfmt_internal_set_error($0.baseAddress, $0.count, error.offset == nil ? 0 : 1, error.offset ?? 0)
-            }
+    return ForkGate.inside {
+        do {
+            try body()
+            return 0
+        } catch {
+            return keep(error as? VaultError ?? VaultError(.invalidArgument, "unexpected: \(error)"))
         }
-        return error.code.rawValue
     }
+}
+
+/// Keeps the text and the offset for this thread.
+private func keep(_ error: VaultError) -> vaultfmt_status {
+    var text = error.detail
+    text.withUTF8 { text in
+        text.withMemoryRebound(to: CChar.self) {
+            vaultfmt_internal_set_error($0.baseAddress, $0.count, error.offset == nil ? 0 : 1, error.offset ?? 0)
+        }
+    }
+    return error.code.rawValue
 }
 
 /// A pointer that a caller has to give.

@@ -33,7 +33,7 @@ extension Store {
                     let holder = file.lockHolder().map { " by \($0)" } ?? ""
                     throw VaultError(.busy, "the vault is locked\(holder); waited \(Int(waited)) s")
                 }
-                usleep(10_000)
+                _ = ForkGate.outside { usleep(10_000) }
             }
         }
     }

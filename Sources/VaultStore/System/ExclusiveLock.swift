@@ -46,9 +46,11 @@ package final class ExclusiveLock: Sendable {
                         .busy, "another thread has a transaction of this vault open; waited \(Int(seconds)) s")
                 }
             }
-            change.wait(atMost: left) {
-                holder.load(ordering: .sequentiallyConsistent) != 0
-                    && isForTransaction.load(ordering: .sequentiallyConsistent) == isLimited
+            ForkGate.outside {
+                change.wait(atMost: left) {
+                    holder.load(ordering: .sequentiallyConsistent) != 0
+                        && isForTransaction.load(ordering: .sequentiallyConsistent) == isLimited
+                }
             }
         }
     }

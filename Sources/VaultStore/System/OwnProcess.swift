@@ -22,6 +22,24 @@ package enum ThisThread {
     package static var number: UInt64 { vault_thread() }
 }
 
+/// What a fork of another thread waits for: until no thread of a C program is inside the library, whose runtime has
+/// locks that a child would find locked for ever.
+package enum ForkGate {
+    /// Runs a call of a C program.
+    package static func inside<R>(_ body: () throws -> R) rethrows -> R {
+        vault_enter()
+        defer { vault_leave() }
+        return try body()
+    }
+
+    /// Runs what may take long or is the caller's: a fork does not wait for it.
+    package static func outside<R>(_ body: () -> R) -> R {
+        let entered = vault_step_out()
+        defer { vault_step_in(entered) }
+        return body()
+    }
+}
+
 /// Time that no one sets.
 enum Clock {
     static var seconds: Double {

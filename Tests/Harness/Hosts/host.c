@@ -115,6 +115,8 @@ static void child_uses_parents(vaultfmt_vault *vault, const struct worker *worke
     vaultfmt_key key = key_of(worker, index, account);
     const vaultfmt_item *item;
     int code = 0;
+    /* One that waits for ever is ended, and told of. */
+    signal(SIGALRM, SIG_DFL);
     alarm(60);
     setrlimit(RLIMIT_NOFILE, &usual);
     if (set(vault, worker, index, 1) != VAULTFMT_OTHER_PROCESS || vaultfmt_get(vault, &key, &item) != VAULTFMT_OTHER_PROCESS ||

@@ -139,6 +139,13 @@ uint64_t vault_process(void);
 /* A number of this thread that no other thread of the process has, or had. */
 uint64_t vault_thread(void);
 
+/* Between these, which may be nested, a thread is inside the library: a fork of another thread waits until nobody is. */
+void vault_enter(void);
+void vault_leave(void);
+/* Around what may take long, or calls functions of the caller's: the thread counts as outside. vault_step_in takes what vault_step_out returned. */
+unsigned int vault_step_out(void);
+void vault_step_in(unsigned int entered);
+
 /* The lock of the memory for secrets, and of asking for large memory. A fork waits until it is free, so that a child can use it. */
 void vault_memory_lock(void);
 void vault_memory_unlock(void);
