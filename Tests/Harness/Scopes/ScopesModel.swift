@@ -129,8 +129,13 @@ struct ScopesModel {
             let placement = canOpen ? Self.owners(of: old.placement.device) : old.placement
             item.earlier.append(Earlier(placement: placement, marks: old.marks))
         }
-        if let device = item.placement.device, device != old.placement.device {
+        let bound = item.placement.device == old.placement.device ? nil : item.placement.device
+        // Either way, a large attribute's record is no longer the one that earlier values share.
+        let changesLarge = old.large != item.large || item.large != nil && old.placement != item.placement
+        // Whoever writes the list of earlier values anew takes along what others could not open.
+        if keeps || changesLarge || bound != nil {
             for place in item.earlier.indices where item.earlier[place].placement.device.map(devices.contains) ?? true {
+                let device = bound ?? item.earlier[place].placement.device
                 item.earlier[place].placement = Self.owners(of: device)
             }
         }
