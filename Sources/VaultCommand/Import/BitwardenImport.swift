@@ -37,9 +37,13 @@ struct BitwardenImport: ~Copyable, EntrySource {
             throw CommandFailure(.usage, "a Bitwarden export opens with a passphrase; give --source-passphrase-file")
         }
         let keys = try BitwardenKeys(passphrase, start.kdf, access)
-        guard let check = start.check, try keys.decrypt(check) != nil, let plain = try keys.decrypt(data) else {
+        guard let check = start.check, try keys.decrypt(check) != nil else {
             throw CommandFailure(
                 .noAccess, "the passphrase does not open this Bitwarden export; check --source-passphrase-file")
+        }
+        guard let plain = try keys.decrypt(data) else {
+            throw CommandFailure.damaged(
+                "member 'data'", "the passphrase is right, but the encrypted data was altered")
         }
         var buffer = SecretBuffer(capacity: plain.count)
         buffer.append(plain)
@@ -61,7 +65,8 @@ struct BitwardenImport: ~Copyable, EntrySource {
                 if item.deletedDate != nil, !includesTrash {
                     inTrash += 1
                 } else {
-                    try take(item.entry("item \(number)", start.folders, start.collections))
+                    let others = item.isKnown ? [:] : try splitter.decode([String: JSONValue].self)
+                    try take(item.entry("item \(number)", start.folders, start.collections, others: others))
                 }
             }
             guard let piece = try splitter.next() else { break }
@@ -150,6 +155,7 @@ private struct BitwardenKeys: ~Copyable {
     private static func key(
         _ passphrase: borrowing Secret, _ kdf: BitwardenKDF, _ access: SourceAccess
     ) throws -> Secret {
+        guard !kdf.salt.isEmpty else { throw CommandFailure.damaged("the export", "the salt is missing") }
         switch kdf.type {
         case 0:
             guard kdf.iterations > 0, kdf.iterations <= access.mostRounds else {

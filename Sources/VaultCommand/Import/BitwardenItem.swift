@@ -22,27 +22,32 @@ struct BitwardenItem: Decodable {
     let fields: [Field]?
     let passwordHistory: [Former]?
     let login: Login?
-    let card: [String: Scalar]?
-    let identity: [String: Scalar]?
-    let sshKey: [String: Scalar]?
+    let archivedDate: String?
+    let card: JSONValue?
+    let identity: JSONValue?
+    let sshKey: JSONValue?
 
     struct Login: Decodable {
         let uris: [Address]?
         let username: String?
         let password: String?
         let totp: String?
-        let fido2Credentials: [[String: Scalar]]?
+        let fido2Credentials: [JSONValue]?
     }
 
     struct Address: Decodable {
         let uri: String?
+        /// How the address is compared: the index of one of `matches`.
+        let match: Int?
     }
 
     struct Field: Decodable {
         let name: String?
-        let value: Scalar?
+        let value: JSONValue?
         /// 0 is text, 1 hidden, 2 yes or no, 3 a link to another field.
         let type: Int?
+        /// Which one: a key of `linked`.
+        let linkedId: Int?
     }
 
     struct Former: Decodable {
@@ -50,28 +55,29 @@ struct BitwardenItem: Decodable {
         let password: String?
     }
 
-    /// A text, a number, yes or no, or nothing, as text.
-    struct Scalar: Decodable {
-        let text: String?
+    /// What an address is compared by.
+    fileprivate static let matches = ["domain", "host", "starts-with", "exact", "regular-expression", "never"]
 
-        init(from decoder: any Decoder) throws {
-            let value = try decoder.singleValueContainer()
-            if value.decodeNil() {
-                text = nil
-                return
-            }
-            do { text = try value.decode(String.self) } catch {
-                do { text = try value.decode(Bool.self) ? "true" : "false" } catch {
-                    text = String(try value.decode(Int64.self))
-                }
-            }
-        }
-    }
+    /// The fields that others can be linked to.
+    fileprivate static let linked: [Int: String] = [
+        100: "username", 101: "password", 300: "cardholderName", 301: "expMonth", 302: "expYear", 303: "code",
+        304: "brand", 305: "number", 400: "title", 401: "middleName", 402: "address1", 403: "address2",
+        404: "address3", 405: "city", 406: "state", 407: "postalCode", 408: "country", 409: "company", 410: "email",
+        411: "phone", 412: "ssn", 413: "username", 414: "passportNumber", 415: "licenseNumber", 416: "firstName",
+        417: "lastName", 418: "full name",
+    ]
 }
 
 extension BitwardenItem {
+    /// Whether this version knows what items of its type have.
+    var isKnown: Bool { (1...5).contains(type) }
+
     /// The item in everybody's words.
-    func entry(_ place: String, _ folders: [String: String], _ collections: [String: String]) -> ImportedEntry {
+    /// - Parameter others: The members of an item whose type is not known.
+    func entry(
+        _ place: String, _ folders: [String: String], _ collections: [String: String],
+        others: [String: JSONValue] = [:]
+    ) -> ImportedEntry {
         var entry = ImportedEntry(place: place)
         if let id { entry.origin = "bitwarden:\(id)" }
         entry.title = name ?? ""
@@ -82,6 +88,7 @@ extension BitwardenItem {
         let names = (collectionIds ?? []).map { collections[$0] ?? $0 }
         if !names.isEmpty { entry.properties.append(("collections", names.joined(separator: "\n"))) }
         if favorite == true { entry.properties.append(("favorite", "1")) }
+        if let archivedDate { entry.properties.append(("archived", archivedDate)) }
         if let reprompt, reprompt != 0 { entry.properties.append(("reprompt", String(reprompt))) }
         entry.created = creationDate.flatMap { ImportedTime.milliseconds(rfc3339: $0) }
         entry.modified = revisionDate.flatMap { ImportedTime.milliseconds(rfc3339: $0) }
@@ -93,11 +100,16 @@ extension BitwardenItem {
                 identity, "identity", secret: nil, concealed: ["ssn", "passportNumber", "licenseNumber"], &entry)
             entry.userName = identity?["username"]?.text ?? ""
         case 5: put(sshKey, "SSH key", secret: "privateKey", concealed: [], &entry)
-        default: break
+        case 1: break
+        default:
+            for (name, body) in others.sorted(by: { $0.key < $1.key }) {
+                if case .object = body { put(body, Self.words(name), secret: nil, concealed: nil, &entry) }
+            }
         }
         if let login { put(login, &entry) }
         for field in fields ?? [] {
-            guard let value = field.value?.text else { continue }
+            let linked = field.linkedId.map { "linked to \(Self.linked[$0] ?? String($0))" }
+            guard let value = field.value?.text ?? linked else { continue }
             entry.fields.append(
                 ImportedEntry.Field(
                     name: field.name ?? "field", value: SharedSecret(text: value), isConcealed: field.type == 1))
@@ -114,33 +126,45 @@ extension BitwardenItem {
     private func put(_ login: Login, _ entry: inout ImportedEntry) {
         entry.userName = login.username ?? ""
         entry.password = Self.secret(login.password)
-        entry.addresses = (login.uris ?? []).compactMap(\.uri).filter { !$0.isEmpty }
+        let addresses = (login.uris ?? []).filter { $0.uri?.isEmpty == false }
+        entry.addresses = addresses.compactMap(\.uri)
+        if addresses.contains(where: { $0.match != nil }) {
+            let matches = addresses.map { address in
+                address.match.map { Self.matches.indices.contains($0) ? Self.matches[$0] : String($0) } ?? "default"
+            }
+            entry.properties.append(("url-match", matches.joined(separator: "\n")))
+        }
         entry.oneTimePassword = Self.secret(login.totp)
         for passkey in login.fido2Credentials ?? [] {
-            let lines = passkey.sorted { $0.key < $1.key }.compactMap { name, value in
-                value.text.map { "\(name)=\($0)" }
-            }
+            let lines = passkey.leaves().map { "\($0.name)=\($0.text)" }
             entry.fields.append(
                 ImportedEntry.Field(
                     name: "passkey", value: SharedSecret(text: lines.joined(separator: "\n")), isConcealed: true))
         }
     }
 
+    /// - Parameters:
+    ///   - secret: The member that is the item's secret.
+    ///   - concealed: The members that are as secret; nil: all.
     private func put(
-        _ values: [String: Scalar]?, _ kind: String, secret: String?, concealed: Set<String>,
-        _ entry: inout ImportedEntry
+        _ values: JSONValue?, _ kind: String, secret: String?, concealed: Set<String>?, _ entry: inout ImportedEntry
     ) {
         entry.kind = .named(kind)
-        for (name, value) in (values ?? [:]).sorted(by: { $0.key < $1.key }) {
-            guard let text = value.text, !text.isEmpty else { continue }
-            if name == secret {
-                entry.password = SharedSecret(text: text)
+        for leaf in values?.leaves() ?? [] where !leaf.text.isEmpty {
+            if leaf.name == secret {
+                entry.password = SharedSecret(text: leaf.text)
             } else {
+                let isConcealed = concealed?.contains(leaf.name) ?? true
                 entry.fields.append(
                     ImportedEntry.Field(
-                        name: name, value: SharedSecret(text: text), isConcealed: concealed.contains(name)))
+                        name: leaf.name, value: SharedSecret(text: leaf.text), isConcealed: isConcealed))
             }
         }
+    }
+
+    /// "bankAccount" as "bank account".
+    private static func words(_ name: String) -> String {
+        name.reduce(into: "") { $0 += $1.isUppercase ? " \($1.lowercased())" : String($1) }
     }
 
     /// Earlier passwords, the oldest first; Bitwarden notes when each was used last.

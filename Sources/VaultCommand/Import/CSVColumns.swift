@@ -3,6 +3,10 @@ struct CSVColumns {
     /// What a column is for.
     enum Meaning: Hashable {
         case title, url, furtherAddresses, username, email, password, notes, oneTimePassword, folder, tags
+        /// What an entry without a title is called.
+        case titleInstead
+        /// Custom fields: lines of "NAME: VALUE" as Bitwarden writes them, or NordPass's JSON.
+        case customFields
         /// The realm of HTTP authentication, which is part of an internet password's key.
         case realm
         /// "login" or "note", as Bitwarden has it.
@@ -20,12 +24,25 @@ struct CSVColumns {
     private let indices: [Meaning: Int]
     /// Columns that are not known, or occur twice: they become fields under their headers.
     private let unknown: [(name: String, index: Int)]
+    private let isDashlane: Bool
+    /// Whether a quote within a field is written as a backslash and a quote: by KeePass 1.
+    let hasBackslashes: Bool
+    /// What is between the names of a folder's path.
+    let folderMark: Character
+    /// What every row of a list that does not say is.
+    let usualKind: String
 
     init(header: [String]) {
+        let names = header.map(Self.normalized)
+        let dashlane = Self.dashlane[names]
+        isDashlane = dashlane != nil
+        hasBackslashes = names == ["account", "login name", "password", "web site", "comments"]
+        folderMark = names.contains("grouping") ? "\\" : "/"
+        usualKind = names == Self.dashlaneNotes ? "note" : ""
         var indices: [Meaning: Int] = [:]
         var unknown: [(String, Int)] = []
         for (index, name) in header.enumerated() {
-            if let meaning = Self.meanings[Self.normalized(name)], indices[meaning] == nil {
+            if let meaning = (dashlane ?? Self.meanings)[names[index]], indices[meaning] == nil {
                 indices[meaning] = index
             } else {
                 let trimmed = String(name.trimmed)
@@ -38,7 +55,8 @@ struct CSVColumns {
 
     /// Whether this is a list of passwords at all.
     var isPasswordList: Bool {
-        self[.password] != nil && (self[.username] != nil || self[.title] != nil || self[.url] != nil)
+        isDashlane
+            || self[.password] != nil && (self[.username] != nil || self[.title] != nil || self[.url] != nil)
     }
 
     subscript(meaning: Meaning) -> Int? { indices[meaning] }
@@ -66,7 +84,7 @@ struct CSVColumns {
     private static let meanings: [String: Meaning] = [
         "title": .title, "name": .title, "account": .title,
         "url": .url, "login_uri": .url, "website": .url, "web site": .url,
-        "additional_urls": .furtherAddresses,
+        "additional_urls": .furtherAddresses, "autofillurls": .furtherAddresses,
         "username": .username, "login_username": .username, "login name": .username, "email": .email,
         "password": .password, "login_password": .password,
         "note": .notes, "notes": .notes, "extra": .notes, "comments": .notes,
@@ -81,10 +99,35 @@ struct CSVColumns {
         "created": .createdText, "last modified": .modifiedText,
         "formactionorigin": .property("form-action-origin"), "guid": .property("guid"),
         "icon": .property("icon"), "favorite": .property("favorite"), "fav": .property("favorite"),
-        "archived": .property("archived"), "reprompt": .property("reprompt"),
-        "fields": .field("sealed:fields", isConcealed: true),
-        "custom_fields": .field("sealed:fields", isConcealed: true),
+        "archived": .property("archived"), "archiveddate": .property("archived"), "reprompt": .property("reprompt"),
+        "fields": .customFields, "custom_fields": .customFields,
         "cardnumber": .field("cardnumber", isConcealed: true), "cvc": .field("cvc", isConcealed: true),
         "pin": .field("pin", isConcealed: true),
+    ]
+    private static let dashlaneNotes = ["title", "note"]
+
+    /// The lists of Dashlane's export that have no column of passwords, by their headers.
+    private static let dashlane: [[String]: [String: Meaning]] = [
+        dashlaneNotes: ["title": .title, "note": .notes],
+        [
+            "type", "account_name", "account_holder", "cc_number", "code", "expiration_month", "expiration_year",
+            "routing_number", "account_number", "country", "issuing_bank", "note", "name",
+        ]: [
+            "type": .kind, "account_name": .titleInstead, "cc_number": .password, "note": .notes, "name": .title,
+            "code": .field("code", isConcealed: true),
+            "account_number": .field("account_number", isConcealed: true),
+        ],
+        ["type", "number", "name", "issue_date", "expiration_date", "place_of_issue", "state"]: [
+            "type": .kind, "number": .password,
+        ],
+        [
+            "type", "title", "first_name", "middle_name", "last_name", "login", "date_of_birth", "place_of_birth",
+            "email", "email_type", "item_name", "phone_number", "address", "country", "state", "city", "zip",
+            "address_recipient", "address_building", "address_apartment", "address_floor", "address_door_code",
+            "job_title", "url",
+        ]: [
+            "type": .kind, "item_name": .title, "url": .url,
+            "address_door_code": .field("address_door_code", isConcealed: true),
+        ],
     ]
 }

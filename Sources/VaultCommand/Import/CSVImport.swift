@@ -32,20 +32,43 @@ struct CSVImport: ~Copyable, EntrySource {
         try text.withUnsafeBytes { bytes throws -> [String] in
             try Self.checkText(bytes)
             let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
-            let table = try Self.table(UnsafeRawBufferPointer(rebasing: bytes[(hasMark ? 3 : 0)...]))
-            let columns = CSVColumns(header: table.header)
-            var losses = CSVLosses()
-            try table.rows { line, row in
-                guard
-                    row.count <= table.header.count || (table.header.count..<row.count).allSatisfy({ row[$0].isEmpty })
-                else {
-                    throw CommandFailure.damaged(
-                        "line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
-                }
-                if let entry = CSVRecord(line: line, row: row, columns: columns).entry(&losses) { try take(entry) }
+            let bytes = UnsafeRawBufferPointer(rebasing: bytes[(hasMark ? 3 : 0)...])
+            let table = try Self.table(bytes)
+            guard CSVColumns(header: table.header).hasBackslashes else { return try Self.read(table, take) }
+            return try Self.withDoubledQuotes(bytes).withUnsafeBytes { bytes in
+                try Self.read(try CSVTable(bytes, delimiter: .comma), take)
             }
-            return losses.lines
         }
+    }
+
+    private static func read(_ table: CSVTable, _ take: (consuming ImportedEntry) throws -> Void) throws -> [String] {
+        let columns = CSVColumns(header: table.header)
+        var losses = CSVLosses()
+        try table.rows { line, row in
+            guard row.count <= table.header.count || (table.header.count..<row.count).allSatisfy({ row[$0].isEmpty })
+            else {
+                throw CommandFailure.damaged(
+                    "line \(line)", "\(row.count) fields, but the header has \(table.header.count)")
+            }
+            if let entry = CSVRecord(line: line, row: row, columns: columns).entry(&losses) { try take(entry) }
+        }
+        return losses.lines
+    }
+
+    /// A text in which a backslash is before a quote or a backslash that belongs to the field, as RFC 4180 has it.
+    private static func withDoubledQuotes(_ bytes: UnsafeRawBufferPointer) -> SecretBuffer {
+        let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
+        var out = SecretBuffer(capacity: bytes.count)
+        var index = 0
+        while index < bytes.count {
+            let next = index + 1 < bytes.count ? bytes[index + 1] : 0
+            let isEscaped = bytes[index] == backslash && (next == quote || next == backslash)
+            if isEscaped { index += 1 }
+            out.append(bytes[index])
+            if isEscaped, next == quote { out.append(quote) }
+            index += 1
+        }
+        return out
     }
 
     /// The table with the delimiter that makes its header a list of passwords: spreadsheets write semicolons in much of
@@ -65,7 +88,8 @@ struct CSVImport: ~Copyable, EntrySource {
             "no header of a password list: a column 'password' and one of 'username', 'title' or 'url' are needed")
     }
 
-    private static func checkText(_ bytes: UnsafeRawBufferPointer) throws {
+    /// Refuses a text that is not UTF-8.
+    static func checkText(_ bytes: UnsafeRawBufferPointer) throws {
         let failure: Int? = bytes.withMemoryRebound(to: UInt8.self) { bytes in
             do throws(UTF8.ValidationError) {
                 _ = try UTF8Span(validating: bytes.span)
@@ -82,16 +106,19 @@ struct CSVImport: ~Copyable, EntrySource {
 
 /// What a list holds that a vault will not have.
 struct CSVLosses {
-    /// Lines of rows without password, notes and one-time password.
-    var withoutSecret: [Int] = []
+    /// Lines of rows that name nothing and hold nothing.
+    var withoutContent: [Int] = []
+    /// Lines of rows that are folders: entries name them too.
+    var ofFolders: [Int] = []
     /// Lines with a time that is not understood.
     var withBadTime: [Int] = []
 
     /// One line for each kind of loss.
     var lines: [String] {
         var lines: [String] = []
-        if !withoutSecret.isEmpty {
-            lines.append("\(Self.places(withoutSecret)): neither password nor note nor one-time password; left out")
+        if !withoutContent.isEmpty { lines.append("\(Self.places(withoutContent)): nothing to keep; left out") }
+        if !ofFolders.isEmpty {
+            lines.append("\(Self.places(ofFolders)): a folder, which is made by what is in it; left out")
         }
         if !withBadTime.isEmpty { lines.append("\(Self.places(withBadTime)): a time that is not understood; left out") }
         return lines

@@ -8,16 +8,16 @@ struct CSVRecord {
 
     /// The entry, or nil where the row has nothing to keep.
     func entry(_ losses: inout CSVLosses) -> ImportedEntry? {
-        let kind = self[.kind].lowercased()
+        let kind = self[.kind].isEmpty ? columns.usualKind : self[.kind].lowercased()
+        guard kind != Self.folderKind else {
+            losses.ofFolders.append(line)
+            return nil
+        }
         let isNote = Self.noteKinds.contains(kind) && self[.password].isEmpty || self[.url] == Self.lastPassNote
         var entry = ImportedEntry(place: "line \(line)")
-        entry.fields = columns.fields.compactMap { name, index, isConcealed in
-            guard !row[index].isEmpty else { return nil }
-            return ImportedEntry.Field(name: name, value: shared(index), isConcealed: isConcealed)
-        }
-        guard isNote || !entry.fields.isEmpty || [.password, .notes, .oneTimePassword].contains(where: { has($0) })
-        else {
-            losses.withoutSecret.append(line)
+        entry.fields = fields
+        guard !entry.fields.isEmpty || Self.contents.contains(where: { has($0) }) else {
+            losses.withoutContent.append(line)
             return nil
         }
         if isNote {
@@ -25,17 +25,22 @@ struct CSVRecord {
         } else if !Self.loginKinds.contains(kind) {
             entry.kind = .named(self[.kind])
         }
-        entry.title = self[.title]
+        entry.title = self[.title].isEmpty ? self[.titleInstead] : self[.title]
+        if has(.title), has(.titleInstead) { entry.properties.append(("account_name", self[.titleInstead])) }
         entry.userName = self[.username].isEmpty ? self[.email] : self[.username]
         if has(.password) { entry.password = shared(columns[.password]) }
-        if has(.notes) { entry.notes = shared(columns[.notes]) }
+        if has(.notes) { putNotes(kind, &entry) }
         if has(.oneTimePassword) { entry.oneTimePassword = shared(columns[.oneTimePassword]) }
-        if self[.url] != Self.lastPassNote { entry.addresses = addresses }
+        putAddresses(&entry)
         entry.realm = self[.realm]
-        entry.folder = folder
-        entry.tags = self[.tags].split { ",;\n".contains($0) }.map { String($0.trimmed) }.filter { !$0.isEmpty }
-        for (name, index) in columns.properties where row[index] != "0" && !row[index].isEmpty {
-            entry.properties.append((name, row[index]))
+        entry.folder = self[.folder].split(separator: columns.folderMark).map(String.init)
+        entry.tags = tags
+        for (name, index) in columns.properties {
+            switch row[index] {
+            case "", "0", "false": break
+            case "true": entry.properties.append((name, "1"))
+            case let value: entry.properties.append((name, value))
+            }
         }
         if has(.email), has(.username), self[.email] != self[.username] {
             entry.properties.append(("email", self[.email]))
@@ -45,10 +50,19 @@ struct CSVRecord {
         return entry
     }
 
+    /// What makes a row worth keeping.
+    private static let contents: [CSVColumns.Meaning] = [
+        .title, .titleInstead, .username, .email, .url, .furtherAddresses, .password, .notes, .oneTimePassword,
+    ]
     /// What LastPass has instead of an address where the entry is a note.
     private static let lastPassNote = "http://sn"
+    /// And where it has none.
+    private static let noAddress = "http://"
+    private static let folderKind = "folder"
     private static let noteKinds: Set<String> = ["note", "securenote", "secure note"]
     private static let loginKinds: Set<String> = ["", "login", "password"]
+    /// What Proton Pass writes into its notes as JSON.
+    private static let jsonKinds: Set<String> = ["creditcard", "identity"]
 
     private subscript(meaning: CSVColumns.Meaning) -> String { row[columns[meaning]] }
 
@@ -56,17 +70,85 @@ struct CSVRecord {
 
     private func shared(_ column: Int?) -> SharedSecret { SharedSecret(row.secret(column)) }
 
-    /// The address, and further ones: those that Bitwarden joins by commas, and NordPass's list of them.
-    private var addresses: [String] {
-        let more = self[.furtherAddresses].split { "[]\", \n".contains($0) }.map(String.init)
-        return (WebAddress.list(self[.url]) + more).filter { !$0.isEmpty }
+    /// Columns that have no meaning here, and custom fields.
+    private var fields: [ImportedEntry.Field] {
+        let list = columns.fields.compactMap { name, index, isConcealed -> ImportedEntry.Field? in
+            guard !row[index].isEmpty else { return nil }
+            return ImportedEntry.Field(name: name, value: shared(index), isConcealed: isConcealed)
+        }
+        return has(.customFields) ? list + customFields : list
     }
 
-    /// The names of folders: KeePassXC joins them by slashes, LastPass by backslashes.
-    private var folder: [String] {
-        let text = self[.folder]
-        let mark: Character = text.contains("\\") && !text.contains("/") ? "\\" : "/"
-        return text.split(separator: mark).map(String.init)
+    /// NordPass's list in JSON, which says what is hidden; or Bitwarden's lines, which do not.
+    private var customFields: [ImportedEntry.Field] {
+        let text = row.secret(columns[.customFields])
+        let list = JSONValue(text)?.elements ?? []
+        let named = list.compactMap { field -> ImportedEntry.Field? in
+            guard let name = field["label"]?.text, let value = field["value"]?.text else { return nil }
+            return ImportedEntry.Field(
+                name: name, value: SharedSecret(text: value), isConcealed: field["type"]?.text == "hidden")
+        }
+        guard named.count < list.count || list.isEmpty else { return named }
+        let lines = self[.customFields].split(separator: "\n").map { Self.field($0) }
+        let whole = ImportedEntry.Field(name: "sealed:fields", value: SharedSecret(text), isConcealed: true)
+        return lines.contains { $0 == nil } ? [whole] : lines.compactMap { $0 }
+    }
+
+    /// A field that is written as "NAME: VALUE".
+    private static func field(_ line: Substring) -> ImportedEntry.Field? {
+        guard let colon = line.firstRange(of: ": ") else { return nil }
+        return ImportedEntry.Field(
+            name: String(line[..<colon.lowerBound]), value: SharedSecret(text: String(line[colon.upperBound...])),
+            isConcealed: true)
+    }
+
+    /// Notes; those of Proton Pass's cards and identities are their contents, as JSON.
+    private func putNotes(_ kind: String, _ entry: inout ImportedEntry) {
+        let text = row.secret(columns[.notes])
+        guard Self.jsonKinds.contains(kind), let value = JSONValue(text), case .object = value else {
+            entry.notes = SharedSecret(text)
+            return
+        }
+        for leaf in value.leaves() where !leaf.text.isEmpty {
+            switch leaf.name {
+            case "note": entry.notes = SharedSecret(text: leaf.text)
+            case "number" where entry.password == nil: entry.password = SharedSecret(text: leaf.text)
+            default:
+                // Only own fields say whether they are hidden.
+                let isConcealed = leaf.isHidden || Self.hidden.contains(leaf.name)
+                entry.fields.append(
+                    ImportedEntry.Field(
+                        name: leaf.name, value: SharedSecret(text: leaf.text), isConcealed: isConcealed))
+            }
+        }
+    }
+
+    /// What of a card and an identity is as secret as a password.
+    private static let hidden: Set<String> = [
+        "verificationNumber", "pin", "socialSecurityNumber", "passportNumber", "licenseNumber",
+    ]
+
+    /// The address; those that Bitwarden and Proton Pass join by commas; and lists in JSON: NordPass's of further
+    /// addresses, Proton Pass's of all, with how each is compared.
+    private func putAddresses(_ entry: inout ImportedEntry) {
+        guard self[.url] != Self.lastPassNote else { return }
+        entry.addresses = WebAddress.list(self[.url]).filter { !$0.isEmpty && $0 != Self.noAddress }
+        guard has(.furtherAddresses) else { return }
+        let list = JSONValue(row.secret(columns[.furtherAddresses]))?.elements ?? []
+        var more = list.compactMap { $0.text ?? $0["url"]?.text }
+        if list.isEmpty { more = self[.furtherAddresses].split { ", \n".contains($0) }.map(String.init) }
+        entry.addresses += more.filter { !$0.isEmpty && !entry.addresses.contains($0) }
+        let modes = list.compactMap { $0["mode"]?.text }
+        if modes.contains(where: { $0 != "0" }) {
+            entry.properties.append(("url-match", modes.joined(separator: "\n")))
+        }
+    }
+
+    /// 1Password joins tags by semicolons, others by commas.
+    private var tags: [String] {
+        let text = self[.tags]
+        let marks = text.contains(";") ? ";\n" : ",\n"
+        return text.split { marks.contains($0) }.map { String($0.trimmed) }.filter { !$0.isEmpty }
     }
 
     private func time(_ number: CSVColumns.Meaning, _ text: CSVColumns.Meaning, _ losses: inout CSVLosses) -> Int64? {

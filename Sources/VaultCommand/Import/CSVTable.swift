@@ -31,6 +31,14 @@ struct CSVTable {
         firstLine = lines.number
     }
 
+    /// A table without a header. `bytes` must outlive it.
+    init(unlabelled bytes: UnsafeRawBufferPointer, delimiter: CSVDelimiter) {
+        header = []
+        self.delimiter = delimiter
+        rest = bytes
+        firstLine = 1
+    }
+
     /// Passes each row after the header to `body`, with the number of the line on which it starts. A row is valid
     /// during the call.
     func rows(_ body: (_ line: Int, _ row: CSVRow) throws -> Void) throws {

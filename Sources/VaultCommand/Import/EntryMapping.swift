@@ -39,7 +39,7 @@ struct EntryMapping {
                     value: NewEarlierValue(
                         secret: secret.secret.copy(), attributes: attributes,
                         modified: earlier.entry.modified ?? earlier.replaced, replaced: earlier.replaced),
-                    secretBytes: secret.count))
+                    secret: secret))
         }
         return record
     }

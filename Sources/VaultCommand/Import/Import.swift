@@ -26,7 +26,10 @@ struct Import: ParsableCommand {
     var source: String
 
     @Option(
-        help: "The form of the source, if not to be found out from its contents: json, csv, pem, kdbx or bitwarden.")
+        help: """
+            The form of the source, if not to be found out from its contents: json, csv, enpass (its CSV), pem, kdbx \
+            or bitwarden.
+            """)
     var format: SourceFormat?
 
     @Option(

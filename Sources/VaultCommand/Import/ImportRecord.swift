@@ -18,10 +18,10 @@ struct ImportRecord: ~Copyable {
     /// What the item was before, the oldest first.
     var earlier: [Earlier] = []
 
-    /// An earlier value, and how long its secret is.
+    /// An earlier value, and its secret, for a vault does not show that of a new one.
     struct Earlier {
         let value: NewEarlierValue
-        let secretBytes: Int
+        let secret: SharedSecret
     }
 }
 

@@ -62,7 +62,7 @@ struct ImportSession {
                     group: key.group, created: record.created, modified: record.modified)
                 for earlier in record.earlier {
                     try vault.rehearseAdding(
-                        secretBytes: earlier.secretBytes, attributes: earlier.value.attributes,
+                        secretBytes: earlier.secret.count, attributes: earlier.value.attributes,
                         accessibility: record.accessibility,
                         group: key.group, created: earlier.value.replaced, modified: earlier.value.modified)
                 }

@@ -10,6 +10,14 @@ package enum Interchange {
         package let accessibility: Accessibility
         package let created: Int64?
         package let modified: Int64?
+        /// What it was before, the oldest first.
+        package let earlier: [Earlier]
+    }
+
+    /// An earlier value of an item.
+    package struct Earlier: Equatable, Sendable {
+        package let secret: [UInt8]
+        package let replaced: Int64
     }
 
     /// The passphrase that encrypted sources in memory are tried with.
@@ -20,7 +28,7 @@ package enum Interchange {
 
     /// Reads a source that is in memory.
     /// - Parameters:
-    ///   - format: `json`, `csv` or `pem`; nil to find out from the contents, as the command does.
+    ///   - format: What `--format` takes; nil to find out from the contents, as the command does.
     ///   - refused: Gets the message where the source is refused; nil is returned then.
     ///   - passphrase: What encrypted sources are tried with.
     package static func items(
@@ -86,7 +94,11 @@ package enum Interchange {
             all.append(
                 Item(
                     key: record.key, secret: record.secret.withUnsafeBytes { Array($0) }, attributes: record.attributes,
-                    accessibility: record.accessibility, created: record.created, modified: record.modified))
+                    accessibility: record.accessibility, created: record.created, modified: record.modified,
+                    earlier: record.earlier.map { earlier in
+                        Earlier(
+                            secret: earlier.secret.withBytes { Array($0) }, replaced: earlier.value.replaced)
+                    }))
         }
         return all
     }

@@ -69,11 +69,12 @@ struct JSONImport: ~Copyable, ImportSource {
             place: place, key: key, secret: Secret(copying: item.secret), attributes: attributes,
             accessibility: item.accessibility, created: item.created, modified: item.modified,
             earlier: zip(item.earlier, earlier).map { value, attributes in
-                ImportRecord.Earlier(
+                let secret = SharedSecret(Secret(copying: value.secret))
+                return ImportRecord.Earlier(
                     value: NewEarlierValue(
-                        secret: Secret(copying: value.secret), attributes: attributes, modified: value.modified,
+                        secret: secret.secret.copy(), attributes: attributes, modified: value.modified,
                         replaced: value.replaced),
-                    secretBytes: value.secret.count)
+                    secret: secret)
             })
     }
 

@@ -5,6 +5,7 @@ import VaultFmt
 enum SourceFormat: String, CaseIterable {
     case json
     case csv
+    case enpass
     case pem
     case kdbx
     case bitwarden
@@ -16,6 +17,7 @@ enum SourceFormat: String, CaseIterable {
         case .bitwarden: BitwardenImport.recognizes(text)
         case .json: text.first == UInt8(ascii: "{")
         case .csv: CSVImport.recognizes(text)
+        case .enpass: EnpassImport.recognizes(text)
         case .pem: PEMBlocks.recognizes(text)
         }
     }
@@ -25,6 +27,7 @@ enum SourceFormat: String, CaseIterable {
         switch self {
         case .json: OpenedSource(JSONImport(reader))
         case .csv: OpenedSource(MappedSource(try CSVImport(reader)))
+        case .enpass: OpenedSource(MappedSource(try EnpassImport(reader)))
         case .pem: OpenedSource(try PEMImport(reader))
         case .kdbx: OpenedSource(MappedSource(try KDBXImport(reader, access)))
         case .bitwarden: OpenedSource(MappedSource(try BitwardenImport(reader, access)))
@@ -33,14 +36,20 @@ enum SourceFormat: String, CaseIterable {
 
     /// Finds out from the first bytes of a source.
     init(detecting reader: inout SourceReader) throws {
+        var isArchive = false
         let found = try reader.withStart { start -> SourceFormat? in
             var text = start[...]
             if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
             text = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
             let rest = UnsafeRawBufferPointer(rebasing: text)
-            return [.kdbx, .bitwarden, .json, .csv, .pem].first { $0.recognizes(start, rest) }
+            if start.starts(with: [0x50, 0x4B, 0x03, 0x04]) { isArchive = true }
+            return [.kdbx, .bitwarden, .json, .enpass, .csv, .pem].first { $0.recognizes(start, rest) }
         }
         guard let found else {
+            guard !isArchive else {
+                throw CommandFailure(
+                    .damaged, "\(reader.name) is a ZIP archive; unpack it, and import the files that are in it")
+            }
             throw CommandFailure(
                 .damaged,
                 "\(reader.name) is neither an export of vaultfmt, nor a KDBX file, nor Bitwarden's JSON, nor a CSV list with a column "

@@ -17,7 +17,14 @@ struct WebAddress {
         var list: [String] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let isAddress = part.contains("://")
-            if isAddress || list.isEmpty { list.append(String(part)) } else { list[list.count - 1] += "," + part }
+            if list.isEmpty {
+                list.append(String(part))
+            } else if isAddress {
+                // Proton Pass puts a space behind the comma.
+                list.append(String(part.drop { $0 == " " }))
+            } else {
+                list[list.count - 1] += "," + part
+            }
         }
         return list
     }

@@ -1,0 +1,83 @@
+import FoundationEssentials
+import VaultFmt
+
+/// A JSON value of any shape, as Foundation decodes it: in memory that is not wiped.
+indirect enum JSONValue: Decodable {
+    case nothing
+    /// A text; or a number, or yes or no, as text.
+    case text(String)
+    case list([JSONValue])
+    case object([String: JSONValue])
+
+    /// A part of a value that is no list and no object.
+    struct Leaf: Equatable {
+        /// The names of the members that lead to it, joined by dots.
+        let name: String
+        let text: String
+        /// Whether the program that wrote it hides it.
+        var isHidden = false
+    }
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        if value.decodeNil() {
+            self = .nothing
+        } else if let text = Self.scalar(value) {
+            self = .text(text)
+        } else {
+            do { self = .list(try value.decode([JSONValue].self)) } catch {
+                self = .object(try value.decode([String: JSONValue].self))
+            }
+        }
+    }
+
+    private static func scalar(_ value: any SingleValueDecodingContainer) -> String? {
+        do { return try value.decode(String.self) } catch {}
+        do { return try value.decode(Bool.self) ? "true" : "false" } catch {}
+        do { return String(try value.decode(Int64.self)) } catch {}
+        do { return String(try value.decode(Double.self)) } catch { return nil }
+    }
+
+    /// The value that a text is; nil where it is no JSON.
+    init?(_ text: borrowing Secret) {
+        let parsed = text.withUnsafeBytes { bytes -> JSONValue? in
+            guard let start = bytes.baseAddress else { return nil }
+            let data = Data(
+                bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.count, deallocator: .none)
+            do { return try JSONDecoder().decode(JSONValue.self, from: data) } catch { return nil }
+        }
+        guard let parsed else { return nil }
+        self = parsed
+    }
+
+    /// The text of a value that is no list and no object.
+    var text: String? {
+        if case .text(let text) = self { text } else { nil }
+    }
+
+    /// The elements of a list; of every other value none.
+    var elements: [JSONValue] {
+        if case .list(let elements) = self { elements } else { [] }
+    }
+
+    subscript(name: String) -> JSONValue? {
+        if case .object(let members) = self { members[name] } else { nil }
+    }
+
+    /// The parts that are no lists and no objects, in the order of their names. What names a field and has its content
+    /// beside the name, as Proton Pass writes its own fields, is one part.
+    func leaves(_ name: String = "") -> [Leaf] {
+        switch self {
+        case .nothing: return []
+        case .text(let text): return [Leaf(name: name, text: text)]
+        case .list(let elements): return elements.flatMap { $0.leaves(name) }
+        case .object(let members):
+            if let field = members["fieldName"]?.text, let content = members["data"]?["content"]?.text {
+                return [Leaf(name: field, text: content, isHidden: members["type"]?.text == "hidden")]
+            }
+            return members.sorted { $0.key < $1.key }.flatMap { key, value in
+                value.leaves(name.isEmpty ? key : "\(name).\(key)")
+            }
+        }
+    }
+}
