@@ -94,6 +94,8 @@ def merge_contents(a, b, dev, rules):
     stamp = Stamps(a, b, dev, rules)
     items, tombs, named = merge_items(a.contents, b.contents, known, stamp, rules)
     slots, removed = merge_slots(a.contents, b.contents, known, rules)
+    if rules.suffix_is_no_change and rules.suffixes_stay:
+        items = keep_suffixes(items, a.contents, b.contents)
     contents = Contents(unite_keys(items, rules), tombs, slots, removed, a.contents.keys,
                         max(a.contents.horizon, b.contents.horizon))
     return contents, named
@@ -164,7 +166,9 @@ def merge_item(x, y, known, stamp, rules):
         merged = low
     else:
         merged = field_by_field(low, high, was, stamp, rules)
-    return merged._replace(versions=unite_versions(x, y, merged, rules))
+        if low.secret != high.secret and (rules.smaller_is_kept or low.secret != merged.secret):
+            return unite_versions(x, y, merged, {low.value()}, rules)
+    return unite_versions(x, y, merged, set(), rules)
 
 
 def field_by_field(low, high, was, stamp, rules):
@@ -190,15 +194,32 @@ def is_named(x, y, f):
     return x.stamp == y.stamp and mine != theirs and ((f, mine) in y.conflicts or (f, theirs) in x.conflicts)
 
 
-def unite_versions(x, y, merged, rules):
-    """R-8.6"""
-    united = {}
-    for version in sorted(x.versions | y.versions, key=repr):
-        united.setdefault(version.stamp, version)
-    united |= {i.stamp: i.value() for i in (x, y) if i.secret != merged.secret}
+def unite_versions(x, y, merged, given_up, rules):
+    """R-8.6: the item with the versions of both; of two with one revision, the secret that gives way is named."""
+    united, lost = {}, set()
+    for version in sorted(x.versions | y.versions | given_up, key=repr):
+        kept = united.setdefault(version.stamp, version)
+        if rules.same_stamp_named and version.secret != kept.secret:
+            lost.add(("secret", version.secret))
     united.pop(merged.stamp, None)
     kept = sorted(united.values(), key=lambda version: version.stamp)
-    return frozenset(kept[-rules.versions_kept:] if rules.versions_kept else ())
+    versions = frozenset(kept[-rules.versions_kept:] if rules.versions_kept else ())
+    return merged._replace(versions=versions, conflicts=merged.conflicts | lost - {("secret", merged.secret)})
+
+
+def keep_suffixes(items, a, b):
+    """R-8.8: a suffix that both sides have stays, unless one side has the plain key and nothing of the merge has it."""
+    stored = {i.key for side in (a, b) for i in side.items}
+    waiting, kept = {}, []
+    for item in sorted(items, key=lambda i: i.id):
+        left, right = a.find(item.id), b.find(item.id)
+        if left and right and left.key == right.key and left.plain_key() == item.key != left.key:
+            waiting.setdefault(item.key, []).append(item.id)
+            item = item._replace(key=left.key)
+        kept.append(item)
+    claimed = {item.key for item in kept}
+    freed = {ids[0] for key, ids in waiting.items() if key in stored and key not in claimed}
+    return [item._replace(key=item.plain_key()) if item.id in freed else item for item in kept]
 
 
 def unite_keys(items, rules):
@@ -260,7 +281,8 @@ def under_old_keys(on, other, rules):
         conflicts = ours.conflicts | lost | {x for x in theirs.conflicts if x[1] != getattr(ours, x[0])}
         if conflicts != ours.conflicts:
             ours = ours._replace(conflicts=conflicts, stamp=stamp.of(ours.stamp, theirs.stamp))
-        items[theirs.id] = ours._replace(versions=unite_versions(ours, theirs, ours, rules))
+        given_up = set() if theirs.secret == ours.secret else {theirs.value()}
+        items[theirs.id] = unite_versions(ours, theirs, ours, given_up, rules)
     removed = c.removed | other.contents.removed
     slots = c.slots - removed
     slots = last_slot(slots, rules)

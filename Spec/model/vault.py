@@ -20,7 +20,10 @@ class Rules(NamedTuple):
     named_beats_base: bool = True  # 8.5: of two values under one revision of which one is named, the greater holds
     same_revision: bool = True  # 8.5: both machines make the same revision; before: each its own
     every_loser_kept: bool = True  # 8.5: every value that loses is in `conflict`; before: a secret is a version only
+    smaller_is_kept: bool = True  # 8.5: of two secrets the smaller revision's becomes a version, whichever holds
+    same_stamp_named: bool = True  # 8.6: of two versions with one revision, the secret that gives way is named
     suffix_is_no_change: bool = True  # 8.8: an item that a merge renamed counts as unchanged
+    suffixes_stay: bool = True  # 8.8: a suffix that both sides have stays until the plain key is free
     last_slot_stays: bool = True  # 8.9: a merge that would leave no slot is refused
     slot_ids_survive_rotation: bool = True  # 7.17: a slot made anew from the same factors keeps its id
     old_keys_new_items: bool = True  # 8.1: what only the branch under old keys has comes in as an item, all in conflict
