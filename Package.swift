@@ -8,6 +8,10 @@ let isStrict = Context.environment["VAULTFMT_STRICT"] != nil
 let strict: [SwiftSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 let strictC: [CSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 
+// As released, what serves a person at a terminal is built for size; what reads and writes vaults, for speed.
+let isRelease = Context.environment["VAULTFMT_RELEASE"] != nil
+let forSize: [SwiftSetting] = isRelease ? [.unsafeFlags(["-Osize"])] : []
+
 let settings: [SwiftSetting] =
     [
         .enableUpcomingFeature("ExistentialAny"),
@@ -106,7 +110,7 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            swiftSettings: settings),
+            swiftSettings: settings + forSize),
         .executableTarget(
             name: "VaultCommandMain", dependencies: ["VaultCommand", "CVaultStart"], swiftSettings: settings),
         // What the program checks before the Swift runtime is initialised.

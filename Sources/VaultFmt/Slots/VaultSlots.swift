@@ -25,10 +25,14 @@ extension Vault {
     /// devices only keep their keys, and are named.
     ///
     /// - Parameters:
+    ///   - factors: What will open the slot.
+    ///   - cost: How costly deriving a key from a passphrase is.
     ///   - name: At most 63 bytes, for people.
     ///   - grantedGroups: At most 32 access groups, by their exact names; "" is the default group.
     ///   - createsGroups: Whether a granted group that the vault does not have is made.
+    ///   - allowWeak: Whether a cost below the recommended least is taken.
     ///   - limits: How much key derivation looking for a slot that these factors open already may cost.
+    /// - Returns: The new slot, what had to go with it, and the items that keep their keys for other devices.
     /// - Throws: `invalidArgument` for factors that open a slot already, and for a group that the vault does not have;
     ///   `notPermitted` for anyone but an owner; `cannotReplace` if the file cannot be replaced; `limitExceeded` (also
     ///   beyond 64 slots); `weakKDF`; `kdfLimit`, also if readers would no longer try all slots with these kinds of
@@ -78,8 +82,10 @@ extension Vault {
     /// rewritten.
     ///
     /// - Parameters:
+    ///   - id: The scoped slot.
     ///   - groups: At most 32, by their exact names.
     ///   - createsGroups: Whether a group that the vault does not have is made.
+    /// - Returns: The slot, what had to go with the change, and the items that keep their keys for other devices.
     /// - Throws: `noSuchSlot`; `invalidArgument` for a slot that is not scoped, and for a group that the vault does not
     ///   have; else as `addSlot`.
     @discardableResult

@@ -190,13 +190,15 @@ struct ScopesModel {
 
     /// In the file as it is now, somebody who could open things since a version. What an item has left behind asks for
     /// no less than the item does now.
-    func mayOpen(_ mark: Mark, _ opener: Opener, since: Int) -> Bool {
+    ///
+    /// - now: What the same somebody would open now, if it differs.
+    func mayOpen(_ mark: Mark, _ opener: Opener, since: Int, now: Opener? = nil) -> Bool {
         let stays = mark.stays.filter { $0.to ?? .max >= max(since, rewritten) }
         guard !mark.isLabel else { return !stays.isEmpty }
         if stays.contains(where: { $0.isEarlier && opener.opens($0.placement) }) { return true }
         guard stays.contains(where: { opener.opens($0.placement) }) else { return false }
         guard let item = items.first(where: { $0.number == mark.item }) else { return true }
-        return opener.opens(item.placement) || tolerated.contains(item.number)
+        return (now ?? opener).opens(item.placement) || tolerated.contains(item.number)
     }
 
     /// A compartment for a device keeps its key where those who replace keys do not have the device:

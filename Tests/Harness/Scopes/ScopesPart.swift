@@ -122,8 +122,10 @@ final class ScopesSequence {
         }
         for locked in vault.locked {
             let shown = try attack([vault.version], Attacker.Held(index: locked.index, kept: locked.kept))
+            // A move between groups of its slot leaves a record that no holder of a slot is kept from.
+            let now = vault.opener(of: locked)
             try judge(shown, "a locked program of \(locked.opener)") {
-                $0.isLabel || vault.model.mayOpen($0, locked.opener, since: 0)
+                $0.isLabel || vault.model.mayOpen($0, locked.opener, since: 0, now: now)
             }
             guard locked.version == vault.version else { continue }
             let missed = vault.model.live(locked.opener).subtracting(shown.proven)

@@ -45,6 +45,8 @@ final class ScopesVault {
     struct Locked {
         let version: Int
         let opener: Opener
+        /// The version that the slot is from which opened it; nil for an owner's.
+        let slot: Int?
         let index: [UInt8]
         let kept: [[UInt8]]
     }
@@ -270,8 +272,17 @@ final class ScopesVault {
         let index = try program.withStore { (store) throws(VaultError) in
             store.slot.keys.index.withUnsafeBytes { Array($0) }
         }
-        locked.append(Locked(version: version, opener: opener, index: index, kept: kept))
+        locked.append(Locked(version: version, opener: opener, slot: slot?.since, index: index, kept: kept))
         if locked.count > 2 { locked.removeFirst() }
+    }
+
+    /// What the program would open if it were unlocked now: its slot can have got groups since.
+    func opener(of program: Locked) -> Opener {
+        var opener = program.opener
+        if let groups = opener.groups, let slot = slots.first(where: { $0.since == program.slot }) {
+            opener.groups = groups.union(slot.groups ?? [])
+        }
+        return opener
     }
 
     // MARK: items
