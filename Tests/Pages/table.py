@@ -129,6 +129,17 @@ cat server.crt >>server.pem""",
         "vaultfmt slot add --new-key-file ci.key --name ci --grant-group ci --create-group",
         after="[[ $(vaultfmt get --key-file ci.key ci.example.org) == t0ken ]]",
     ),
+    Line(
+        "vaultfmt merge --conflicts",
+        before="""folder=~/.local/share/vaultfmt
+copy=$folder/default.sync-conflict-20260131-235959-ABCDEFG.vault
+cp $folder/default.vault $copy
+printf 2 | vaultfmt set --vault $folder/default.vault github.com alice
+printf 3 | XDG_STATE_HOME=~/elsewhere vaultfmt set --vault $copy github.com alice""",
+        says=["both changed: .*github.com.*secret"],
+        code=3,
+    ),
+    Line("vaultfmt conflicts", says=["github.com.*secret"]),
     Line("vaultfmt rekey", asked=[ASKED, *new("[Nn]ew passphrase", "another one")]),
     Line(
         "vaultfmt rekey --rotate", asked=[(ASKED[0], "another one"), (r"drop this slot\?[^\n]*", "y")], says=["rotated"]
@@ -338,6 +349,104 @@ if grep -q alice Copy.kdbx; then exit 1; fi""",
     ),
 ]
 
+# A second machine changes a copy of the vault: `elsewhere FILE COMMAND…`.
+ELSEWHERE = """mkdir -p ~/stand-ins
+cat >~/stand-ins/elsewhere <<'SCRIPT'
+#!/bin/bash
+file=$1
+shift
+XDG_STATE_HOME=~/elsewhere VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt "$@" --vault "$file"
+SCRIPT
+chmod +x ~/stand-ins/elsewhere
+"""
+STICK = {"/media/usb/work.vault": "echo ~/usb/work.vault"}
+
+MANY_MACHINES: list[Entry] = [
+    Line(
+        "vaultfmt merge work.vault /media/usb/work.vault --dry-run",
+        before=VAULT.replace("vaultfmt create", "vaultfmt create --kdf testing work.vault")
+        + ELSEWHERE
+        + """export VAULTFMT_PASSPHRASE_FILE=~/passphrase VAULTFMT_VAULT=work.vault
+printf first | vaultfmt set github.com alice
+mkdir usb
+cp work.vault usb/work.vault
+printf here | vaultfmt set github.com alice
+printf there | elsewhere usb/work.vault set github.com alice
+printf more | elsewhere usb/work.vault set example.org""",
+        words=STICK,
+        says=["would be merged: 2 items taken", "both changed: .*github.com"],
+        code=3,
+    ),
+    Line("vaultfmt merge work.vault /media/usb/work.vault", words=STICK, says=["merged: 2 items taken"], code=3),
+    Line("vaultfmt diff /media/usb/work.vault work.vault", words=STICK, says=["github.com"]),
+    Line("vaultfmt log work.vault", says=["merge"]),
+    Line("vaultfmt conflicts", says=["github.com.*secret"]),
+    Line("vaultfmt conflicts show github.com alice", says=["secret"]),
+    Line("vaultfmt conflicts show github.com alice --value 1", says=["here"]),
+    Line(
+        "vaultfmt conflicts settle github.com alice --keep 1",
+        after="[[ $(vaultfmt get github.com alice) == here ]]",
+    ),
+    Line(
+        "vaultfmt merge work.vault --conflicts",
+        before="""cp work.vault work.sync-conflict-20260131-235959-ABCDEFG.vault
+printf c | elsewhere work.sync-conflict-20260131-235959-ABCDEFG.vault set conflicting""",
+        says=["moved to 'work.vault.merged/"],
+        after="[[ $(vaultfmt get conflicting) == c ]]",
+    ),
+    Line(
+        "vaultfmt git setup work.vault",
+        before="""git config --global user.name Reader
+git config --global user.email reader@example.org
+git init -q --bare -b main hub.git
+git init -q -b main .
+git remote add origin hub.git""",
+    ),
+    Line("git add .gitattributes work.vault"),
+    Line("git commit -q -m 'A vault, merged by vaultfmt'"),
+    Line("vaultfmt sync work.vault", says=["here and there"]),
+    Line("git log -p -1 work.vault", says=["github.com"]),
+    Line("vaultfmt anchor --accept work.vault"),
+    Line(
+        "cp work.vault mine.vault",
+        before="""git clone -q hub.git clone
+export XDG_STATE_HOME=~/clone-state
+cd clone
+vaultfmt git setup work.vault
+vaultfmt rekey --rotate work.vault
+vaultfmt sync work.vault
+cd ..
+unset XDG_STATE_HOME
+printf late | vaultfmt set github.com alice
+code=0
+vaultfmt sync work.vault || code=$?
+[[ $code == 65 ]]""",
+    ),
+    Line("git reset -q --hard origin/main"),
+    Line("vaultfmt anchor --accept work.vault"),
+    Line(
+        "vaultfmt merge work.vault mine.vault --accept-old-keys --dry-run", says=["would be taken as earlier values"]
+    ),
+    Line(
+        "vaultfmt merge work.vault mine.vault --accept-old-keys",
+        asked=[(r"Take these[^\n]*", "y")],
+        after="[[ $(vaultfmt get github.com alice --earlier 1) == late ]]",
+    ),
+    Line("vaultfmt sync work.vault", says=["here and there"]),
+    Line(
+        "vaultfmt merge work.vault /media/usb/work.vault",
+        before="""rm usb/work.vault
+cp work.vault usb/work.vault
+printf u | elsewhere usb/work.vault set stick""",
+        words=STICK,
+    ),
+    Line(
+        "vaultfmt merge /media/usb/work.vault work.vault",
+        words=STICK,
+        after="cmp work.vault usb/work.vault && [[ $(vaultfmt get stick) == u ]]",
+    ),
+]
+
 INCIDENTS: list[Entry] = [
     Line(
         "vaultfmt rekey VAULT",
@@ -515,6 +624,7 @@ PAGES: dict[str, list[Entry]] = {
     "Docs/programs.md": PROGRAMS,
     "Docs/import.md": IMPORT,
     "Docs/incidents.md": INCIDENTS,
+    "Docs/many-machines.md": MANY_MACHINES,
     "Docs/building.md": BUILDING,
     "Sources/Keychain/Access/KeychainAccess.docc/KeychainAccess.md": [KEYCHAIN_EXAMPLE],
     "Sources/Keychain/Access/KeychainAccess.docc/BringingKeychainCodeToLinux.md": GUIDE,

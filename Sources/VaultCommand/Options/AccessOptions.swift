@@ -145,6 +145,24 @@ struct AccessOptions: ParsableArguments {
         }
     }
 
+    /// Opens another copy of a vault that is open, by the key that opened that one.
+    /// - `isWatched`: Whether this machine compares and remembers it, as it does with a vault that `open` opens.
+    /// - Returns: Nil if that key does not open it.
+    func openCopy(
+        _ path: String, of vault: Vault, writable: Bool = false, isWatched: Bool = false
+    ) throws -> Vault? {
+        let machine = try ThisMachine.current()
+        do throws(VaultError) {
+            let options = try self.options(machine, writable: writable, device: .ifThere)
+            let copy = try machine.openCopy(path, of: vault, options: options, isWatched: isWatched)
+            TailNotice.show(copy)
+            return copy
+        } catch {
+            if error.code == .noSuchSlot || error.code == .noSlotOpens { return nil }
+            throw CommandFailure(error)
+        }
+    }
+
     private func options(_ machine: Machine, writable: Bool, device: DeviceNeed) throws(VaultError) -> OpenOptions {
         var options = OpenOptions()
         options.writable = writable

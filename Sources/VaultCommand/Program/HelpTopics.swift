@@ -8,7 +8,7 @@ enum HelpTopics {
           0    done
           1    no such item, nothing found, or a duplicate on 'add'
           2    ambiguous: several items match
-          3    done, but something is missing or not proven; standard error names it
+          3    done, but something is missing, not proven or left to settle; standard error names it
           64   usage: a command, option or value that does not exist or does not fit
           65   damaged, tampered, rolled back, or not a vault
           66   no such file

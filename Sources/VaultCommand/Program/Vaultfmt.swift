@@ -57,7 +57,8 @@ struct Vaultfmt: ParsableCommand {
     ]
     static let vaultCommands: [any ParsableCommand.Type] = [
         Create.self, Unlock.self, Lock.self, Inspect.self, Import.self, Export.self, Verify.self, Rekey.self, Slot.self,
-        Compact.self,
+        Compact.self, Merge.self, Conflicts.self, Diff.self, Log.self, Git.self,
+        Sync.self,
         Repair.self, Salvage.self, AnchorCommand.self,
     ]
     static let programCommands: [any ParsableCommand.Type] = [

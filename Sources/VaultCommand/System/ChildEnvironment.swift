@@ -4,13 +4,15 @@ import Glibc
 enum ChildEnvironment {
     /// This process's environment without what opens vaults, as every other program gets it; its strings stay this
     /// process's.
-    static func inherited(without names: Set<String> = []) -> [UnsafeMutablePointer<CChar>?] {
+    /// - `keepsFactors`: Whether it keeps what opens vaults.
+    static func inherited(without names: Set<String> = [], keepsFactors: Bool = false) -> [UnsafeMutablePointer<CChar>?]
+    {
         var kept: [UnsafeMutablePointer<CChar>?] = []
         var next = environ
         while let entry = next.pointee {
             let length = strcspn(entry, "=")
             let name = String(decoding: UnsafeRawBufferPointer(start: entry, count: length), as: UTF8.self)
-            if !withheld.contains(name) && !names.contains(name) { kept.append(entry) }
+            if (keepsFactors || !withheld.contains(name)) && !names.contains(name) { kept.append(entry) }
             next += 1
         }
         return kept

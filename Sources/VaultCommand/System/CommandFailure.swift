@@ -6,7 +6,7 @@ enum ExitStatus: Int32, CaseIterable {
     case success = 0
     case noSuchItem = 1
     case ambiguous = 2
-    /// Done, but something is missing or not proven.
+    /// Done, but something is missing, not proven or left to settle.
     case incomplete = 3
     case usage = 64
     case damaged = 65
@@ -102,7 +102,10 @@ extension CommandFailure {
             "restore a backup; without one, 'vaultfmt salvage' recovers what still authenticates, and names what is not proven"
         case .limitExceeded: "remove what is no longer needed, store less, or divide it"
         case .tampered: "somebody changed this file on purpose: restore a copy you trust"
-        case .rolledBack, .forked, .ancestryUnprovable:
+        case .rolledBack, .forked:
+            "restore the newest copy, merge what a file syncer left with 'vaultfmt merge --conflicts', or accept this one with "
+                + "'vaultfmt anchor --accept'"
+        case .ancestryUnprovable:
             "restore the newest copy, or accept this one with 'vaultfmt anchor --accept'"
         case .foreignOwner:
             "restore a copy you trust; if you know these owners, accept them with 'vaultfmt anchor --accept', or give their key with --owner"

@@ -44,19 +44,23 @@ enum Subprocess {
     }
 
     /// Starts a program.
-    /// - `input` and `output`: Its standard input and output; nil is /dev/null, as its standard error is.
-    static func start(_ path: String, _ arguments: [String], input: Int32?, output: Int32?) throws -> pid_t {
+    /// - `input`, `output` and `error`: Its standard descriptors; nil is /dev/null.
+    /// - `keepsFactors`: Whether it may know what opens vaults, because it starts this program.
+    static func start(
+        _ path: String, _ arguments: [String], input: Int32?, output: Int32?, error: Int32? = nil,
+        keepsFactors: Bool = false
+    ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        for (descriptor, target) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (nil, STDERR_FILENO)] {
+        for (descriptor, target) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (error, STDERR_FILENO)] {
             if let descriptor {
                 posix_spawn_file_actions_adddup2(&actions, descriptor, target)
             } else {
                 posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0)
             }
         }
-        return try spawn(path, arguments, &actions)
+        return try spawn(path, arguments, &actions, keepsFactors: keepsFactors)
     }
 
     /// Where a program that is started apart finds this process's standard output.
@@ -96,13 +100,14 @@ enum Subprocess {
 
     private static func spawn(
         _ path: String, _ arguments: [String], _ actions: UnsafePointer<posix_spawn_file_actions_t>?,
-        _ attributes: UnsafePointer<posix_spawnattr_t>? = nil
+        _ attributes: UnsafePointer<posix_spawnattr_t>? = nil, keepsFactors: Bool = false
     ) throws -> pid_t {
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
         words.append(nil)
         defer { words.forEach { free($0) } }
         var process: pid_t = 0
-        let failure = posix_spawn(&process, path, actions, attributes, words, ChildEnvironment.inherited() + [nil])
+        let environment = ChildEnvironment.inherited(keepsFactors: keepsFactors)
+        let failure = posix_spawn(&process, path, actions, attributes, words, environment + [nil])
         guard failure == 0 else {
             throw CommandFailure(.io, "cannot start \(TerminalText.quoted(path)): \(Descriptor.message(failure))")
         }

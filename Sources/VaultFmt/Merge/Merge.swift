@@ -36,6 +36,17 @@ extension Vault {
         }
     }
 
+    /// Runs a body while no program that keeps to the lock changes the file, which ends with its newest state.
+    package func whileNobodyWrites<R>(_ body: () throws(VaultError) -> R) throws(VaultError) -> R {
+        try withCore { (core) throws(VaultError) in
+            try core.writing { () throws(VaultError) in
+                // Without the zeros that are kept for the next change.
+                core.store.abandon()
+                return try body()
+            }
+        }
+    }
+
     /// Runs a body that uses several vaults, which are taken in one order whoever asks.
     static func holding<R>(_ vaults: [Vault], _ body: () throws(VaultError) -> R) throws(VaultError) -> R {
         let sorted = vaults.sorted { ObjectIdentifier($0) < ObjectIdentifier($1) }

@@ -1,0 +1,96 @@
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// The program git, run in the folder of a vault.
+struct GitProgram {
+    private let path: String
+    private let folder: String
+
+    init(folder: String) throws {
+        guard let path = Subprocess.find("git") else {
+            throw CommandFailure(.noSuchProgram, "there is no program git in PATH; install it")
+        }
+        self.path = path
+        self.folder = folder
+    }
+
+    /// What git wrote, and how it ended.
+    struct Answer {
+        let code: Int32
+        let text: String
+
+        var isSuccess: Bool { code == 0 }
+
+        /// Without the line end.
+        var line: String { String(text.prefix { $0 != "\n" }) }
+    }
+
+    /// Runs git and reads what it writes; what it says of errors goes to standard error.
+    /// - `withErrors`: Whether what it says of errors is read too.
+    func run(_ arguments: [String], withErrors: Bool = false, limit: Int = 1 << 20) throws -> Answer {
+        let pipe = try Pipe()
+        let process = try Subprocess.start(
+            path, ["-C", folder] + arguments, input: nil, output: pipe.writing,
+            error: withErrors ? pipe.writing : STDERR_FILENO, keepsFactors: true)
+        pipe.closeWriting()
+        let found = try Descriptor.readAll(pipe.reading, name: "git's output", limit: limit)
+        pipe.closeReading()
+        let text = found.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        return Answer(code: Subprocess.wait(process), text: text)
+    }
+
+    /// Runs git, and fails if it fails, with what it said.
+    @discardableResult
+    func require(_ arguments: [String], _ purpose: String) throws -> Answer {
+        let answer = try run(arguments, withErrors: true)
+        guard answer.isSuccess else { throw Self.failure(answer, purpose) }
+        return answer
+    }
+
+    /// One line that says what git could not do, and what it said.
+    static func failure(_ answer: Answer, _ purpose: String) -> CommandFailure {
+        let said = answer.text.split(separator: "\n").filter { !$0.hasPrefix("hint:") && !$0.isEmpty }
+        let reason = said.isEmpty ? "exit \(answer.code)" : said.prefix(4).joined(separator: "; ")
+        return CommandFailure(.io, "git could not \(purpose): \(TerminalText.singleLine(reason)); see 'git status'")
+    }
+
+    /// Writes what git prints into a descriptor.
+    func write(_ arguments: [String], to descriptor: Int32) throws -> Int32 {
+        Subprocess.wait(
+            try Subprocess.start(
+                path, ["-C", folder] + arguments, input: nil, output: descriptor, error: STDERR_FILENO,
+                keepsFactors: true))
+    }
+}
+
+/// A vault as a file of a git repository.
+struct GitFile {
+    let git: GitProgram
+    /// The vault's path, as the user gave it.
+    let path: String
+    /// Its path from the top of the repository.
+    let name: String
+    /// The top of the repository.
+    let top: String
+
+    init(_ path: String) throws {
+        guard try UserFiles.exists(path) else {
+            throw CommandFailure(.noSuchFile, "there is no vault \(TerminalText.quoted(path)); check the path")
+        }
+        self.path = path
+        let here = try GitProgram(folder: UserFiles.parent(of: path))
+        let answer = try here.run(["rev-parse", "--show-toplevel", "--show-prefix"], withErrors: true)
+        let lines = answer.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard answer.isSuccess, lines.count >= 2 else {
+            throw CommandFailure(
+                .usage, "\(TerminalText.quoted(path)) is not in a git repository; make one with 'git init'")
+        }
+        top = lines[0]
+        name = lines[1] + String(path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...])
+        git = try GitProgram(folder: top)
+    }
+
+    /// The name as a pathspec that means this file and no other.
+    var pathspec: String { ":(literal)" + name }
+}

@@ -1,0 +1,100 @@
+import ArgumentParser
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// `git`: a vault in a git repository.
+struct Git: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "git",
+        abstract: "Keep a vault in a git repository: set up merging and diffs.",
+        discussion: """
+            Examples:
+              vaultfmt git setup work.vault
+              vaultfmt git setup work.vault && git commit -m 'Merge vaults' .gitattributes
+            """,
+        subcommands: [GitSetup.self, GitMergeDriver.self])
+
+    func run() throws { throw MissingCommand() }
+}
+
+/// `git setup`: the merge driver and the diff of a vault.
+struct GitSetup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "setup",
+        abstract: "Let git merge a vault and show what changed in it.",
+        discussion: """
+            Adds a line for the vault to .gitattributes, which belongs into the repository, and the merge driver and textconv to the configuration of this clone, \
+            which git does not copy: run it once in each clone. Without the driver, git leaves a conflict and this side's vault in the tree, and \
+            'merge -X theirs' drops a side without a word. Octopus merges ask no driver and stop.
+
+            Examples:
+              vaultfmt git setup work.vault
+              git diff HEAD~1 work.vault
+            """)
+
+    @OptionGroup var file: VaultFileName
+
+    func run() throws {
+        let found = try GitFile(VaultPath.resolve(file.given))
+        _ = try whileOpening { try Vault.id(at: found.path) }
+        let line = Self.pattern(found.name) + " -text merge=vaultfmt diff=vaultfmt"
+        let isNew = try addAttributes(line, found.top + "/.gitattributes")
+        let program = Self.program
+        for (key, value) in [
+            ("merge.vaultfmt.name", "vaultfmt: items of both sides"),
+            ("merge.vaultfmt.driver", "\(program) git merge-driver %O %A %B %P"),
+            ("merge.vaultfmt.recursive", "binary"), ("diff.vaultfmt.textconv", "\(program) diff --git"),
+        ] {
+            try found.git.require(["config", "--local", key, value], "set \(key)")
+        }
+        Terminal.note(
+            "git merges \(TerminalText.quoted(found.name)) in this clone from now on"
+                + (isNew ? "; commit .gitattributes, and run this in the other clones too" : ""))
+    }
+
+    /// A pattern of .gitattributes that means one file.
+    private static func pattern(_ name: String) -> String {
+        var out = ""
+        for character in name.unicodeScalars {
+            switch character {
+            case "*", "?", "[", "\\": out += "\\\\" + (character == "\\" ? "\\\\" : String(character))
+            case "\"": out += "\\\""
+            default: out.unicodeScalars.append(character)
+            }
+        }
+        return "\"/" + out + "\""
+    }
+
+    private func addAttributes(_ line: String, _ path: String) throws -> Bool {
+        var before: [UInt8] = []
+        if try UserFiles.exists(path) {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw CommandFailure(system: errno, "cannot read .gitattributes") }
+            defer { close(descriptor) }
+            let found = try Descriptor.readAll(descriptor, name: ".gitattributes", limit: 1 << 20)
+            before = found.withUnsafeBytes { Array($0) }
+        }
+        let lines = before.split(separator: 0x0A, omittingEmptySubsequences: true)
+        if lines.contains(where: { $0.elementsEqual(line.utf8) }) { return false }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw CommandFailure(system: errno, "cannot write .gitattributes") }
+        defer { close(descriptor) }
+        let added = (before.last ?? 0x0A) == 0x0A ? Array(line.utf8) + [0x0A] : [0x0A] + Array(line.utf8) + [0x0A]
+        let failure = added.withUnsafeBytes { Descriptor.writeAll(descriptor, $0) }
+        guard failure == 0 else { throw CommandFailure(system: failure, "cannot write .gitattributes") }
+        return true
+    }
+
+    /// How git's configuration starts this program: by its name if that is found, else by its path.
+    static var program: String {
+        if Subprocess.find("vaultfmt") != nil { return "vaultfmt" }
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0, count < buffer.count else { return "vaultfmt" }
+        return quoted(String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+
+    /// For a shell.
+    static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
+}

@@ -1,0 +1,53 @@
+import VaultFmt
+import VaultLocal
+
+/// What differs between two states, for people and programs: names and fields, never a value.
+enum ChangesText {
+    /// A line for each item and each change of the vault itself.
+    static func lines(_ changes: VaultChanges) -> [String] {
+        var lines = changes.items.map(line)
+        lines += changes.addedGroups.map { "group added: \($0.isEmpty ? "(default)" : TerminalText.quoted($0))" }
+        lines += changes.removedSlots.map { "slot removed: \($0)" }
+        if let kept = changes.keptVersions { lines.append("earlier values that an item keeps: \(kept)") }
+        return lines
+    }
+
+    private static func line(_ change: VaultChanges.ItemChange) -> String {
+        switch (change.before, change.after) {
+        case (let before?, nil): return "- \(ItemText.summary(before))"
+        case (nil, let after?): return "+ \(ItemText.summary(after))"
+        case (let before?, let after?):
+            var what = change.fields.map(MergeText.field)
+            if change.hasOtherEarlierValues { what.append("earlier values") }
+            let moved = before == after ? "" : " (was \(ItemText.summary(before)))"
+            return "~ \(ItemText.summary(after))\(moved): \(what.joined(separator: ", "))"
+        case (nil, nil): return ""
+        }
+    }
+}
+
+extension JSONWriter {
+    /// `items` (`change`, `id`, `before`, `after`, `fields`, `earlierValues`, `writtenBy`), `addedGroups`, `removedSlots`,
+    /// `keptVersions` if that was changed.
+    mutating func members(of changes: VaultChanges) throws {
+        try array("items") { writer in
+            for item in changes.items { try writer.object { writer in try writer.members(of: item) } }
+        }
+        try array("addedGroups") { writer in for group in changes.addedGroups { try writer.value(group) } }
+        try array("removedSlots") { writer in for slot in changes.removedSlots { try writer.value(slot.description) } }
+        if let kept = changes.keptVersions { try member("keptVersions", kept) }
+    }
+
+    private mutating func members(of item: VaultChanges.ItemChange) throws {
+        try member("change", item.before == nil ? "added" : item.after == nil ? "removed" : "changed")
+        try member("id", item.item.description)
+        for (label, key) in [("before", item.before), ("after", item.after)] {
+            guard let key else { continue }
+            try name(label)
+            try object(naming: key)
+        }
+        try fields(item.fields)
+        try member("earlierValues", item.hasOtherEarlierValues)
+        if let device = item.device { try member("writtenBy", device.description) }
+    }
+}

@@ -1,0 +1,119 @@
+import CVaultShim
+import Glibc
+import VaultFmt
+import VaultLocal
+
+/// The copies that file syncers leave next to a file that was changed on two machines.
+enum ConflictCopies {
+    /// More than that are left for the next time: anybody who writes to the folder can put files there.
+    static let most = 64
+
+    /// The paths of copies next to a vault, sorted. Names decide; what the files are is not known yet.
+    static func paths(of vault: String) throws -> [String] {
+        let folder = UserFiles.parent(of: vault)
+        let name = String(vault[(vault.lastIndex(of: "/").map { vault.index(after: $0) } ?? vault.startIndex)...])
+        guard let directory = opendir(folder) else {
+            throw CommandFailure(system: errno, "cannot list the folder \(TerminalText.quoted(folder))")
+        }
+        defer { closedir(directory) }
+        let host = hostName()
+        var found: [String] = []
+        while let entry = readdir(directory) {
+            let other = withUnsafePointer(to: &entry.pointee.d_name) { bytes in
+                bytes.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+            }
+            guard let other, isCopy(other, of: name, host: host) else { continue }
+            found.append(folder == "." && !vault.hasPrefix("./") ? other : folder + "/" + other)
+        }
+        return found.sorted()
+    }
+
+    /// Whether a file's name is what a syncer calls a copy of the other file.
+    ///
+    /// - Syncthing: `work.sync-conflict-20260131-235959-ABCDEFG.vault`
+    /// - Dropbox, Nextcloud, ownCloud, Seafile, Synology, Resilio and others: "conflict" in the language of the user,
+    ///   as `work (Ann's conflicted copy 2026-01-31).vault` or `work_conflict-20260131-235959.vault`
+    /// - OneDrive: `work-DESKTOP-1A2B3C4.vault`, the name of a Windows computer or of this one, and a number
+    /// - iCloud and Google Drive: `work 2.vault` and `work (1).vault`
+    static func isCopy(_ other: String, of name: String, host: String) -> Bool {
+        let (stem, suffix) = split(name)
+        guard other != name, other.hasPrefix(stem), other.hasSuffix(suffix) else { return false }
+        let middle = other.dropFirst(stem.count).dropLast(suffix.count)
+        guard !middle.isEmpty, stem.count + middle.count + suffix.count == other.count else { return false }
+        return isConflictMark(middle) || isNumber(middle) || isComputer(middle, host: host)
+    }
+
+    /// A name before its last dot, and the rest.
+    private static func split(_ name: String) -> (stem: String, suffix: String) {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return (name, "") }
+        return (String(name[..<dot]), String(name[dot...]))
+    }
+
+    /// Whether the name of a file says that it is a copy, and not only a number or the name of a computer.
+    static func isMarked(_ path: String) -> Bool { holdsMark(path.split(separator: "/").last ?? "") }
+
+    private static func isConflictMark(_ middle: Substring) -> Bool {
+        guard let first = middle.first, " .-_([".contains(first) else { return false }
+        return holdsMark(middle)
+    }
+
+    private static func holdsMark(_ name: Substring) -> Bool {
+        let text = name.lowercased()
+        return ["conflict", "konflikt", "conflit"].contains { text.contains($0) }
+    }
+
+    /// " 2" or " (2)".
+    private static func isNumber(_ middle: Substring) -> Bool {
+        guard middle.first == " " else { return false }
+        var text = middle.dropFirst()
+        if text.first == "(" && text.last == ")" { text = text.dropFirst().dropLast() }
+        return (1...2).contains(text.count) && text.allSatisfy { $0.isASCII && $0.isNumber }
+    }
+
+    /// "-NAME" or "-NAME-2" of a computer.
+    private static func isComputer(_ middle: Substring, host: String) -> Bool {
+        guard middle.first == "-" else { return false }
+        let text = middle.dropFirst().uppercased()
+        if ["DESKTOP-", "LAPTOP-", "WIN-"].contains(where: { text.hasPrefix($0) && text.count > $0.count }) {
+            return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+        }
+        guard !host.isEmpty, text.hasPrefix(host.uppercased()) else { return false }
+        let rest = text.dropFirst(host.count)
+        return rest.isEmpty || (rest.first == "-" && rest.count > 1 && rest.dropFirst().allSatisfy(\.isNumber))
+    }
+
+    private static func hostName() -> String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "" }
+        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return String(text.prefix { $0 != "." })
+    }
+}
+
+/// A file as it was when a copy was opened, so that one that has changed since is not moved away.
+struct FileMark: Equatable {
+    private let device: UInt64
+    private let number: UInt64
+    private let size: Int64
+    private let changed: (Int, Int)
+
+    /// - Throws: `ExitStatus.usage` for what is not a regular file: a link may lead anywhere, and a pipe never ends.
+    init(_ path: String) throws {
+        var information = stat()
+        guard lstat(path, &information) == 0 else {
+            throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
+        }
+        guard information.st_mode & S_IFMT == S_IFREG else {
+            throw CommandFailure(.usage, "not a regular file; merge what it leads to by its name, if you trust it")
+        }
+        device = UInt64(information.st_dev)
+        number = UInt64(information.st_ino)
+        size = Int64(information.st_size)
+        changed = (information.st_ctim.tv_sec, information.st_ctim.tv_nsec)
+    }
+
+    static func == (left: FileMark, right: FileMark) -> Bool {
+        left.device == right.device && left.number == right.number && left.size == right.size
+            && left.changed == right.changed
+    }
+}

@@ -1,0 +1,209 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// `conflicts`: what merges have left to settle.
+struct Conflicts: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List, show and settle what merges have left to decide.",
+        discussion: """
+            If two machines change one field of an item, the newest change holds, and the other value is kept until it is settled here.
+
+            Examples:
+              vaultfmt conflicts
+              vaultfmt conflicts show github.com alice
+              vaultfmt conflicts settle github.com alice --keep 2
+            """,
+        subcommands: [ConflictsList.self, ConflictsShow.self, ConflictsSettle.self],
+        defaultSubcommand: ConflictsList.self)
+}
+
+/// `conflicts list`.
+struct ConflictsList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the items with values to settle; never a value.",
+        discussion: """
+            A line for each item: what it is, and the fields. --json writes an array of objects: the members of the key, id, and values with number, kind, name, \
+            revision and writtenBy.
+
+            Examples:
+              vaultfmt conflicts list
+              vaultfmt conflicts list --json
+            """)
+
+    @Flag(help: "Write a JSON array of objects.")
+    var json = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        let found = try vault.openVault().conflicts()
+        let output = Output.standard()
+        if json {
+            var writer = JSONWriter(output)
+            try writer.array { writer in
+                for conflict in found {
+                    try writer.object { writer in
+                        try writer.members(naming: conflict.key)
+                        try writer.member("id", conflict.item.description)
+                        try writer.array("values") { writer in
+                            for (index, value) in conflict.values.enumerated() {
+                                try writer.object { writer in try writer.members(of: value, number: index + 1) }
+                            }
+                        }
+                    }
+                }
+            }
+            return try writer.finish()
+        }
+        for conflict in found {
+            let fields = MergeText.fields(conflict.values.map(\.field))
+            try output.line(TerminalText.singleLine("\(ItemText.summary(conflict.key)): \(fields)"))
+        }
+        try output.flush()
+        if found.isEmpty { Terminal.note("nothing is left to settle") }
+    }
+}
+
+/// `conflicts show`.
+struct ConflictsShow: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show the values of one item that lost in merges.",
+        discussion: """
+            A line for each: its number, when and by which device it was written, the field, and the value unless it is a secret or sealed. --value writes one \
+            value to standard output, as 'vaultfmt get' writes a secret.
+
+            Examples:
+              vaultfmt conflicts show github.com alice
+              vaultfmt conflicts show github.com alice --value 2
+            """)
+
+    @OptionGroup var chosen: ItemChoice
+
+    @Option("Write the value with this number, and nothing else.", value: "number")
+    var value: Int?
+
+    @Flag(help: "Show it on the terminal even if it is not text.")
+    var force = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func run() throws {
+        try chosen.check()
+        let opened = try vault.openVault()
+        let item = try chosen.find(in: opened)
+        guard let conflict = try opened.conflict(in: item.key) else {
+            return Terminal.note("\(ItemText.summary(item.key)) has nothing to settle")
+        }
+        if let value { return try Output.deliver(conflict.value(numbered: value).value, force: force) }
+        let output = Output.standard()
+        var table = Table(["NUMBER", "WRITTEN", "DEVICE", "FIELD", "VALUE"])
+        for (index, value) in conflict.values.enumerated() {
+            let time = table.isForPeople ? Timestamp.short(value.time) : Timestamp.text(value.time)
+            try table.add(
+                ["\(index + 1)", time, value.device?.description ?? "", value.field.words, value.shown], to: output)
+        }
+        try table.finish(output)
+        try output.flush()
+    }
+}
+
+/// `conflicts settle`.
+struct ConflictsSettle: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "settle",
+        abstract: "Settle an item: keep what it has, or values that lost.",
+        discussion: """
+            Without --keep, the item stays as it is and the values that lost are given up; what they replaced among earlier values stays there. With --keep, these \
+            values take the place of the item's own, one for each field.
+
+            Examples:
+              vaultfmt conflicts settle github.com alice
+              vaultfmt conflicts settle github.com alice --keep 2
+              vaultfmt conflicts settle --all
+            """)
+
+    @OptionGroup var chosen: ItemChoice
+
+    @Option(help: ArgumentHelp("Keep the value with this number; may be repeated.", valueName: "number"))
+    var keep: [Int] = []
+
+    @Flag(help: "Settle all items, each as it is now.")
+    var all = false
+
+    @OptionGroup var vault: VaultOptions
+
+    func validate() throws {
+        guard !all || keep.isEmpty else { throw ValidationError("--all excludes --keep; leave one out") }
+    }
+
+    func run() throws {
+        if all { return try settleAll() }
+        try chosen.check()
+        let opened = try vault.openVault(writable: true)
+        let item = try chosen.find(in: opened)
+        guard let conflict = try opened.conflict(in: item.key) else {
+            return Terminal.note("\(ItemText.summary(item.key)) has nothing to settle")
+        }
+        let values = try keep.map { try conflict.value(numbered: $0) }
+        try Progress.during("writing") { try opened.settle(item.key, keeping: values) }
+        let kept = values.isEmpty ? "as it is" : "with \(MergeText.fields(values.map(\.field))) as chosen"
+        Terminal.note("settled \(ItemText.summary(item.key)), \(kept)")
+    }
+
+    private func settleAll() throws {
+        let opened = try vault.openVault(writable: true)
+        let conflicts = try opened.conflicts()
+        if !conflicts.isEmpty {
+            try Progress.during("writing") {
+                try opened.transaction { transaction throws(VaultError) in
+                    for conflict in conflicts { try transaction.settle(conflict.key) }
+                }
+            }
+        }
+        Terminal.note("settled \(MergeText.count(conflicts.count)), each as it is")
+    }
+}
+
+extension Conflict {
+    /// The value with a number that `conflicts show` gives.
+    fileprivate func value(numbered number: Int) throws -> Value {
+        guard values.indices.contains(number - 1) else {
+            throw CommandFailure(
+                .noSuchItem,
+                "there is no value \(number): the item has \(values.count); 'vaultfmt conflicts show' lists them")
+        }
+        return values[number - 1]
+    }
+}
+
+extension Conflict.Value {
+    /// Milliseconds since 1970.
+    fileprivate var time: Int64 { Int64(clamping: revision >> 16) }
+
+    /// The value if it is no secret.
+    fileprivate var shown: String {
+        switch field {
+        case .secret: return ""
+        case .accessibility: return accessibility?.name ?? ""
+        case .attribute where flags.contains(.sealed): return ""
+        case .keyField, .attribute: return value.withUnsafeBytes { ItemText.text(Array($0)) }
+        }
+    }
+}
+
+extension ConflictField {
+    /// For a column of a table.
+    fileprivate var words: String { name ?? kind }
+}
+
+extension JSONWriter {
+    fileprivate mutating func members(of value: Conflict.Value, number: Int) throws {
+        try member("number", number)
+        try members(of: value.field)
+        try member("revision", value.revision)
+        if let device = value.device { try member("writtenBy", device.description) }
+    }
+}

@@ -1,0 +1,146 @@
+import ArgumentParser
+import VaultFmt
+import VaultLocal
+
+/// `merge`: brings what copies of a vault have into it.
+struct Merge: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Merge copies of a vault that was changed on several machines.",
+        discussion: """
+            Items are matched by id and merged field by field; the newest change of a field holds, and what loses is kept until 'vaultfmt conflicts' settles it \
+            (exit 3). The copies are only read. They open with the key that opened the vault, else with their own factors.
+
+            --conflicts finds the copies that Syncthing, Dropbox, Nextcloud, OneDrive, iCloud and others leave next to VAULT, tries no factor on them, and moves \
+            each to VAULT.merged/ once the vault has everything that it had. What is another vault, went on under replaced keys, or does not open stays, and is \
+            named (exit 3).
+
+            With --accept-old-keys, what a copy stored under keys that this vault has replaced comes in as earlier values, after it was listed; a leaked old \
+            passphrase may have written it. --keep-slots takes the slots that only the copy has, and declines removals of slots made under old keys.
+
+            --json writes an array with an object for each copy: copy, outcome (same, ours, theirs, equal, merged or adopted), dryRun, baseGeneration, taken, \
+            removed and notes; error and exitCode if it was left; movedTo. Docs/many-machines.md shows Syncthing, git, Dropbox and USB sticks.
+
+            Examples:
+              vaultfmt merge work.vault usb/work.vault
+              vaultfmt merge work.vault usb/work.vault --dry-run
+              vaultfmt merge work.vault --conflicts
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The vault that is changed, unless --vault names it, and the copies.", valueName: "vault other"),
+        completion: .file())
+    var files: [String] = []
+
+    @Option("The vault.", name: [.customShort("f"), .long], value: "file", isFile: true)
+    var vault: String?
+
+    @Option("A third copy, as it was before both changed, if neither knows that state.", value: "file", isFile: true)
+    var base: String?
+
+    @Flag(help: "Merge the conflict copies that file syncers left next to the vault.")
+    var conflicts = false
+
+    @Flag(help: "Say what would change, and change nothing.")
+    var dryRun = false
+
+    @Flag(help: "Write JSON.")
+    var json = false
+
+    @Flag(help: "Take slots that only a copy has.")
+    var keepSlots = false
+
+    @Flag(help: "Take values that were stored under replaced keys, as earlier values.")
+    var acceptOldKeys = false
+
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var access: AccessOptions
+
+    func validate() throws {
+        guard !conflicts || (base == nil && !acceptOldKeys && !keepSlots) else {
+            throw ValidationError("--conflicts takes neither --base, --keep-slots nor --accept-old-keys; name the copy")
+        }
+    }
+
+    func run() throws {
+        let (path, others) = try paths()
+        var options = MergeOptions()
+        options.isRehearsal = dryRun
+        options.takesSlots = keepSlots
+        options.acceptsOldKeys = acceptOldKeys
+        options.removesSlotsOfOldKeys = !keepSlots
+        let merger = CopyMerger(path: path, access: access, options: options, confirm: confirm)
+        let outcomes = try conflicts ? merger.mergeConflictCopies() : merger.merge(others, base: base)
+        try write(outcomes, path)
+        try conclude(outcomes, path)
+    }
+
+    private func paths() throws -> (vault: String, others: [String]) {
+        var others = files
+        let path: String
+        if let vault {
+            path = vault
+        } else if conflicts, others.isEmpty {
+            path = try VaultPath.resolve(nil)
+        } else {
+            guard !others.isEmpty else { throw CommandFailure(.usage, "no vault is named; give VAULT and its copies") }
+            path = others.removeFirst()
+        }
+        guard conflicts == others.isEmpty else {
+            throw CommandFailure(
+                .usage,
+                conflicts
+                    ? "--conflicts finds the copies itself; leave \(TerminalText.quoted(others.joined(separator: " "))) out"
+                    : "no copy is named; give its path after the vault's, or --conflicts")
+        }
+        return (path, others)
+    }
+
+    private func confirm(_ report: MergeReport) throws -> Bool {
+        guard !yes else { return true }
+        for line in MergeText.lines(CopyOutcome(path: "the copy", report: report), of: "") { Terminal.errorLine(line) }
+        guard !access.noInput, Prompt.isPossible else {
+            throw CommandFailure(
+                .usage,
+                "what was stored under replaced keys is taken after asking, and there is nobody to ask; give --yes")
+        }
+        return try Prompt.confirm("Take these as earlier values?", instead: "give --yes")
+    }
+
+    private func write(_ outcomes: [CopyOutcome], _ path: String) throws {
+        let output = Output.standard()
+        guard !json else {
+            var writer = JSONWriter(output)
+            try writer.array { writer in for outcome in outcomes { try writer.object(outcome) } }
+            return try writer.finish()
+        }
+        for outcome in outcomes {
+            for line in MergeText.lines(outcome, of: path) { try output.line(TerminalText.singleLine(line)) }
+        }
+        try output.flush()
+        if outcomes.isEmpty {
+            Terminal.note(
+                conflicts ? "there are no conflict copies of \(TerminalText.quoted(path))" : "nothing was merged")
+        }
+    }
+
+    private func conclude(_ outcomes: [CopyOutcome], _ path: String) throws {
+        let left = outcomes.filter { $0.failure != nil && !$0.isUnrelated }.count
+        guard left == 0 else {
+            throw CommandFailure(
+                .incomplete,
+                "\(left == 1 ? "1 file was left as it is" : "\(left) files were left as they are"); the reasons are above"
+            )
+        }
+        guard !outcomes.contains(where: { $0.report?.hasConflicts == true }) else {
+            throw CommandFailure(
+                .incomplete,
+                dryRun
+                    ? "the merge would leave conflicts to settle"
+                    : "merged, with conflicts to settle; 'vaultfmt conflicts list --vault \(TerminalText.escaped(path))' shows them"
+            )
+        }
+    }
+}

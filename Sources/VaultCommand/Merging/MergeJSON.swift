@@ -1,0 +1,117 @@
+import VaultFmt
+
+extension JSONWriter {
+    /// An item by its key: `class`, the fields of the key, `group` and `synchronizable`.
+    mutating func members(naming key: ItemKey) throws {
+        try member("class", key.itemClass.name)
+        try members(ofKey: key)
+        try member("group", key.group)
+        try member("synchronizable", key.synchronizable)
+    }
+
+    mutating func object(naming key: ItemKey) throws {
+        try object { writer in try writer.members(naming: key) }
+    }
+
+    /// An array of fields: an object each, with `kind` and, but for the secret and the accessibility, `name`.
+    mutating func fields(_ fields: [ConflictField]) throws {
+        try array("fields") { writer in
+            for field in fields { try writer.object { writer in try writer.members(of: field) } }
+        }
+    }
+
+    mutating func members(of field: ConflictField) throws {
+        try member("kind", field.kind)
+        if let name = field.name { try member("name", name) }
+    }
+
+    /// What became of one copy.
+    mutating func object(_ outcome: CopyOutcome) throws {
+        try object { writer in
+            try writer.member("copy", outcome.path)
+            if let report = outcome.report { try writer.members(of: report) }
+            if let failure = outcome.failure {
+                try writer.member("error", failure.message)
+                try writer.member("exitCode", failure.status.rawValue)
+            }
+            if let place = outcome.movedTo { try writer.member("movedTo", place) }
+        }
+    }
+
+    private mutating func members(of report: MergeReport) throws {
+        try member("outcome", report.outcome.rawValue)
+        try member("dryRun", report.isRehearsal)
+        switch report.base {
+        case .state(let generation)?: try member("baseGeneration", generation)
+        case .values?, nil: break
+        }
+        for (name, keys) in [("taken", report.taken), ("removed", report.removed)] {
+            try array(name) { writer in for key in keys { try writer.object(naming: key) } }
+        }
+        try array("notes") { writer in
+            for note in report.notes { try writer.object { writer in try writer.members(of: note) } }
+        }
+    }
+
+    private mutating func members(of note: MergeReport.Note) throws {
+        switch note {
+        case .conflict(let key, let fields):
+            try members("conflict", key)
+            try self.fields(fields)
+        case .keptAsEarlierValue(let key): try members("keptAsEarlierValue", key)
+        case .renamed(let key, let new):
+            try members("renamed", key)
+            try name("to")
+            try object(naming: new)
+        case .joined(let key): try members("joined", key)
+        case .removedUnconfirmed(let key): try members("removedUnconfirmed", key)
+        case .keptAgainstRemoval(let key): try members("keptAgainstRemoval", key)
+        case .removalNotCarriedOut(let key): try members("removalNotCarriedOut", key)
+        case .notAdopted(let key): try members("notAdopted", key)
+        case .keptForDevice(let key): try members("keptForDevice", key)
+        case .slotRemoved(let id, let name): try members("slotRemoved", id, name)
+        case .slotNotTaken(let id, let name): try members("slotNotTaken", id, name)
+        case .slotTaken(let id, let name): try members("slotTaken", id, name)
+        case .slotLostGroups(let id, let name, let groups):
+            try members("slotLostGroups", id, name)
+            try array("groups") { writer in for group in groups { try writer.value(group) } }
+        case .slotDropped(let id, let name): try members("slotDropped", id, name)
+        case .slotRemovalNotCarriedOut(let id, let name): try members("slotRemovalNotCarriedOut", id, name)
+        case .extensionDiffers(let name):
+            try member("kind", "extensionDiffers")
+            try member("extension", name)
+        }
+    }
+
+    private mutating func members(_ kind: String, _ key: ItemKey) throws {
+        try member("kind", kind)
+        try name("item")
+        try object(naming: key)
+    }
+
+    private mutating func members(_ kind: String, _ slot: SlotID, _ name: String) throws {
+        try member("kind", kind)
+        try member("slot", slot.description)
+        try member("name", name)
+    }
+}
+
+extension ConflictField {
+    /// What kind of field it is.
+    var kind: String {
+        switch self {
+        case .secret: "secret"
+        case .attribute: "attribute"
+        case .keyField: "keyField"
+        case .accessibility: "accessibility"
+        }
+    }
+
+    /// The attribute's or the key field's name.
+    var name: String? {
+        switch self {
+        case .attribute(let name), .keyField(let name): name
+        case .secret, .accessibility: nil
+        }
+    }
+}

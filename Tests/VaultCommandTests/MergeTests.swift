@@ -1,0 +1,297 @@
+import Foundation
+import Testing
+
+/// A vault and copies of it on other machines, each with a memory of its own.
+private struct Machines {
+    let sandbox: Sandbox
+
+    init() throws {
+        sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: "one".utf8)
+        try sandbox.ok("set", "old", "bob", "--label", "Old", input: "two".utf8)
+    }
+
+    /// Copies the vault, and runs commands on the copy as another machine would.
+    @discardableResult
+    func copy(_ name: String, _ changes: (Sandbox, String) throws -> Void = { _, _ in }) throws -> String {
+        let path = sandbox.path(name)
+        try sandbox.write(name, sandbox.read("test.vault"))
+        try change(name, changes)
+        return path
+    }
+
+    func change(_ name: String, _ changes: (Sandbox, String) throws -> Void) throws {
+        let state = sandbox.environment["XDG_STATE_HOME"]
+        sandbox.environment["XDG_STATE_HOME"] = sandbox.path("state of " + name)
+        try changes(sandbox, sandbox.path(name))
+        sandbox.environment["XDG_STATE_HOME"] = state
+    }
+
+    func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: sandbox.path(name)) }
+
+    func secret(_ service: String) throws -> String { try sandbox.ok("get", service).output }
+}
+
+@Suite("Merging")
+struct MergeTests {
+    @Test("two copies that both changed are merged; the dry run says the same and changes nothing; both copies stay")
+    func merged() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "new", "--vault", path, input: "three".utf8)
+            try sandbox.ok("remove", "old", "--yes", "--vault", path)
+        }
+        try sandbox.ok("update", "svc", "--label", "Mine")
+        let (before, other) = (try sandbox.read("test.vault"), try sandbox.read("copy.vault"))
+
+        let rehearsal = try sandbox.ok("merge", sandbox.vault, copy, "--dry-run")
+        #expect(rehearsal.output.contains("would be merged: 1 item taken, 1 item removed"))
+        #expect(try sandbox.read("test.vault") == before)
+        let run = try sandbox.ok("merge", sandbox.vault, copy)
+        #expect(run.output.contains("merged: 1 item taken, 1 item removed"))
+        #expect(run.output.contains("  taken: generic-password 'new'"))
+        #expect(run.output.contains("  removed: generic-password 'old' 'bob'"))
+        #expect(try sandbox.read("copy.vault") == other)
+        #expect(try machines.secret("new") == "three")
+        try sandbox.fails(1, "no item is named", "get", "old")
+        #expect(try sandbox.ok("get", "svc", "--field", "label").output == "Mine")
+        #expect(try sandbox.ok("merge", sandbox.vault, copy).output.contains("nothing to merge"))
+        #expect(try sandbox.ok("verify").output.hasPrefix("sound"))
+
+        // The other machine takes this one's state, and both are the same.
+        try machines.change("copy.vault") { sandbox, path in
+            let run = try sandbox.ok("merge", path, sandbox.vault)
+            #expect(run.output.contains("took its place"))
+        }
+        #expect(try sandbox.ok("diff", sandbox.vault, copy).output == "")
+    }
+
+    @Test("a field that both changed is kept until it is settled: listed, shown, chosen; secrets only where asked for")
+    func conflicts() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("set", "svc", "ann", input: "mine".utf8)
+        let copy = try machines.copy("copy.vault")
+        try sandbox.ok("set", "svc", "ann", "--label", "A", input: "here".utf8)
+        try machines.change("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "svc", "ann", "--label", "B", "--vault", path, input: "there".utf8)
+        }
+        let run = try sandbox.fails(3, "conflicts to settle", "merge", sandbox.vault, copy)
+        #expect(run.output.contains("both changed: generic-password 'svc' 'ann': secret, 'label'"))
+        #expect(!run.output.contains("here") && !run.output.contains("there"))
+        #expect(try machines.secret("svc") == "there")
+
+        let listed = try sandbox.ok("conflicts")
+        #expect(listed.output == "generic-password 'svc' 'ann': secret, 'label'\n")
+        let json = try #require(try sandbox.ok("conflicts", "list", "--json").json() as? [[String: Any]])
+        let first = try #require(json.first)
+        let values = try #require(first["values"] as? [[String: Any]])
+        #expect(values.map { $0["kind"] as? String } == ["secret", "attribute"])
+        #expect(values.last?["name"] as? String == "label")
+        let shown = try sandbox.ok("conflicts", "show", "svc").lines.map { $0.components(separatedBy: "\t") }
+        #expect(shown.map { $0.last } == ["", "A"] && shown.map { $0[3] } == ["secret", "label"])
+        #expect(try sandbox.ok("conflicts", "show", "svc", "--value", "1").output == "here")
+        try sandbox.fails(1, "there is no value 3", "conflicts", "show", "svc", "--value", "3")
+
+        let settled = try sandbox.ok("conflicts", "settle", "svc", "--keep", "1", "--keep", "2")
+        #expect(settled.error.contains("with secret, 'label' as chosen"))
+        #expect(try machines.secret("svc") == "here")
+        #expect(try sandbox.ok("get", "svc", "--field", "label").output == "A")
+        #expect(try sandbox.ok("conflicts").error.contains("nothing is left to settle"))
+        #expect(try sandbox.ok("conflicts", "settle", "--all").error.contains("settled 0 items"))
+    }
+
+    @Test("what is no copy is refused with one line, and nothing changes: another vault, damage, other keys, no file")
+    func refused() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("copy.vault")
+        try sandbox.ok("create", "other.vault", "--kdf", "testing")
+        let before = try sandbox.read("test.vault")
+        try sandbox.fails(64, "is another vault", "merge", sandbox.vault, sandbox.path("other.vault"))
+        try sandbox.fails(66, "there is no vault", "merge", sandbox.vault, sandbox.path("none.vault"))
+        try sandbox.fails(64, "no copy is named", "merge", sandbox.vault)
+        try sandbox.fails(64, "leave", "merge", sandbox.vault, copy, "--conflicts")
+        try sandbox.write("bad.vault", sandbox.read("test.vault").prefix(5000))
+        try sandbox.fails(65, "truncated", "merge", sandbox.vault, sandbox.path("bad.vault"))
+        #expect(try sandbox.read("test.vault") == before)
+        let lock = try ForeignLock(sandbox.vault)
+        try machines.change("copy.vault") { sandbox, path in
+            try sandbox.ok("set", "x", "--vault", path, input: "y".utf8)
+        }
+        try sandbox.fails(75, "locked", "merge", sandbox.vault, copy, "--wait", "0")
+        lock.release()
+        #expect(try sandbox.read("test.vault") == before)
+    }
+
+    @Test("what a copy stored under replaced keys comes in by name and --accept-old-keys only, as earlier values")
+    func oldKeys() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("test.sync-conflict-20260101-101010-ABCDEFG.vault")
+        try sandbox.ok("rekey", "--rotate")
+        try machines.change("test.sync-conflict-20260101-101010-ABCDEFG.vault") { sandbox, path in
+            try sandbox.ok("set", "svc", "ann", "--vault", path, input: "leaked".utf8)
+        }
+        try sandbox.fails(65, "--accept-old-keys", "merge", sandbox.vault, copy)
+        // By itself, never: it does not even open with the new key.
+        let run = try sandbox.fails(3, "left as it is", "merge", sandbox.vault, "--conflicts")
+        #expect(run.output.contains("does not open with the key"))
+        #expect(machines.exists("test.sync-conflict-20260101-101010-ABCDEFG.vault"))
+        let listed = try sandbox.ok("merge", sandbox.vault, copy, "--accept-old-keys", "--dry-run")
+        #expect(
+            listed.output.contains("would be taken as earlier values")
+                && listed.output.contains("taken: generic-password 'svc'"))
+        try sandbox.fails(64, "give --yes", "merge", sandbox.vault, copy, "--accept-old-keys")
+        #expect(try sandbox.ok("history", "svc").lines.isEmpty)
+        try sandbox.ok("merge", sandbox.vault, copy, "--accept-old-keys", "--yes")
+        #expect(try machines.secret("svc") == "one")
+        #expect(try sandbox.ok("get", "svc", "--earlier", "1").output == "leaked")
+    }
+
+    @Test("a slot that only the copy has is taken with --keep-slots alone")
+    func slots() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try sandbox.ok("generate", "--key-file", "new.key")
+        let copy = try machines.copy("copy.vault") { sandbox, path in
+            try sandbox.ok(
+                "slot", "add", path, "--new-key-file", sandbox.path("new.key"), "--name", "usb", "--kdf", "testing")
+        }
+        try machines.copy("second.vault")
+        try sandbox.ok("update", "svc", "--label", "x")
+        try machines.change("second.vault") { sandbox, path in
+            try sandbox.ok("update", "svc", "--label", "y", "--vault", path)
+            let run = try sandbox.ok("merge", path, copy, "--keep-slots")
+            let slots = try sandbox.ok("slot", "list", path)
+            #expect(run.output.contains("slot taken") && slots.output.contains("usb"))
+        }
+        #expect(try sandbox.ok("merge", sandbox.vault, copy).output.contains("slot not taken, --keep-slots takes it"))
+        #expect(try sandbox.ok("slot", "list").output.contains("usb") == false)
+    }
+
+    // MARK: conflict copies
+
+    @Test("the names of conflict copies of every syncer are found, and no other file is")
+    func names() throws {
+        let machines = try Machines()
+        let names = [
+            "test.sync-conflict-20260131-235959-ABCDEFG.vault", "test (Ann's conflicted copy 2026-01-31).vault",
+            "test (conflicted copy 2026-01-31 235959).vault", "test_conflict-20260131-235959.vault",
+            "test (In Konflikt stehende Kopie von Ann 2026-01-31).vault",
+            "test (copie en conflit de Ann 2026-01-31).vault",
+            "test (SFConflict ann@example.org 2026-01-31-23-59-59).vault",
+            "test_DiskStation_Jan-31-235959-2026_Conflict.vault",
+            "test-DESKTOP-1A2B3C4.vault", "test-LAPTOP-ABC-2.vault", "test 2.vault", "test (1).vault",
+            "test-\(hostName).vault",
+        ]
+        let others = [
+            "test-backup.vault", "test.vault.bak", "test-2026.vault", "other.vault", "test2.vault",
+            "testing conflict.vault",
+            "test (old).vault", "my test 2.vault", "test.sync-conflict-20260131-235959-ABCDEFG.txt",
+        ]
+        for name in names + others { try machines.copy(name) }
+        let json = try machines.sandbox.ok("merge", machines.sandbox.vault, "--conflicts", "--dry-run", "--json").json()
+        let found = try #require(json as? [[String: Any]]).compactMap { $0["copy"] as? String }
+        #expect(Set(found) == Set(names.map { machines.sandbox.path($0) }))
+        try machines.sandbox.ok("merge", machines.sandbox.vault, "--conflicts")
+        #expect(names.allSatisfy { machines.exists("test.vault.merged/" + $0) && !machines.exists($0) })
+        #expect(others.allSatisfy { machines.exists($0) })
+        #expect(try machines.sandbox.ok("merge", "--conflicts").error.contains("there are no conflict copies"))
+    }
+
+    private var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        gethostname(&name, 255)
+        return String(
+            String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).prefix { $0 != "." })
+    }
+
+    @Test("conflict copies are merged and moved aside; planted files are named and stay, and cost no key derivation")
+    func conflictCopies() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        for (number, name) in ["test.sync-conflict-a.vault", "test (conflicted copy).vault"].enumerated() {
+            try machines.copy(name) { sandbox, path in
+                try sandbox.ok("set", "new\(number)", "--vault", path, input: "n\(number)".utf8)
+            }
+        }
+        try sandbox.ok("create", "test (conflict 1).vault", "--kdf", "testing")
+        try sandbox.ok("create", "test 2.vault", "--kdf", "testing")
+        try sandbox.write("test (conflict 2).vault", "not a vault".utf8)
+        try sandbox.okShell("mkfifo 'test (conflict 3).vault'; ln -s /dev/zero 'test (conflict 4).vault'")
+        // A header of this vault's id that asks for 4 TiB of memory.
+        var bytes = try sandbox.read("test.vault")
+        for index in 0..<4 { bytes[68 + 32 + index] = 0xFF }
+        try sandbox.write("test (conflict 5).vault", Headers.sealed(bytes))
+        let run = try sandbox.fails(3, "files were left as they are", "merge", "--conflicts")
+        for number in 0..<2 { #expect(try machines.secret("new\(number)") == "n\(number)") }
+        #expect(machines.exists("test.vault.merged/test.sync-conflict-a.vault"))
+        #expect(machines.exists("test.vault.merged/test (conflicted copy).vault"))
+        for number in 1...5 {
+            #expect(run.output.contains("test (conflict \(number)).vault': "), "\(number)")
+            #expect(machines.exists("test (conflict \(number)).vault") || number == 4)
+        }
+        #expect(run.output.contains("another vault") && run.output.contains("not a vault"))
+        #expect(run.output.contains("not a regular file"))
+    }
+
+    @Test("a syncer that put another machine's copy in place of the vault: the conflict copy proves what was there")
+    func swapped() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        try machines.copy("theirs.vault") { sandbox, path in
+            try sandbox.ok("set", "there", "--vault", path, input: "t".utf8)
+        }
+        try sandbox.ok("set", "here", input: "h".utf8)
+        try sandbox.okShell("mv test.vault 'test.sync-conflict-x.vault'; mv theirs.vault test.vault")
+        try sandbox.fails(65, "vaultfmt merge --conflicts", "list")
+        try sandbox.ok("merge", "--conflicts")
+        #expect(try machines.secret("here") == "h")
+        #expect(try machines.secret("there") == "t")
+        // Without what this machine remembers among the copies, the vault is refused as everywhere.
+        try machines.copy("older.vault")
+        try sandbox.ok("set", "later", input: "l".utf8)
+        try sandbox.okShell("cp older.vault test.vault; cp older.vault 'test (conflicted copy).vault'")
+        try sandbox.fails(65, "rolled back", "merge", "--conflicts")
+        #expect(machines.exists("test (conflicted copy).vault"))
+    }
+
+    // MARK: diff and log
+
+    @Test("diff and log show names and fields of what changed, and never a value")
+    func changes() throws {
+        let machines = try Machines()
+        let sandbox = machines.sandbox
+        let copy = try machines.copy("copy.vault")
+        try sandbox.ok("set", "svc", "ann", "--label", "L", input: "s3cret".utf8)
+        try sandbox.ok("move", "old", "bob", "--to-service", "moved")
+        try sandbox.ok("set", "new", input: "n3w".utf8)
+        let diff = try sandbox.ok("diff", copy, sandbox.vault)
+        let expected = [
+            "+ generic-password 'new' ''",
+            "~ generic-password 'moved' 'bob' (was generic-password 'old' 'bob'): service",
+            "~ generic-password 'svc' 'ann': secret, 'label', earlier values",
+        ]
+        #expect(diff.lines.sorted() == expected, "\(diff.output)")
+        #expect(try sandbox.ok("diff", sandbox.vault).lines == ["+ generic-password 'new' ''"])
+        #expect(try sandbox.ok("diff", sandbox.vault, "--since", "4").lines.count == 2)
+        try sandbox.fails(1, "no state of generation 99", "diff", sandbox.vault, "--since", "99")
+        let json = try #require(try sandbox.ok("diff", copy, sandbox.vault, "--json").json() as? [String: Any])
+        let items = try #require(json["items"] as? [[String: Any]])
+        #expect(Set(items.compactMap { $0["change"] as? String }) == ["added", "changed"])
+
+        let log = try sandbox.ok("log")
+        #expect(log.lines.first?.hasPrefix("generation 6  2") == true)
+        #expect(log.lines.dropFirst().first == "    + generic-password 'new' ''")
+        #expect(try sandbox.ok("log", "--limit", "2").lines.filter { $0.hasPrefix("generation") }.count == 2)
+        let entries = try #require(try sandbox.ok("log", "--json").json() as? [[String: Any]])
+        #expect(entries.compactMap { $0["generation"] as? Int } == [6, 5, 4, 3, 2, 1])
+        let text = try sandbox.ok("diff", "--git", sandbox.vault).output
+        #expect(text.contains("generic-password 'svc' 'ann' label 'L'"))
+        for output in [diff.output, log.output, text] { #expect(!output.contains("s3cret") && !output.contains("n3w")) }
+        sandbox.forgetPassphrase()
+        #expect(try sandbox.ok("diff", "--git", sandbox.vault).output.contains("locked"))
+    }
+}

@@ -1,0 +1,270 @@
+import Foundation
+import Testing
+
+/// Clones of a repository with a vault, each on a machine of its own.
+private struct Clones {
+    let sandbox: Sandbox
+
+    init() throws {
+        sandbox = try Sandbox()
+        try sandbox.linkPrograms()
+        sandbox.environment["GIT_CONFIG_NOSYSTEM"] = "1"
+        sandbox.environment["VAULTFMT_VAULT"] = nil
+        try sandbox.okShell(
+            """
+            git config --global user.email test@example.org
+            git config --global user.name Test
+            git config --global init.defaultBranch main
+            git config --global merge.renames false
+            git init -q --bare hub.git
+            git clone -q hub.git a 2>/dev/null
+            cd a
+            export XDG_STATE_HOME=$HOME/state-a
+            vaultfmt create 'my work.vault' --kdf testing
+            mv 'my work.vault' work.vault
+            printf one | vaultfmt set svc ann -f work.vault
+            vaultfmt git setup work.vault
+            git add .
+            git commit -q -m first
+            git push -q -u origin main
+            git clone -q ../hub.git ../b
+            cd ../b
+            vaultfmt git setup work.vault
+            """)
+    }
+
+    /// Runs a script with `on MACHINE COMMAND…`, which runs a command in that machine's clone, and `store MACHINE
+    /// SERVICE SECRET`.
+    @discardableResult
+    func run(_ script: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> Run {
+        try sandbox.okShell(
+            """
+            on() { (cd "$1"; export XDG_STATE_HOME=$HOME/state-$1; shift; "$@"); }
+            store() { printf %s "$3" | on "$1" vaultfmt set "$2" -f work.vault; }
+            commit() { on "$1" git commit -q -a -m change; }
+            has() { [[ $(on "$1" vaultfmt get "$2" -f work.vault) == "$3" ]] || { echo "$1 has no $2" >&2; exit 1; }; }
+            \(script)
+            """, sourceLocation: sourceLocation)
+    }
+}
+
+@Suite("git's merges of a vault", .enabled(if: Machine.has("git"), "no git here"))
+struct GitMergeTests {
+    @Test("setup is done once for each clone, and says which file; the diff has names and no secrets")
+    func setup() throws {
+        let clones = try Clones()
+        let run = try clones.run(
+            """
+            on a vaultfmt git setup work.vault
+            [[ $(grep -c merge=vaultfmt a/.gitattributes) == 1 ]]
+            [[ $(on a git check-attr merge -- work.vault) == 'work.vault: merge: vaultfmt' ]]
+            [[ $(on a git check-attr merge -- sub/work.vault) == *unspecified ]]
+            mkdir a/'x*y'; cp a/work.vault a/'x*y/odd "name".vault'
+            on a vaultfmt git setup 'x*y/odd "name".vault'
+            [[ $(on a git -c core.quotePath=false check-attr -z merge -- 'x*y/odd "name".vault' | tr '\\0' ' ') == *' vaultfmt ' ]]
+            [[ $(on a git check-attr merge -- 'xzy/odd "name".vault') == *unspecified ]]
+            store a new s3cret
+            on a git diff work.vault
+            """)
+        #expect(run.output.contains("+generic-password 'new' ''") && !run.output.contains("s3cret"))
+        try clones.sandbox.okShell("mkdir apart; cp a/work.vault apart; fails vaultfmt git setup apart/work.vault")
+    }
+
+    @Test("merge, rebase and cherry-pick merge items; a conflict is git's too, with both values kept")
+    func merges() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            store a a1 A; commit a; on a git push -q
+            store b b1 B; commit b
+            on b git pull -q --no-rebase --no-edit
+            has b a1 A; has b b1 B
+            on b git push -q; on a git pull -q; has a b1 B
+            # Rebased, commit by commit.
+            store a a2 A; commit a; on a git push -q
+            store b b2 B; commit b; store b b3 B; commit b
+            on b git pull -q --rebase
+            has b a2 A; has b b2 B; has b b3 B
+            [[ -z $(on b git log --merges --format=%h origin/main..) ]]
+            on b git push -q; on a git pull -q
+            # Picked.
+            on a git switch -q -c side; store a picked P; commit a; on a git switch -q main
+            XDG_STATE_HOME=$HOME/state-a vaultfmt anchor --accept a/work.vault
+            store a a3 A; commit a; on a git cherry-pick side
+            has a picked P; has a a3 A
+            on a git push -q; on b git pull -q
+            # Both change one secret.
+            store a svc-2 x; commit a; on a git push -q; on b git pull -q
+            store a svc-2 from-a; commit a; on a git push -q
+            store b svc-2 from-b; commit b
+            if on b git pull -q --no-rebase --no-edit; then exit 1; fi
+            has b svc-2 from-b
+            on b vaultfmt conflicts -f work.vault | grep svc-2
+            on b vaultfmt conflicts settle svc-2 -f work.vault
+            on b git commit -q -a -m settled
+            on b git push -q; on a git pull -q; has a svc-2 from-b
+            on a vaultfmt verify work.vault; on b git status --porcelain
+            """)
+    }
+
+    @Test("a driver that cannot open the vault stops the merge, and both sides stay as they were")
+    func locked() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            store a a1 A; commit a; on a git push -q
+            store b b1 B; commit b; on b git fetch -q
+            sum=$(sha256sum < b/work.vault)
+            if on b env -u VAULTFMT_PASSPHRASE git merge -q --no-edit origin/main 2>error; then exit 1; fi
+            [[ $sum == "$(sha256sum < b/work.vault)" ]]
+            """)
+    }
+
+    @Test(
+        "without the driver git leaves this side and a conflict, -X theirs loses a side; octopus merges ask no driver")
+    func withoutDriver() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            branch() { on a git switch -q -c $1; store a $1 v; commit a; on a git switch -q main; accept; }
+            accept() { on a vaultfmt anchor --accept work.vault >/dev/null; }
+            branch one; branch two; store a three v; commit a
+            # Octopus: refused, and nothing changes.
+            if on a git merge -q --no-edit one two; then exit 1; fi
+            on a git reset -q --hard; has a three v
+            # With the driver, a strategy option changes nothing.
+            on a git merge -q --no-edit -X theirs one
+            has a one v; has a three v
+            # Without.
+            on a git config --remove-section merge.vaultfmt
+            on a git reset -q --hard HEAD~1; accept
+            if on a git merge -q --no-edit one; then exit 1; fi
+            [[ $(on a git status --porcelain -- work.vault) == UU* ]]
+            has a three v
+            on a git merge --abort
+            on a git merge -q --no-edit -X theirs one
+            accept
+            if on a vaultfmt get three -f work.vault; then exit 1; fi
+            has a one v
+            # What git left out is in its history.
+            on a git show HEAD~1:work.vault >lost.vault
+            on a vaultfmt merge work.vault ../lost.vault
+            has a one v; has a three v
+            """)
+    }
+
+    @Test("a checkout of an old commit is a rollback, refused until it is accepted; back on the branch all is well")
+    func checkout() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            store a later L; commit a
+            on a git checkout -q HEAD~1
+            if on a vaultfmt list -f work.vault 2>error; then exit 1; fi
+            grep -q 'rolled back' error
+            on a vaultfmt log work.vault
+            on a git checkout -q main; has a later L
+            """)
+    }
+
+    // MARK: sync
+
+    @Test("two clones sync: what both changed arrives on both, other files too, and nothing is pushed twice")
+    func sync() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            echo readme > a/README; on a git add README
+            store a a1 A; on a git commit -q -m readme README
+            store b b1 B
+            on a vaultfmt sync work.vault
+            on b vaultfmt sync work.vault
+            has b a1 A; has b b1 B; [[ -e b/README ]]
+            on a vaultfmt sync work.vault
+            has a b1 B
+            cmp a/work.vault b/work.vault
+            before=$(git -C hub.git rev-parse main)
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            [[ $before == $(git -C hub.git rev-parse main) ]]
+            # Git's history stays a line where one side has nothing new.
+            store a a2 A; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault; has b a2 A
+            [[ $(git -C a rev-parse HEAD) == $(git -C b rev-parse HEAD) ]]
+            [[ -z $(git -C b status --porcelain) ]]
+            on a vaultfmt verify work.vault
+            """)
+    }
+
+    @Test("a conflict is settled later: sync pushes both values and ends with 3; the other clone settles it")
+    func syncConflict() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            store a svc-2 x; on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            store a svc-2 from-a; on a vaultfmt sync work.vault
+            store b svc-2 from-b
+            code=0; on b vaultfmt sync work.vault || code=$?; [[ $code == 3 ]]
+            on a vaultfmt sync work.vault
+            [[ -n $(on a vaultfmt conflicts -f work.vault) ]]
+            on a vaultfmt conflicts settle --all -f work.vault
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            [[ -z $(on b vaultfmt conflicts -f work.vault) ]]
+            has b svc-2 from-b
+            """)
+    }
+
+    @Test("two vaults of one repository do not lose each other's changes")
+    func twoVaults() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            on a vaultfmt create second.vault --kdf testing
+            on a vaultfmt git setup second.vault; on a git add .; on a git commit -q -m second
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            printf A2 | on a vaultfmt set in-a -f second.vault; store a a1 A; commit a
+            on a vaultfmt sync work.vault
+            printf B2 | on b vaultfmt set in-b -f second.vault; store b b1 B; commit b
+            on b vaultfmt sync work.vault
+            [[ $(on b vaultfmt get in-a -f second.vault) == A2 && $(on b vaultfmt get in-b -f second.vault) == B2 ]]
+            has b a1 A; has b b1 B
+            """)
+    }
+
+    @Test("what was committed under keys that the other clone has rotated away is not synced")
+    func rotated() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            on b vaultfmt rekey --rotate work.vault; on b vaultfmt sync work.vault
+            store a svc leaked
+            code=0; on a vaultfmt sync work.vault 2>error || code=$?; [[ $code == 65 ]]
+            grep -q 'merge this one into that' error
+            has b svc one
+            # By hand: the other clone's vault, with what is here as earlier values.
+            cp a/work.vault mine.vault
+            on a git reset -q --hard origin/main
+            on a vaultfmt anchor --accept work.vault
+            fails on a vaultfmt merge work.vault ../mine.vault
+            on a vaultfmt merge work.vault ../mine.vault --accept-old-keys --yes
+            on a vaultfmt sync work.vault; on b vaultfmt sync work.vault
+            has b svc one
+            [[ $(on b vaultfmt get svc --earlier 1 -f work.vault) == leaked ]]
+            """)
+    }
+
+    @Test("three clones that sync at once lose nothing and end equal")
+    func many() throws {
+        let clones = try Clones()
+        try clones.run(
+            """
+            for n in 1 2 3; do git clone -q hub.git c$n; on c$n vaultfmt git setup work.vault; done
+            work() { for round in 1 2; do store c$1 c$1-$round v; on c$1 vaultfmt sync work.vault; done >log$1 2>&1; }
+            pids=()
+            for n in 1 2 3; do work $n & pids+=($!); done
+            for pid in ${pids[@]}; do wait $pid || { cat log*; exit 1; }; done
+            for n in 1 2 3; do on c$n vaultfmt sync work.vault; done
+            for n in 1 2; do on c$n vaultfmt sync work.vault; cmp c3/work.vault c$n/work.vault; done
+            for m in 1 2 3; do for round in 1 2; do on c1 vaultfmt list -f work.vault | grep -q c$m-$round; done; done
+            """)
+    }
+}
