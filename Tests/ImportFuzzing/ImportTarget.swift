@@ -10,7 +10,9 @@ internal import VaultStore
 /// The command's import parsers, as `FuzzTarget` has the library's: the first byte says the form, the rest is the
 /// source.
 public enum ImportTarget {
-    private static let formats: [String?] = [nil, "json", "csv", "pem", Interchange.kdbxContents, "kdbx", "bitwarden", "enpass"]
+    private static let formats: [String?] = [
+        nil, "json", "csv", "pem", Interchange.kdbxContents, "kdbx", "bitwarden", "enpass",
+    ]
 
     /// Runs one input; traps if a property does not hold, or if it takes too long.
     public static func run(_ input: UnsafeRawBufferPointer) {
