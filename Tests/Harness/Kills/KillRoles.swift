@@ -1,5 +1,6 @@
 internal import Glibc
 internal import TestSupport
+internal import VaultBytes
 internal import VaultCrypto
 internal import VaultFmt
 internal import VaultStore
@@ -78,7 +79,12 @@ enum KillRoles {
                     vault = try shared.open(writable: true)
                 } else {
                     try journal.begin(next)
-                    try change(vault, writer, next, large: numbers.chance(20))
+                    let isLarge = numbers.chance(20)
+                    if choice < 7 {
+                        try merge(vault, writer, next, large: isLarge)
+                    } else {
+                        try change(vault, writer, next, large: isLarge)
+                    }
                     try journal.acknowledge(next)
                     next += 1
                 }
@@ -103,16 +109,38 @@ enum KillRoles {
     }
 
     private static func change(_ vault: Vault, _ writer: Int, _ number: Int, large: Bool) throws {
-        let text = "\(number) " + String(repeating: "x", count: large ? 9000 : number % 30)
-        do throws(VaultError) {
-            try vault.transaction { (transaction) throws(VaultError) in
-                for item in 0..<SharedVault.items {
-                    try transaction.set(try Model.key(SharedVault.name(writer, item)), secret: .init(text: text))
-                }
-            }
-        } catch {
+        do throws(VaultError) { try setItems(vault, writer, number, large: large) } catch {
             // Another has rotated the keys: this program has to open the vault again.
             guard error.code == .noSlotOpens else { throw error }
+            exit(0)
+        }
+    }
+
+    private static func setItems(_ vault: Vault, _ writer: Int, _ number: Int, large: Bool) throws(VaultError) {
+        let text = "\(number) " + String(repeating: "x", count: large ? 9000 : number % 30)
+        try vault.transaction { (transaction) throws(VaultError) in
+            for item in 0..<SharedVault.items {
+                try transaction.set(try Model.key(SharedVault.name(writer, item)), secret: .init(text: text))
+            }
+        }
+    }
+
+    /// The same change, made in a copy on another machine that is merged then.
+    private static func merge(_ vault: Vault, _ writer: Int, _ number: Int, large: Bool) throws {
+        do throws(VaultError) {
+            let bytes = try vault.withStore { (store) throws(VaultError) in
+                try store.file.bytes(Int(store.state.commit.end), at: 0)
+            }
+            var options = OpenOptions()
+            options.writable = true
+            let copy = try Vault.open(
+                "copy", factors: try Keys.factors(0), options: options,
+                place: Store.Place(fileSystem: MemoryFileSystem("copy", bytes)))
+            try setItems(copy, writer, number, large: large)
+            try vault.merge(copy)
+        } catch {
+            // As above, and the copy may be of before a rotation.
+            guard [.noSlotOpens, .foreignOwner].contains(error.code) else { throw error }
             exit(0)
         }
     }
