@@ -1,4 +1,5 @@
 internal import CSodium
+internal import CVaultShim
 package import VaultBytes
 
 /// BLAKE2b with a 32-byte output, piece by piece, with or without a key. Its state is wiped.
@@ -66,6 +67,8 @@ package struct Blake2b: ~Copyable {
         out.withUnsafeMutableBytes { buffer in
             _ = crypto_generichash_blake2b_final(state, buffer.u8, 32)
         }
+        // libsodium 1.0.18 leaves the hash there.
+        vault_wipe_stack()
         return out
     }
 

@@ -21,3 +21,9 @@ void vault_wiping_free(void *block)
     explicit_bzero(block, malloc_usable_size(block));
     free(block);
 }
+
+__attribute__((noinline)) void vault_wipe_stack(void)
+{
+    char left[1024];
+    explicit_bzero(left, sizeof left);
+}

@@ -133,6 +133,8 @@ void vault_terminal_restore(int terminal, int lock, const struct vault_terminal_
 /* realloc and free for libraries that hold secrets: what is released is overwritten first. */
 void *vault_wiping_realloc(void *block, size_t size);
 void vault_wiping_free(void *block);
+/* Overwrites what functions that the caller has called just before have left on the stack. */
+void vault_wipe_stack(void);
 
 /* A number of this process that none of its ancestors and descendants has. Costs a read of memory. */
 uint64_t vault_process(void);
