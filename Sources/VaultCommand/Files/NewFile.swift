@@ -46,9 +46,9 @@ struct NewFile: ~Copyable {
                     : CommandFailure(system: -descriptor, message)
             }
             // Between the two, another process may have taken it for a dead one's and removed it.
-            var (own, found) = (stat(), stat())
-            if vault_lock_exclusive(descriptor) == 0, fstat(descriptor, &own) == 0, lstat(temporary, &found) == 0,
-                own.st_ino == found.st_ino, own.st_dev == found.st_dev
+            var (own, found) = (vault_status(), vault_status())
+            if vault_lock_exclusive(descriptor) == 0, vault_status_of_open(descriptor, &own) == 0,
+                vault_status_of(temporary, false, &found) == 0, own.number == found.number, own.device == found.device
             {
                 return (descriptor, temporary)
             }
@@ -64,8 +64,8 @@ struct NewFile: ~Copyable {
 
     /// Refuses a path that is taken.
     static func check(_ path: String, what: String) throws {
-        var info = stat()
-        guard lstat(path, &info) == 0 else {
+        var status = vault_status()
+        guard vault_status_of(path, false, &status) == 0 else {
             guard errno == ENOENT else {
                 throw CommandFailure(system: errno, "cannot create \(what) \(TerminalText.quoted(path))")
             }
@@ -96,8 +96,8 @@ struct NewFile: ~Copyable {
 
     /// Says so where the file system did not take the mode that it was asked for.
     private borrowing func warnIfReadable() {
-        var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_mode & 0o077 != 0 else { return }
+        var status = vault_status()
+        guard vault_status_of_open(descriptor, &status) == 0, status.mode & 0o077 != 0 else { return }
         Terminal.warning(
             "\(what) \(TerminalText.quoted(path)) can be read by others: this file system keeps no permissions; keep it on one that does"
         )

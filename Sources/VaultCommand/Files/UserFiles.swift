@@ -1,3 +1,4 @@
+import CVaultShim
 import Glibc
 import VaultLocal
 
@@ -5,8 +6,8 @@ import VaultLocal
 enum UserFiles {
     /// Whether there is something at a path, a dangling link included.
     static func exists(_ path: String) throws -> Bool {
-        var information = stat()
-        if lstat(path, &information) == 0 { return true }
+        var status = vault_status()
+        if vault_status_of(path, false, &status) == 0 { return true }
         if errno == ENOENT || errno == ENOTDIR { return false }
         throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
     }

@@ -95,21 +95,21 @@ struct FileMark: Equatable {
     private let device: UInt64
     private let number: UInt64
     private let size: Int64
-    private let changed: (Int, Int)
+    private let changed: (Int64, Int64)
 
     /// - Throws: `ExitStatus.usage` for what is not a regular file: a link may lead anywhere, and a pipe never ends.
     init(_ path: String) throws {
-        var information = stat()
-        guard lstat(path, &information) == 0 else {
+        var status = vault_status()
+        guard vault_status_of(path, false, &status) == 0 else {
             throw CommandFailure(system: errno, "cannot look up \(TerminalText.quoted(path))")
         }
-        guard information.st_mode & S_IFMT == S_IFREG else {
+        guard status.mode & S_IFMT == S_IFREG else {
             throw CommandFailure(.usage, "not a regular file; merge what it leads to by its name, if you trust it")
         }
-        device = UInt64(information.st_dev)
-        number = UInt64(information.st_ino)
-        size = Int64(information.st_size)
-        changed = (information.st_ctim.tv_sec, information.st_ctim.tv_nsec)
+        device = status.device
+        number = status.number
+        size = status.size
+        changed = (status.changed_seconds, status.changed_nanoseconds)
     }
 
     static func == (left: FileMark, right: FileMark) -> Bool {

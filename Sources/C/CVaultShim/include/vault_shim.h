@@ -4,6 +4,7 @@
 #define VAULT_SHIM_H
 #include <dirent.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,16 @@ int vault_rename_noreplace(const char *from, const char *to);
 
 /* Copies at the descriptors' own offsets; returns the bytes copied, 0 at the end of the source. */
 int64_t vault_copy_file_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
+
+/* What stat(2) says of a file. */
+struct vault_status {
+    uint32_t mode, owner;
+    uint64_t device, number;
+    int64_t size, changed_seconds, changed_nanoseconds;
+};
+/* stat(2), or lstat(2) where links are not followed; and fstat(2). -1 and errno where they fail. */
+int vault_status_of(const char *path, bool follows, struct vault_status *status);
+int vault_status_of_open(int descriptor, struct vault_status *status);
 
 /* open(2) with O_CLOEXEC, never on a descriptor below 3. The mode is used with O_CREAT; with O_EXCL too, the file has at least this mode whatever the umask. */
 int vault_open(const char *path, int flags, uint32_t mode);

@@ -47,8 +47,10 @@ struct MemoryFolder: ~Copyable {
         for base in bases where isInMemory(base) {
             for name in names(in: base) where name.hasPrefix(prefix) {
                 let path = "\(base)/\(name)"
-                var status = stat()
-                guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
+                var status = vault_status()
+                guard vault_status_of(path, false, &status) == 0, status.mode & S_IFMT == S_IFDIR,
+                    status.owner == geteuid()
+                else {
                     continue
                 }
                 guard let lock = lock(path) else { continue }

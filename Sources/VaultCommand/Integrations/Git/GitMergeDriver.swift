@@ -76,7 +76,7 @@ struct GitMergeDriver: ParsableCommand {
 extension Vault {
     /// Whether a file has anything in it: git has an empty one for a version that does not exist.
     fileprivate static func isThere(_ path: String) throws -> Bool {
-        var information = stat()
-        return stat(path, &information) == 0 && information.st_size > 0
+        var status = vault_status()
+        return vault_status_of(path, true, &status) == 0 && status.size > 0
     }
 }

@@ -58,11 +58,9 @@ struct Sync: ParsableCommand {
 
 /// Seconds that only go forward.
 private enum Clock {
-    static var now: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
+    private static let start = ContinuousClock.now
+
+    static var now: Double { (ContinuousClock.now - start) / .seconds(1) }
 
     static func sleep(_ seconds: Double) { usleep(UInt32(seconds * 1e6)) }
 }

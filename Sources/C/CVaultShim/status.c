@@ -1,0 +1,29 @@
+/* stat(2), for Swift files that a compiler may read next to Foundation: it then takes the members of the system's structure for Foundation's, and
+   refuses them. */
+#define _GNU_SOURCE
+#include "vault_shim.h"
+#include <sys/stat.h>
+
+static int copied(int result, const struct stat *from, struct vault_status *to) {
+    if (result != 0) return result;
+    *to = (struct vault_status){
+        .mode = from->st_mode,
+        .owner = from->st_uid,
+        .device = from->st_dev,
+        .number = from->st_ino,
+        .size = from->st_size,
+        .changed_seconds = from->st_ctim.tv_sec,
+        .changed_nanoseconds = from->st_ctim.tv_nsec,
+    };
+    return 0;
+}
+
+int vault_status_of(const char *path, bool follows, struct vault_status *status) {
+    struct stat found;
+    return copied(follows ? stat(path, &found) : lstat(path, &found), &found, status);
+}
+
+int vault_status_of_open(int descriptor, struct vault_status *status) {
+    struct stat found;
+    return copied(fstat(descriptor, &found), &found, status);
+}
