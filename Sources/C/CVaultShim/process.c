@@ -54,22 +54,24 @@ int vault_memory_has(size_t size) {
     return found != NULL;
 }
 
-/* The Swift runtime has locks, of its tables of types for one, that a child would find locked for ever if another thread held them as it
- * was forked. Only a thread inside can hold one: a fork waits until nobody is. */
+/* The Swift runtime has locks, on its tables of types for one. If a thread holds one during a fork, it stays locked in the
+ * child. Only a thread inside the library can hold one, so a fork waits until there is none. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_change = PTHREAD_COND_INITIALIZER;
 static unsigned int inside, forking;
 static _Thread_local unsigned int depth;
+/* What fork() restores: it is no cancellation point, and the wait below would be one. */
+static _Thread_local int cancelling;
 
 void vault_enter(void) {
-    int cancelling;
+    int before;
     if (depth++ > 0) return;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pthread_mutex_lock(&gate);
     while (forking > 0) pthread_cond_wait(&gate_change, &gate);
     inside++;
     pthread_mutex_unlock(&gate);
-    pthread_setcancelstate(cancelling, NULL);
+    pthread_setcancelstate(before, NULL);
 }
 
 static void go_out(void) {
@@ -89,7 +91,7 @@ unsigned int vault_step_out(void) {
     return entered;
 }
 
-/* Only a fork under way keeps it waiting, not one that waits itself: that may wait for a thread which waits for this one. */
+/* Does not wait for a fork that is itself waiting: it may be waiting for a thread that waits for this one. */
 void vault_step_in(unsigned int entered) {
     if (entered == 0) return;
     pthread_mutex_lock(&gate);
@@ -101,6 +103,7 @@ void vault_step_in(unsigned int entered) {
 static void before_fork(void) {
     /* A signal handler that forks may have interrupted a call of this thread. */
     const unsigned int own = depth > 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     pthread_mutex_lock(&gate);
     forking++;
     while (inside > own) pthread_cond_wait(&gate_change, &gate);
@@ -112,6 +115,7 @@ static void in_parent(void) {
     forking--;
     pthread_cond_broadcast(&gate_change);
     pthread_mutex_unlock(&gate);
+    pthread_setcancelstate(cancelling, NULL);
 }
 
 /* In the child, mutexes are held by a thread that has another id there, and no other thread is inside. */
@@ -121,6 +125,7 @@ static void in_child(void) {
     gate_change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     inside = depth > 0;
     forking = 0;
+    pthread_setcancelstate(cancelling, NULL);
 }
 
 __attribute__((constructor)) static void survive_forks(void) { pthread_atfork(before_fork, in_parent, in_child); }

@@ -9,7 +9,7 @@ indirect enum JSONValue: Decodable {
     case list([JSONValue])
     case object([String: JSONValue])
 
-    /// A part of a value that is no list and no object.
+    /// A part of a value that is neither a list nor an object.
     struct Leaf: Equatable {
         /// The names of the members that lead to it, joined by dots.
         let name: String
@@ -50,7 +50,7 @@ indirect enum JSONValue: Decodable {
         self = parsed
     }
 
-    /// The text of a value that is no list and no object.
+    /// The text of a value that is neither a list nor an object.
     var text: String? {
         if case .text(let text) = self { text } else { nil }
     }

@@ -183,7 +183,7 @@ extension Conflict.Value {
     /// Milliseconds since 1970.
     fileprivate var time: Int64 { Int64(clamping: revision >> 16) }
 
-    /// The value if it is no secret.
+    /// The value, unless it is a secret.
     fileprivate var shown: String {
         switch field {
         case .secret: return ""

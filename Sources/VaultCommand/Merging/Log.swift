@@ -49,7 +49,7 @@ struct Log: ParsableCommand {
         if entry.isMerge { head.append("merge") }
         try output.line(head.joined(separator: "  "))
         guard let changes = entry.changes else {
-            return try output.line("    what came before is no longer in the file")
+            return try output.line("    the file no longer holds the state before it")
         }
         for line in ChangesText.lines(changes) { try output.line("    " + TerminalText.singleLine(line)) }
     }

@@ -22,8 +22,8 @@ package enum ThisThread {
     package static var number: UInt64 { vault_thread() }
 }
 
-/// What a fork of another thread waits for: until no thread of a C program is inside the library, whose runtime has
-/// locks that a child would find locked for ever.
+/// Keeps forks out of calls: a fork in one thread waits until no other thread of a C program is inside the library.
+/// Otherwise a lock of the Swift runtime that such a thread holds would stay locked in the child.
 package enum ForkGate {
     /// Runs a call of a C program.
     package static func inside<R>(_ body: () throws -> R) rethrows -> R {
@@ -32,7 +32,7 @@ package enum ForkGate {
         return try body()
     }
 
-    /// Runs what may take long or is the caller's: a fork does not wait for it.
+    /// Runs a long wait, or a function of the caller's, for which no fork waits.
     package static func outside<R>(_ body: () -> R) -> R {
         let entered = vault_step_out()
         defer { vault_step_in(entered) }

@@ -18,9 +18,9 @@
  *   Processes  A handle or cursor belongs to the process that opened it. In a child process, after fork(), every call on it is
  *              VAULTFMT_OTHER_PROCESS, and closing it does nothing: the child neither writes nor gives up what its parent has locked. What the library returned
  *              (items, slots, reports) is the child's own. A child may open the vault itself, also where other threads of the parent were using
- *              the library as it forked: fork() waits until their calls have ended, wait for a lock or are in a function of
- *              the caller's. A writer that dies within a transaction holds up other writers until its children have ended,
- *              too, unless they have called exec.
+ *              the library as it forked: fork() waits for their calls, except while these wait for a lock or run a
+ *              function of the caller's. A writer that dies within a transaction holds up other writers until its
+ *              children have ended, too, unless they have called exec.
  *   Memory     Where there is none left for a secret, or for what a file or a caller has the size of, it is VAULTFMT_OUT_OF_MEMORY. At most some
  *              12,000 secrets over 32 KiB are held at a time. Where a small allocation fails, abort() ends the process.
  *   Randomness The system's random number generator must answer (getrandom, or /dev/urandom where the kernel has no such call): without it, abort() ends the

@@ -152,10 +152,11 @@ uint64_t vault_process(void);
 /* A number of this thread that no other thread of the process has, or had. */
 uint64_t vault_thread(void);
 
-/* Between these, which may be nested, a thread is inside the library: a fork of another thread waits until nobody is. */
+/* Between these calls, which may be nested, a thread is inside the library; a fork in another thread waits for it. */
 void vault_enter(void);
 void vault_leave(void);
-/* Around what may take long, or calls functions of the caller's: the thread counts as outside. vault_step_in takes what vault_step_out returned. */
+/* Between these calls, the thread counts as outside: for long waits and the caller's functions. vault_step_in takes the
+   value that vault_step_out returned. */
 unsigned int vault_step_out(void);
 void vault_step_in(unsigned int entered);
 

@@ -9,7 +9,7 @@ struct GitProgram {
 
     init(folder: String) throws {
         guard let path = Subprocess.find("git") else {
-            throw CommandFailure(.noSuchProgram, "there is no program git in PATH; install it")
+            throw CommandFailure(.noSuchProgram, "git is not in PATH; install it")
         }
         self.path = path
         self.folder = folder
