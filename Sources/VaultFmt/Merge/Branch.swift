@@ -279,3 +279,8 @@ extension Attributes {
         }
     }
 }
+
+extension VaultError {
+    /// Whether bytes of the file are not what was written.
+    var isDamage: Bool { code == .authenticationFailed || code == .structureInvalid }
+}

@@ -44,7 +44,7 @@ struct FieldUnion {
     mutating func run() throws(VaultError) -> Result? {
         guard let first = try winner.value.content(for: device), let second = try loser.value.content(for: device)
         else { return nil }
-        let there = try base?.content(for: device)
+        let there = try readable { () throws(VaultError) in try base?.content(for: device) }
         let (mine, other) = (try first.conflicts(winner.value), try second.conflicts(loser.value))
         choice.named = ConflictAttribute.union(mine + other)
         let secret = chosenSecret(first, second, there)
@@ -52,7 +52,9 @@ struct FieldUnion {
         let binding = chosenBinding(first, second, there)
         let attributes = try chosenAttributes(first, second, there)
         let old = try there.flatMap { (there) throws(VaultError) in
-            try base.map { (base) throws(VaultError) in try there.conflicts(base) }
+            try base.flatMap { (base) throws(VaultError) in
+                try readable { () throws(VaultError) in try there.conflicts(base) }
+            }
         }
         let settled = ConflictAttribute.united(mine, other, base: old ?? [])
         var result = Result(
@@ -63,6 +65,15 @@ struct FieldUnion {
             !live.contains { $0.hasSameValue(as: entry) }
         }
         return result
+    }
+
+    /// What is read of the base; nil where its records are damaged, which nothing refers to any more. A value that is
+    /// not known makes more conflicts, and loses nothing.
+    private func readable<R>(_ read: () throws(VaultError) -> R?) throws(VaultError) -> R? {
+        do throws(VaultError) { return try read() } catch {
+            guard error.isDamage else { throw error }
+            return nil
+        }
     }
 
     private mutating func chosenSecret(_ first: HeldContent, _ second: HeldContent, _ there: HeldContent?) -> SecretBox
@@ -139,7 +150,8 @@ struct FieldUnion {
                 if let mine { out.append(mine) }
                 continue
             }
-            let (isFirstOld, isSecondOld) = (try isSame(mine, old), try isSame(other, old))
+            let isFirstOld = try readable { () throws(VaultError) in try isSame(mine, old) } ?? false
+            let isSecondOld = try readable { () throws(VaultError) in try isSame(other, old) } ?? false
             let isFirst = choice.isFirst(
                 .attribute, name: name, flags: mine?.flags ?? [], otherFlags: other?.flags ?? [],
                 mine: try mine?.value, other: try other?.value, isSame: false, isFirstOld: isBased && isFirstOld,

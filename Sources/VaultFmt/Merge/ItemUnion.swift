@@ -298,7 +298,12 @@ struct ItemUnion {
     private func baseKey(_ base: HeldValue, _ plan: ItemPlan) throws(VaultError) -> ItemKey? {
         if let known = plan.known, !known.isOpen(for: comparison.device) { return nil }
         if let item = base.item { return ConflictKey.plain(item.key, plan.id) }
-        return try base.content(for: comparison.device).map { ConflictKey.plain($0.key, plan.id) }
+        do throws(VaultError) {
+            return try base.content(for: comparison.device).map { ConflictKey.plain($0.key, plan.id) }
+        } catch {
+            guard error.isDamage else { throw error }
+            return nil
+        }
     }
 
     // MARK: whether both hold the same

@@ -217,7 +217,7 @@ private struct Merging {
                 var union = ItemUnion(Branch(ours), Branch(theirs), base)
                 return (try union.run(), true)
             } catch {
-                guard error.code == .authenticationFailed || error.code == .structureInvalid else { throw error }
+                guard error.isDamage else { throw error }
             }
         }
         let base = ItemUnion.Base(greatestClock: common.greatestClock)
