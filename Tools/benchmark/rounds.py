@@ -3,7 +3,8 @@ import statistics
 
 from programs import figures, say
 from rows import (
-    FLAT, GROWTH_ROWS, LARGE_ROWS, ROWS, SCOPED_OPEN, SLOT_ROWS, VARIANT_ROWS, VARIANT_WORK, VARIANTS, WHEEL_ROWS, limit, needed, result)
+    FLAT, GROWTH_ROWS, LARGE_ROWS, MERGE_CHANGES, MERGE_ITEMS, MERGE_ROWS, ROWS, SCOPED_OPEN, SLOT_ROWS, VARIANT_ROWS, VARIANT_WORK, VARIANTS,
+    WHEEL_ROWS, limit, needed, result)
 
 # Kinds of work that follow each other, ours and the peer's. What stands alone has no like at the other.
 WORK = [("fill", "fill"), ("open", "open"), ("get", "get"), ("scan", "scan"), ("list", None),
@@ -178,3 +179,18 @@ def slots(programs):
         remove(path)
     for row in SLOT_ROWS:
         yield result(row, 1, found[row.name], found.get(row.peer))
+
+
+def merge(programs, rounds):
+    """Two copies of a vault that went on."""
+    samples = Samples()
+    path = programs.folder / "merge"
+    names = [path, *(path.with_name(f"merge.{side}") for side in ("ours", "theirs"))]
+    for number in range(rounds):
+        say(f"a merge of {MERGE_ITEMS} items, round {number + 1} of {rounds}")
+        for work in ("prepare", "merge", "transaction"):
+            samples.add("ours", figures([programs.ours, "merge", work, path, str(MERGE_ITEMS), str(MERGE_CHANGES)]))
+        for name in names:
+            remove(name)
+    for row in MERGE_ROWS:
+        yield result(row, MERGE_ITEMS, samples.median("ours", row.name), samples.median("ours", row.peer))

@@ -128,6 +128,13 @@ SLOT_ROWS = [
         lambda n: 1.2),
     Row("slots_memory_mb", "peak memory of that: one derivation's, and a little", "MB", against="bound", bound=lambda n: 300),
 ]
+# Two copies of a vault of 100,000 items with 1,000 changes each; the peer is one transaction with the same 2,000 changes.
+MERGE_ITEMS, MERGE_CHANGES = 100_000, 1000
+MERGE_ROWS = [
+    Row("merge_us", "merge two vaults of 100,000 items with 1,000 changes each (peer: ours, one transaction with the same 2,000)", "µs",
+        "merge_transaction_us", lambda n: 3, drawn=False),
+    Row("merge_memory_mb", "peak memory of that", "MB", "merge_transaction_memory_mb", against="bound", bound=lambda n: 64, drawn=False),
+]
 # Vaults with other settings, compared with the default.
 VARIANTS = {"forgetful": "no earlier values", "scoped": "with a scoped slot"}
 VARIANT_WORK = ("fill", "open", "open-scoped", "set", "scan", "list", "rotate")

@@ -5,6 +5,7 @@
 //     bench growth PATH ITEMS CHANGES         so many random changes of a vault that is there
 //     bench large set|get PATH                one secret of 16 MiB
 //     bench slots raw|passphrases PATH         a vault of 64 slots
+//     bench merge NAME PATH ITEMS CHANGES      two copies with so many changes each: prepare, merge, transaction
 //     bench operation NAME PATH ITEMS COUNT   one kind of work so many times, for profilers
 import Glibc
 import VaultFmt
@@ -31,8 +32,9 @@ do throws(VaultError) {
     case "growth": print(try Growth.run(arguments[2], items: number(3), changes: number(4)).json)
     case "large": print(try Large.run(arguments[2], arguments[3]).json)
     case "slots": print(try Slots.run(arguments[2], arguments[3]).json)
+    case "merge": print(try Merge.run(arguments[2], arguments[3], items: number(4), changes: number(5)).json)
     case "operation": try Operations.run(arguments[2], arguments[3], items: number(4), count: number(5))
-    default: preconditionFailure("work, shape, growth, large, slots or operation")
+    default: preconditionFailure("work, shape, growth, large, slots, merge or operation")
     }
 } catch {
     print("bench: \(error)")
