@@ -5,7 +5,9 @@ internal import VaultFmt
 /// Four writers and two readers on one vault, killed at random moments: nothing acknowledged is lost, nothing is seen
 /// by halves.
 extension Part {
-    static let kill = Part(name: "kill", about: "4 writers and 2 readers of one vault, killed at random") { run in
+    static let kill = Part(
+        name: "kill", about: "4 writers and 2 readers of one vault, and sync of two clones, killed at random"
+    ) { run in
         let writers = 4
         let folder = try Folder()
         let shared = SharedVault(folder.file("a.vault"), journals: folder.path)
@@ -40,6 +42,7 @@ extension Part {
         try leavesNothing(shared, folder)
         let changes = (0..<writers).reduce(0) { $0 + shared.journal($1).read().acknowledged }
         run.note("\(changes) acknowledged changes")
+        try KilledSync.run(run)
     }
 
     /// With every process stopped, the vault is sound and holds what was acknowledged.

@@ -16,7 +16,7 @@ struct MachineState {
 }
 
 /// What a rotated key says of the next one (specification, section 7.3).
-struct MachineHandOver {
+struct MachineHandOver: Equatable {
     /// The vault key that hands over.
     var vaultKey: [UInt8]
     /// Its last state.
@@ -32,6 +32,8 @@ struct MachinePast {
     /// Every ancestor of this generation or a later one is among them.
     var floor: UInt64 = 1
     var handOvers: [MachineHandOver] = []
+    /// Whether the provider has invented some of it.
+    var isForged = false
 }
 
 /// One version of the file, which the storage provider keeps.
@@ -78,6 +80,9 @@ struct MachinesModel {
         past.floor = max(past.floor, (dropped.map { states[$0].generation }.max() ?? 0) + 1)
         past.ancestors = past.ancestors.suffix(Format.Limit.ancestors)
     }
+
+    /// The clock of a state that a version serves.
+    func clock(of state: Int) -> UInt64? { versions.first { $0.state == state }?.commit.clock }
 
     func state(chain: [UInt8]) -> Int? { states.firstIndex { $0.chain.bytes == chain } }
 

@@ -27,17 +27,20 @@ struct MachinesTotals: Sendable, CustomStringConvertible {
     var attacks: [String: Int] = [:]
     var accepted = 0
     var refused: [String: Int] = [:]
+    /// Merges of planted copies, by outcome.
+    var merges: [String: Int] = [:]
 
     mutating func add(_ other: MachinesTotals) {
         changes += other.changes
         attacks.merge(other.attacks) { $0 + $1 }
         accepted += other.accepted
         refused.merge(other.refused) { $0 + $1 }
+        merges.merge(other.merges) { $0 + $1 }
     }
 
     var description: String {
         "\(changes) changes, attacks: \(Self.list(attacks)); \(accepted) states rightly accepted, "
-            + "rightly refused: \(Self.list(refused))"
+            + "rightly refused: \(Self.list(refused)); planted copies merged: \(Self.list(merges))"
     }
 
     private static func list(_ counts: [String: Int]) -> String {

@@ -423,6 +423,9 @@ final class MachinesSequence {
 
     func countAttack(_ kind: String) { totals.attacks[kind, default: 0] += 1 }
     func countRefusal(_ error: VaultError) { totals.refused["\(error.code)", default: 0] += 1 }
+    func countMerge(_ outcome: String) { totals.merges[outcome, default: 0] += 1 }
+    /// What an owner has merged is the owners' newest version.
+    func continueHonestly() { honest = current }
     func countAcceptance() { totals.accepted += 1 }
 
     func describe(_ number: Int) -> String {

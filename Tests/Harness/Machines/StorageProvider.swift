@@ -15,6 +15,7 @@ extension MachinesSequence {
             tell("the provider plants \(describe(number)) at the other path")
             try put(model.versions[number].bytes, at: Self.conflictPath, inPlace: false)
             for machine in machines { try meet(machine, number, Self.conflictPath) }
+            for owner in owners where numbers.chance(2) { try mergeCopy(owner, number) }
             return
         }
         let isInPlace = numbers.chance(3)
@@ -133,7 +134,8 @@ extension MachinesSequence {
         for commit in forge.all(.commit).dropLast() { forge.remove(commit) }
         let generation = base.generation + UInt64(100 + numbers.below(1000))
         let before = try model.addUnknown(generation - 1, base.vaultKey, &numbers)
-        var past = MachinePast(ancestors: [before], floor: generation, handOvers: version.past.handOvers)
+        var past = MachinePast(
+            ancestors: [before], floor: generation, handOvers: version.past.handOvers, isForged: true)
         if numbers.chance(2) {
             let claimed = machines.compactMap { $0.memory.owner ?? $0.memory.scoped }.filter {
                 model.states[$0].generation < generation
@@ -142,7 +144,8 @@ extension MachinesSequence {
         }
         if numbers.chance(2) { past.floor = 1 + UInt64(numbers.below(Int(generation))) }
         let ancestors = past.ancestors.map {
-            Ancestor(generation: model.states[$0].generation, clock: 1, chain: model.states[$0].chain)
+            Ancestor(
+                generation: model.states[$0].generation, clock: model.clock(of: $0) ?? 1, chain: model.states[$0].chain)
         }
         let history = History(floor: past.floor, ancestors: ancestors, newest: 1)
         let last = try forge.last(.commit)
