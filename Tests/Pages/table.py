@@ -347,6 +347,19 @@ cp "$TESTS/VaultCommandTests/Samples/KDBX/4.0-aes256-argon2-gzip-passphrase.kdbx
         after="""[[ $(stat -c %a Copy.kdbx) == 600 ]]
 if grep -q alice Copy.kdbx; then exit 1; fi""",
     ),
+    Line(
+        "vaultfmt get --class certificate host.example --pem",
+        before="""openssl req -x509 -newkey ed25519 -nodes -subj /CN=host.example -keyout key.pem -out host.pem 2>/dev/null
+cat key.pem >>host.pem
+VAULTFMT_PASSPHRASE_FILE=~/passphrase vaultfmt import host.pem""",
+        asked=[ASKED],
+        says=["-----BEGIN CERTIFICATE-----"],
+    ),
+    Line(
+        "vaultfmt export --format pem --class certificate --output certificates.pem",
+        asked=[ASKED],
+        after="openssl x509 -in certificates.pem -noout",
+    ),
 ]
 
 # A second machine changes a copy of the vault: `elsewhere FILE COMMAND…`.

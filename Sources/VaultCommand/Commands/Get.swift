@@ -11,6 +11,7 @@ struct Get: ParsableCommand {
             Examples:
               vaultfmt get github.com alice --clip
               vaultfmt get db.example.org --field account
+              vaultfmt get --class certificate --label host.example --pem
               vaultfmt get github.com alice --earlier 1
             """)
 
@@ -18,6 +19,9 @@ struct Get: ParsableCommand {
 
     @Option("Write this field or attribute instead of the secret.")
     var field: String?
+
+    @Flag(help: "Write a certificate, a key or an identity as PEM.")
+    var pem = false
 
     @Flag(help: "Write the item as a JSON object, the secret included.")
     var json = false
@@ -36,6 +40,9 @@ struct Get: ParsableCommand {
     @OptionGroup var vault: VaultOptions
 
     func validate() throws {
+        guard !pem || (field == nil && !json) else {
+            throw ValidationError("--pem excludes --field and --json; leave one out")
+        }
         guard [field != nil && json, json && clip != nil].allSatisfy({ !$0 }) else {
             throw ValidationError("--json excludes --field and --clip; leave one out")
         }
@@ -48,7 +55,17 @@ struct Get: ParsableCommand {
         let item = try chosen.find(in: opened)
         if choice.earlier != nil { return try deliver(choice.value(of: item, in: opened), in: opened) }
         if json { return try writeJSON(try opened.open(item), opened) }
+        if pem { return try deliver(try Self.pem(item.key, opened.open(item).secret)) }
         try deliver(ItemField.value(field, of: item, in: opened))
+    }
+
+    private static func pem(_ key: ItemKey, _ secret: borrowing Secret) throws -> Secret {
+        guard let text = PEMText.text(key.itemClass, secret) else {
+            throw CommandFailure(
+                .noSuchItem,
+                "\(ItemText.summary(key)) has no PEM form: it is not a certificate, key or identity in DER")
+        }
+        return text
     }
 
     private func deliver(_ value: borrowing Secret) throws {
@@ -58,8 +75,9 @@ struct Get: ParsableCommand {
 
     /// The same of an earlier value.
     private func deliver(_ value: EarlierValue, in vault: Vault) throws {
-        guard json else { return try deliver(ItemField.value(field, of: value, in: vault)) }
+        guard json || pem else { return try deliver(ItemField.value(field, of: value, in: vault)) }
         let whole = try vault.open(value)
+        if pem { return try deliver(try Self.pem(whole.key, whole.secret)) }
         var writer = JSONWriter(Output.standard())
         let (key, attributes) = (whole.key, whole.attributes)
         let secret = whole.secret.copy()

@@ -7,26 +7,29 @@ enum ExportFormat: String, CaseIterable, ExpressibleByArgument {
     case json
     case csv
     case kdbx
+    case pem
 }
 
 /// `export`: items and their secrets, in plaintext or in KeePass's format.
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write items and their secrets, for KeePass (encrypted) or in plaintext, as JSON or CSV.",
+        abstract: "Write items and their secrets, for KeePass (encrypted) or in plaintext, as JSON, CSV or PEM.",
         discussion: """
             JSON keeps everything: 'vaultfmt import' of it gives an equal vault, with the earlier values of items where a full slot opened it. \
             CSV is for other programs: it begins with the columns of Apple Passwords, leaves attributes and earlier values out, and alters no \
             value, so a spreadsheet may take one that starts with = for a formula. KDBX is for KeePass 2, KeePassXC and their relatives: encrypted with a \
             passphrase or key file of its own, with attachments, one-time passwords and history; 'vaultfmt import' of it gives an equal vault too. Items of this device only, and of classes that this version \
-            does not know, are left out, and named; that is exit 3.
+            does not know, are left out, and named; that is exit 3. PEM is for certificates, keys and identities: their labels are not in it, \
+            and items of other classes are counted and left out, which is exit 3 too.
 
             Examples:
               vaultfmt export --output backup.json
               vaultfmt export --format kdbx --output Passwords.kdbx
+              vaultfmt export --format pem --class certificate
               vaultfmt export work.vault --class internet-password --format csv --output passwords.csv
             """)
 
-    @Option(help: "json, csv or kdbx.")
+    @Option(help: "json, csv, kdbx or pem.")
     var format: ExportFormat = .json
 
     @Option(
@@ -45,7 +48,7 @@ struct Export: ParsableCommand {
         guard format == .kdbx || !(newFactors.sources.isAnyGiven || cost.isGiven) else {
             throw CommandFailure(.usage, "--new-… and --kdf… are for --format kdbx: this form is not encrypted")
         }
-        guard output != nil || format == .json || !Terminal.outputIsTerminal else {
+        guard output != nil || format == .json || format == .pem || !Terminal.outputIsTerminal else {
             throw CommandFailure(
                 .usage,
                 "this form is not shown on a terminal, for it has control characters as they are; give --output, or send it to a pipe"
@@ -64,15 +67,11 @@ struct Export: ParsableCommand {
         } else {
             leftOut = try write(opened, target, to: .standard()) {}
         }
-        try Self.report(leftOut)
-    }
-
-    private static func report(_ leftOut: Int) throws {
         guard leftOut > 0 else { return }
         throw CommandFailure(
             .incomplete,
-            "exported, but \(leftOut == 1 ? "1 item is" : "\(leftOut) items are") missing (see above); no export can hold them"
-        )
+            "exported, but \(leftOut == 1 ? "1 item is" : "\(leftOut) items are") missing (see above); "
+                + (format == .pem ? "this form cannot hold them" : "no export can hold them"))
     }
 
     /// What a KDBX file is encrypted with.
@@ -126,6 +125,15 @@ struct Export: ParsableCommand {
         case .kdbx:
             guard let target else { return 0 }
             return try write(vault, target, to: output, progress, pause: pause)
+        case .pem:
+            var pem = PEMExport(output)
+            let unfit = try forEach(vault, pause) { item in try pem.write(item) }
+            let others = pem.withoutForm
+            if others > 0 {
+                let what = others == 1 ? "1 item that is" : "\(others) items that are"
+                Terminal.warning("left out: \(what) no certificate, key or identity; --class chooses what is exported")
+            }
+            leftOut = unfit + others
         case .csv:
             let csv = CSVExport(output)
             try csv.begin()

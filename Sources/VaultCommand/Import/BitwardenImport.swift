@@ -54,7 +54,7 @@ struct BitwardenImport: ~Copyable, EntrySource {
         self.start = innerStart
     }
 
-    mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws -> [String] {
+    mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws -> [Omission] {
         var inTrash = 0
         var number = 0
         var isElement = start.hasItem
@@ -74,7 +74,9 @@ struct BitwardenImport: ~Copyable, EntrySource {
             if case .member(let name) = piece { try start.take(name, splitter) }
         }
         guard inTrash > 0 else { return [] }
-        return ["\(inTrash) \(inTrash == 1 ? "item" : "items") of the trash; --recycle-bin imports them too"]
+        return [
+            .intended("\(inTrash) \(inTrash == 1 ? "item" : "items") of the trash; --recycle-bin imports them too")
+        ]
     }
 
     /// What comes before the items.

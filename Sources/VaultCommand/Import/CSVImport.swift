@@ -27,9 +27,9 @@ struct CSVImport: ~Copyable, EntrySource {
     }
 
     mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws
-        -> [String]
+        -> [Omission]
     {
-        try text.withUnsafeBytes { bytes throws -> [String] in
+        try text.withUnsafeBytes { bytes throws -> [Omission] in
             try Self.checkText(bytes)
             let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
             let bytes = UnsafeRawBufferPointer(rebasing: bytes[(hasMark ? 3 : 0)...])
@@ -41,7 +41,7 @@ struct CSVImport: ~Copyable, EntrySource {
         }
     }
 
-    private static func read(_ table: CSVTable, _ take: (consuming ImportedEntry) throws -> Void) throws -> [String] {
+    private static func read(_ table: CSVTable, _ take: (consuming ImportedEntry) throws -> Void) throws -> [Omission] {
         let columns = CSVColumns(header: table.header)
         var losses = CSVLosses()
         try table.rows { line, row in
@@ -52,7 +52,7 @@ struct CSVImport: ~Copyable, EntrySource {
             }
             if let entry = CSVRecord(line: line, row: row, columns: columns).entry(&losses) { try take(entry) }
         }
-        return losses.lines
+        return losses.omissions
     }
 
     /// A text in which a backslash is before a quote or a backslash that belongs to the field, as RFC 4180 has it.
@@ -113,14 +113,18 @@ struct CSVLosses {
     /// Lines with a time that is not understood.
     var withBadTime: [Int] = []
 
-    /// One line for each kind of loss.
-    var lines: [String] {
-        var lines: [String] = []
-        if !withoutContent.isEmpty { lines.append("\(Self.places(withoutContent)): nothing to keep; left out") }
-        if !ofFolders.isEmpty {
-            lines.append("\(Self.places(ofFolders)): a folder, which is made by what is in it; left out")
+    /// One for each kind of loss.
+    var omissions: [Omission] {
+        var lines: [Omission] = []
+        if !withoutContent.isEmpty {
+            lines.append(.intended("\(Self.places(withoutContent)): nothing to keep; left out"))
         }
-        if !withBadTime.isEmpty { lines.append("\(Self.places(withBadTime)): a time that is not understood; left out") }
+        if !ofFolders.isEmpty {
+            lines.append(.intended("\(Self.places(ofFolders)): a folder, which is made by what is in it; left out"))
+        }
+        if !withBadTime.isEmpty {
+            lines.append(.loss("\(Self.places(withBadTime)): a time that is not understood; left out"))
+        }
         return lines
     }
 

@@ -31,8 +31,8 @@ struct EnpassImport: ~Copyable, EntrySource {
         stride(from: 1, to: row.count - 1, by: 2).contains { row[$0].lowercased() == "*password" }
     }
 
-    mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws -> [String] {
-        try text.withUnsafeBytes { bytes throws -> [String] in
+    mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws -> [Omission] {
+        try text.withUnsafeBytes { bytes throws -> [Omission] in
             try CSVImport.checkText(bytes)
             let hasMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
             let body = UnsafeRawBufferPointer(rebasing: bytes[(hasMark ? 3 : 0)...])

@@ -11,8 +11,9 @@ struct Import: ParsableCommand {
         abstract: "Import items from KeePass, other password managers, CSV, JSON or PEM.",
         discussion: """
             Finds out what the source is: KDBX (KeePass 2, KeePassXC) with history, attachments and one-time passwords; Bitwarden's JSON; password lists (CSV) of \
-            browsers and password managers; what 'vaultfmt export' wrote; certificates and unencrypted private keys in PEM. Everything is imported, or nothing; \
-            --dry-run ends as the import would. Docs/import.md says what arrives where.
+            browsers and password managers; what 'vaultfmt export' wrote; certificates and unencrypted private keys in PEM; OpenSSH's private keys, encrypted ones too. Everything is imported, or nothing; \
+            --dry-run ends as the import would. Docs/import.md says what arrives where. If something of the source cannot be kept, it is named, the rest is imported, \
+            and the command ends with exit code 3.
 
             While a KDBX source is read, libgcrypt, zlib and expat hold parts of it in their own memory, which is wiped but not locked.
 
@@ -62,10 +63,12 @@ struct Import: ParsableCommand {
             try session.rehearse(&opened, into: vault, output: .standard(), progress)
             progress?.finish()
             session.report(verb: "would import")
-            return try session.refuseDuplicates()
+            try session.refuseDuplicates()
+            return try session.refuseLosses(verb: "would be imported")
         }
         try session.run(&opened, into: vault, progress)
         progress?.finish()
         session.report(verb: "imported")
+        try session.refuseLosses(verb: "imported")
     }
 }

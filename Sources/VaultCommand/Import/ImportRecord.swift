@@ -29,7 +29,7 @@ struct ImportRecord: ~Copyable {
 protocol ImportSource: ~Copyable {
     /// Hands over each item in the order of the source.
     /// - Returns: What else the source holds and a vault would not, a line each.
-    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String]
+    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission]
 }
 
 /// Runs a step of the library and gives its error the place in the source that caused it. What does not fit into a

@@ -15,7 +15,7 @@ struct ImportSession {
     let policy: DuplicatePolicy
     let group: GroupChoice
     private var tally = ImportTally()
-    private var losses: [String] = []
+    private var omissions: [Omission] = []
     /// The items of the vault by what they were imported from, once that is needed.
     private var origins: [String: ItemKey]?
 
@@ -32,7 +32,7 @@ struct ImportSession {
         do throws(VaultError) {
             try vault.transaction { transaction throws(VaultError) in
                 do {
-                    losses = try source.read { record in
+                    omissions = try source.read { record in
                         try put(record, into: transaction)
                         progress?.count(tally.seen)
                     }
@@ -53,7 +53,7 @@ struct ImportSession {
         _ source: inout some ImportSource & ~Copyable, into vault: Vault, output: Output, _ progress: Progress?
     ) throws {
         var seen: [ItemKey: Int64?] = [:]
-        losses = try source.read { record in
+        omissions = try source.read { record in
             let key = record.key
             let decision = try importing(record.place) { () throws -> Decision in
                 try vault.rehearseAdding(
@@ -102,8 +102,17 @@ struct ImportSession {
 
     /// Says what was lost, skipped or replaced, and how many items went where.
     func report(verb: String) {
-        for loss in losses { Terminal.warning("not imported: \(loss)") }
+        for omission in omissions { Terminal.warning("not imported: \(omission.text)") }
         tally.report(verb: verb, policy)
+    }
+
+    /// Fails if something of the source is lost, though the rest was imported; what is left out as the options say is
+    /// not lost.
+    func refuseLosses(verb: String) throws {
+        let lost = omissions.count { !$0.isIntended } + (tally.droppedEarlierValues > 0 ? 1 : 0)
+        guard lost > 0 else { return }
+        throw CommandFailure(
+            .incomplete, "\(verb), but something of the source is lost (see above); no option can keep it")
     }
 
     // MARK: deciding

@@ -78,7 +78,7 @@ protocol EntrySource: ~Copyable {
     /// Hands over each entry in the order of the source.
     /// - Returns: What else the source holds and a vault would not, a line each.
     mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws
-        -> [String]
+        -> [Omission]
 }
 
 /// A source of entries as a source of items.
@@ -88,13 +88,13 @@ struct MappedSource<Source: EntrySource & ~Copyable>: ~Copyable, ImportSource {
     init(_ source: consuming Source) { self.source = source }
 
     mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws
-        -> [String]
+        -> [Omission]
     {
-        var losses: [String] = []
+        var losses: [Omission] = []
         let more = try source.read { entry in
             var mapping = EntryMapping(entry)
             let record = try mapping.record()
-            losses += mapping.losses
+            losses += mapping.losses.map { .loss($0) }
             try take(record)
         }
         return more + losses

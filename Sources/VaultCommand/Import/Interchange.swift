@@ -41,6 +41,7 @@ package enum Interchange {
         access.passphrase = SharedSecret(text: passphrase)
         if isCheap {
             (access.limits.memoryKiB, access.limits.totalKiBPasses, access.mostRounds) = (1024, 4096, 10_000)
+            access.mostBcryptRounds = 1
         }
         do {
             if format == kdbxContents {

@@ -9,7 +9,7 @@ struct JSONImport: ~Copyable, ImportSource {
         splitter = JSONSplitter(reader)
     }
 
-    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String] {
+    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission] {
         var seen: Set<String> = []
         while let piece = try splitter.next() {
             switch piece {

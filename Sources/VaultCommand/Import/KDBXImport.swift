@@ -34,7 +34,7 @@ struct KDBXImport: ~Copyable, EntrySource {
     }
 
     mutating func read(_ take: (consuming ImportedEntry) throws -> Void) throws
-        -> [String]
+        -> [Omission]
     {
         try KDBXReading.read(file, includesRecycleBin: includesRecycleBin, take)
     }
@@ -48,7 +48,7 @@ enum KDBXReading {
     static func read(
         _ file: borrowing KDBXFile, includesRecycleBin: Bool,
         _ take: (consuming ImportedEntry) throws -> Void
-    ) throws -> [String] {
+    ) throws -> [Omission] {
         let waiting = WaitingEntries()
         var inBin = 0
         try withoutActuallyEscaping(take) { take in
@@ -60,14 +60,17 @@ enum KDBXReading {
         }
         try waiting.resolve(in: file)
         for (entry, binaries) in waiting.entries { try take(KDBXConversion(entry, binaries).entry()) }
-        var losses: [String] = []
+        var losses: [Omission] = []
         if inBin > 0 {
             losses.append(
-                "\(inBin) \(inBin == 1 ? "entry" : "entries") of the recycle bin; --recycle-bin imports them too")
+                .intended(
+                    "\(inBin) \(inBin == 1 ? "entry" : "entries") of the recycle bin; --recycle-bin imports them too"))
         }
         if waiting.unresolved > 0 {
             losses.append(
-                "\(waiting.unresolved) references to fields of other entries that are not there; their text is kept")
+                .intended(
+                    "\(waiting.unresolved) references to fields of other entries that are not there; their text is kept"
+                ))
         }
         return losses
     }

@@ -14,6 +14,16 @@ struct PEMBlock: ~Copyable {
 
     var place: String { "line \(line)" }
 
+    /// What the block encodes, in wiped memory; nil where it is not base 64.
+    borrowing func decoded() -> Secret? {
+        text.withUnsafeBytes { bytes in
+            var body = SecretBuffer(capacity: bytes.count)
+            let lines = bytes.split(separator: 0x0A)
+            for line in lines.dropFirst().dropLast() { body.append(UnsafeRawBufferPointer(rebasing: line)) }
+            return body.withUnsafeBytes { decodedBase64($0) }
+        }
+    }
+
     /// What the block encodes. A private key is then also in memory that is not wiped, since swift-asn1 works on
     /// `String`.
     func document() throws -> PEMDocument {

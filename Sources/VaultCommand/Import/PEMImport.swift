@@ -4,26 +4,32 @@ import VaultFmt
 import VaultLocal
 import X509
 
-/// Reads certificates and private keys in PEM. A key is called what its certificate of the same source is
+/// Reads certificates and private keys in PEM, and OpenSSH's private keys. A key is called what its certificate of the same source is
 /// called, and both together are an identity as well.
 struct PEMImport: ~Copyable, ImportSource {
     private var blocks: PEMBlocks
+    private let name: String
+    private let access: SourceAccess
 
-    init(_ reader: consuming SourceReader) throws {
+    init(_ reader: consuming SourceReader, _ access: SourceAccess) throws {
+        name = reader.name
+        self.access = access
         blocks = try PEMBlocks(reader)
     }
 
-    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String] {
-        var contents = PEMContents()
+    mutating func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission] {
+        var contents = PEMContents(opener: OpenSSHOpener(name: name, access: access))
         try blocks.forEach { block in try contents.sort(block) }
-        if blocks.remarks > 0 { contents.losses.append("text outside the PEM blocks (\(blocks.remarks) lines)") }
+        if blocks.remarks > 0 {
+            contents.losses.append(.intended("text outside the PEM blocks (\(blocks.remarks) lines)"))
+        }
         for certificate in contents.certificates { try take(certificate.record()) }
         // By their public keys: there may be a hundred thousand of each.
         var labels: [[UInt8]: String] = [:]
         for certificate in contents.certificates where labels[certificate.fields.publicKey] == nil {
             labels[certificate.fields.publicKey] = certificate.fields.label
         }
-        for key in contents.keys { try take(key.record(label: labels[key.fields.publicKey] ?? key.fields.label)) }
+        for key in contents.keys { try take(key.record(label: labels[key.fields.publicKey])) }
         let keys = Dictionary(contents.keys.map { ($0.fields.publicKey, $0) }) { first, _ in first }
         for certificate in contents.certificates {
             if let key = keys[certificate.fields.publicKey] { try take(certificate.identity(with: key)) }
@@ -36,9 +42,13 @@ struct PEMImport: ~Copyable, ImportSource {
 private struct PEMContents {
     private(set) var certificates: [CertificateBlock] = []
     private(set) var keys: [KeyBlock] = []
-    var losses: [String] = []
+    var losses: [Omission] = []
+    /// Opens encrypted keys of OpenSSH.
+    private let opener: OpenSSHOpener
     /// The line on which each encoding stands first; by its hash, for a key is among them.
     private var lines: [SHA256Digest: Int] = [:]
+
+    init(opener: OpenSSHOpener) { self.opener = opener }
 
     /// Puts a block where it belongs.
     mutating func sort(_ block: consuming PEMBlock) throws {
@@ -50,6 +60,7 @@ private struct PEMContents {
             guard !block.hasHeaders else { throw Self.encrypted(block.place) }
             let document = try block.document()
             if isNew(document, block.line) { keys.append(try KeyBlock(block, document)) }
+        case OpenSSHKey.label: try sort(openSSH: block)
         case "ENCRYPTED PRIVATE KEY": throw Self.encrypted(block.place)
         case let label where label.hasSuffix("PRIVATE KEY"):
             throw CommandFailure.damaged(
@@ -57,14 +68,23 @@ private struct PEMContents {
                 "a key in the form \(TerminalText.quoted(label)) cannot be read; convert it to PKCS #8 first, for instance with openssl"
             )
         case let label:
-            losses.append("\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key")
+            // Parameters of a curve and the like: a key that has them says so itself.
+            losses.append(
+                .intended("\(block.place): \(TerminalText.quoted(label)) is neither a certificate nor a private key"))
         }
+    }
+
+    private mutating func sort(openSSH block: borrowing PEMBlock) throws {
+        guard let bytes = block.decoded() else { throw CommandFailure.damaged(block.place, "the block is not base 64") }
+        let key = try OpenSSHKey.read(bytes, opener, block.place)
+        let document = key.document()
+        if isNew(document, block.line) { keys.append(try KeyBlock(key, document, block.place)) }
     }
 
     private mutating func isNew(_ document: PEMDocument, _ line: Int) -> Bool {
         let digest = SHA256.hash(data: document.derBytes)
         if let first = lines[digest] {
-            losses.append("line \(line): the same as line \(first)")
+            losses.append(.intended("line \(line): the same as line \(first)"))
             return false
         }
         lines[digest] = line
@@ -122,11 +142,22 @@ private final class KeyBlock {
     let place: String
     let fields: PrivateKeyFields
     let text: Secret
+    /// What OpenSSH calls the key.
+    private let comment: String
     private let der: Secret
 
-    init(_ block: consuming PEMBlock, _ document: PEMDocument) throws {
-        place = block.place
-        text = block.text.copy()
+    convenience init(_ block: consuming PEMBlock, _ document: PEMDocument) throws {
+        try self.init(document, text: block.text.copy(), comment: "", block.place)
+    }
+
+    convenience init(_ key: OpenSSHKey, _ document: PEMDocument, _ place: String) throws {
+        try self.init(document, text: Secret(text: document.pemString + "\n"), comment: key.comment, place)
+    }
+
+    private init(_ document: PEMDocument, text: consuming Secret, comment: String, _ place: String) throws {
+        self.place = place
+        self.text = text
+        self.comment = comment
         der = Secret(copying: document.derBytes)
         do {
             fields = try PrivateKeyFields(Certificate.PrivateKey(pemDocument: document))
@@ -136,7 +167,8 @@ private final class KeyBlock {
         }
     }
 
-    func record(label: String) throws -> ImportRecord {
+    /// - Parameter label: What its certificate calls it.
+    func record(label: String?) throws -> ImportRecord {
         let key = try importing(place) {
             try ItemKey.key(
                 keyClass: PrivateKeyFields.keyClass, keyType: fields.keyType.rawValue,
@@ -144,7 +176,7 @@ private final class KeyBlock {
                 applicationTag: [], sizeInBits: fields.sizeInBits, effectiveSize: fields.sizeInBits)
         }
         var attributes = Attributes()
-        attributes.label = label
+        attributes.label = label ?? (comment.isEmpty ? fields.label : comment)
         return ImportRecord(place: place, key: key, secret: der.copy(), attributes: attributes)
     }
 }

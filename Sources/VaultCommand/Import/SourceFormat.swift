@@ -28,7 +28,7 @@ enum SourceFormat: String, CaseIterable {
         case .json: OpenedSource(JSONImport(reader))
         case .csv: OpenedSource(MappedSource(try CSVImport(reader)))
         case .enpass: OpenedSource(MappedSource(try EnpassImport(reader)))
-        case .pem: OpenedSource(try PEMImport(reader))
+        case .pem: OpenedSource(try PEMImport(reader, access))
         case .kdbx: OpenedSource(MappedSource(try KDBXImport(reader, access)))
         case .bitwarden: OpenedSource(MappedSource(try BitwardenImport(reader, access)))
         }
@@ -62,7 +62,7 @@ enum SourceFormat: String, CaseIterable {
 
 /// A source of any form.
 final class OpenedSource: ImportSource {
-    private let body: ((consuming ImportRecord) throws -> Void) throws -> [String]
+    private let body: ((consuming ImportRecord) throws -> Void) throws -> [Omission]
 
     /// A source that can be read once.
     init<Source: ImportSource & ~Copyable>(_ source: consuming Source) {
@@ -75,7 +75,7 @@ final class OpenedSource: ImportSource {
         init(_ source: consuming Source) { self.source = source }
     }
 
-    func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [String] {
+    func read(_ take: (consuming ImportRecord) throws -> Void) throws -> [Omission] {
         try body(take)
     }
 }

@@ -36,6 +36,8 @@ struct SourceAccess {
     /// How much work the source's header may ask for.
     var limits = ReaderLimits()
     var mostRounds = KDBX.Limit.rounds
+    /// How many rounds of bcrypt an OpenSSH key may ask for: a hundred take about a second.
+    var mostBcryptRounds: UInt32 = 4096
     var mayAsk = true
 
     /// The passphrase of the source; asked for where nothing is given. Nil where only a key file is given.

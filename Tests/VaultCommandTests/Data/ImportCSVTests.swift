@@ -200,12 +200,13 @@ struct ImportCSVTests {
             c,u,pw,,2024-01-01T00:00:00Z
             """
         try sandbox.write("list.csv", text.utf8)
-        let rehearsal = try sandbox.ok("import", "--dry-run", "list.csv")
+        let lost = "but something of the source is lost (see above)"
+        let rehearsal = try sandbox.fails(3, lost, "import", "--dry-run", "list.csv")
         #expect(rehearsal.lines.count == 2)
         #expect(rehearsal.lines.allSatisfy { $0.hasPrefix("add\tgeneric-password ") })
         #expect(rehearsal.error.contains("would import 2 items"))
         #expect(try sandbox.ok("list").bytes == [])
-        let run = try sandbox.ok("import", "list.csv")
+        let run = try sandbox.fails(3, lost, "import", "list.csv")
         for said in [
             "line 3: nothing to keep",
             "line 2: a time that is not understood",

@@ -1,0 +1,194 @@
+import CInterchange
+import SwiftASN1
+import VaultFmt
+import VaultLocal
+
+/// A private key as OpenSSH writes it (PROTOCOL.key of its sources), in the form that other programs read: PKCS #1 for
+/// RSA, SEC 1 for curves, PKCS #8 for Ed25519.
+final class OpenSSHKey {
+    /// The label of its block.
+    static let label = "OPENSSH PRIVATE KEY"
+
+    /// What the key is called in `authorized_keys`.
+    let comment: String
+    private let type: String
+    private let der: SharedSecret
+
+    private init(type: String, der: SharedSecret, comment: String) {
+        self.type = type
+        self.der = der
+        self.comment = comment
+    }
+
+    /// The key as a PEM document. swift-asn1 keeps it in memory that is not wiped.
+    func document() -> PEMDocument { PEMDocument(type: type, derBytes: der.withBytes { Array($0) }) }
+
+    /// Reads what a block encodes.
+    static func read(_ bytes: borrowing Secret, _ opener: OpenSSHOpener, _ place: String) throws -> OpenSSHKey {
+        try bytes.withUnsafeBytes { bytes in
+            let magic = Array("openssh-key-v1\0".utf8)
+            guard bytes.starts(with: magic) else { throw damaged(place) }
+            var reader = SSHReader(UnsafeRawBufferPointer(rebasing: bytes[magic.count...]), place)
+            let (cipher, derivation) = (try reader.text(), try reader.text())
+            let options = try reader.string()
+            guard try reader.number() == 1 else {
+                throw CommandFailure.damaged(place, "an OpenSSH key file with several keys; only one can be read")
+            }
+            _ = try reader.string()
+            var section = Secret(copying: try reader.string())
+            // A cipher that authenticates puts its code behind the section.
+            guard reader.isAtEnd || cipher != "none" else { throw damaged(place) }
+            if cipher != "none" {
+                try opener.decrypt(&section, cipher, derivation, SSHReader(options, place))
+            }
+            return try section.withUnsafeBytes { section in
+                try key(SSHReader(section, place), isDecrypted: cipher != "none")
+            }
+        }
+    }
+
+    /// The part that may be encrypted.
+    private static func key(_ section: SSHReader, isDecrypted: Bool) throws -> OpenSSHKey {
+        var reader = section
+        guard try reader.number() == reader.number() else {
+            throw isDecrypted ? OpenSSHOpener.wrong(reader.place) : damaged(reader.place)
+        }
+        let type = try reader.text()
+        let (label, der) = try self.der(type, &reader)
+        let comment = try reader.text()
+        // 1, 2, 3 and so on, up to whole blocks.
+        guard reader.rest.enumerated().allSatisfy({ $0.offset + 1 == Int($0.element) }), reader.rest.count < 16 else {
+            throw damaged(reader.place)
+        }
+        return OpenSSHKey(type: label, der: der, comment: comment)
+    }
+
+    private static func der(_ type: String, _ reader: inout SSHReader) throws -> (String, SharedSecret) {
+        switch type {
+        case "ssh-ed25519":
+            let (publicKey, both) = (try reader.string(), try reader.string())
+            guard publicKey.count == 32, both.count == 64, both.suffix(32).elementsEqual(publicKey) else {
+                throw damaged(reader.place)
+            }
+            let seed = UnsafeRawBufferPointer(rebasing: both.prefix(32))
+            return ("PRIVATE KEY", SharedSecret(DERText.ed25519(seed)))
+        case "ssh-rsa":
+            let (n, e, d) = (try reader.magnitude(), try reader.magnitude(), try reader.magnitude())
+            let (coefficient, p, q) = (try reader.magnitude(), try reader.magnitude(), try reader.magnitude())
+            // At most 16,384 bits, which OpenSSH allows; p and q are odd, so one less is one bit less.
+            guard n.count <= 2048, d.count <= n.count, let last = p.last, let other = q.last, last & 1 == 1,
+                other & 1 == 1
+            else { throw damaged(reader.place) }
+            let der = DERText.rsa(n: n, e: e, d: d, p: p, q: q, coefficient: coefficient)
+            return ("RSA PRIVATE KEY", SharedSecret(der))
+        case "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521":
+            let (name, point, d) = (try reader.text(), try reader.string(), try reader.magnitude())
+            guard let curve = DERText.Curve(rawValue: name), type.hasSuffix(name), d.count <= curve.size,
+                point.count == 1 + 2 * curve.size
+            else { throw damaged(reader.place) }
+            return ("EC PRIVATE KEY", SharedSecret(DERText.curve(curve, d: d, point: point)))
+        case let other:
+            throw CommandFailure.damaged(
+                reader.place,
+                "an OpenSSH key of the type \(TerminalText.quoted(other)) cannot be read: only RSA, ECDSA and Ed25519")
+        }
+    }
+
+    fileprivate static func damaged(_ place: String) -> CommandFailure {
+        .damaged(place, "this OpenSSH private key is damaged")
+    }
+}
+
+/// Opens keys that are encrypted.
+struct OpenSSHOpener {
+    /// The source, as messages name it.
+    let name: String
+    let access: SourceAccess
+
+    /// Decrypts the section that has the key. A passphrase that is wrong shows in what comes out.
+    fileprivate func decrypt(
+        _ section: inout Secret, _ cipher: String, _ derivation: String, _ options: SSHReader
+    ) throws {
+        var options = options
+        let ciphers = ["aes256-ctr": INTERCHANGE_AES256_CTR, "aes256-cbc": INTERCHANGE_AES256_CBC]
+        guard derivation == "bcrypt", let number = ciphers[cipher] else {
+            throw CommandFailure(
+                .unavailable,
+                "\(options.place): the cipher \(TerminalText.quoted(cipher)) of this OpenSSH key cannot be read; "
+                    + "'ssh-keygen -p -Z aes256-ctr -f FILE' changes it")
+        }
+        let (salt, rounds) = (try options.string(), try options.number())
+        guard rounds > 0, (1...64).contains(salt.count), options.isAtEnd, section.count.isMultiple(of: 16) else {
+            throw OpenSSHKey.damaged(options.place)
+        }
+        guard rounds <= access.mostBcryptRounds else {
+            throw CommandFailure(
+                .overLimit,
+                "\(options.place): the key asks for more key derivation than allowed: rounds \(rounds), "
+                    + "limit \(access.mostBcryptRounds)")
+        }
+        try ForeignLibrary.gcrypt.load()
+        guard let passphrase = try access.passphrase(for: name) else {
+            throw CommandFailure(.usage, "an OpenSSH key opens with a passphrase; give --source-passphrase-file")
+        }
+        var both = Secret(count: 48)
+        both.withUnsafeMutableBytes { both in
+            passphrase.withUnsafeBytes { passphrase in
+                interchange_bcrypt_pbkdf(
+                    passphrase.baseAddress, passphrase.count, salt.baseAddress, salt.count, rounds, both.baseAddress,
+                    both.count)
+            }
+        }
+        try both.withUnsafeBytes { both in
+            let key = Secret(copying: UnsafeRawBufferPointer(rebasing: both.prefix(32)))
+            let cipher = try ForeignCipher(number, key: key, iv: UnsafeRawBufferPointer(rebasing: both.suffix(16)))
+            try section.withUnsafeMutableBytes { try cipher.decrypt($0) }
+        }
+    }
+
+    fileprivate static func wrong(_ place: String) -> CommandFailure {
+        CommandFailure(
+            .noAccess, "\(place): the passphrase does not open this OpenSSH key; check --source-passphrase-file")
+    }
+}
+
+/// What OpenSSH's protocol writes, one thing after the other.
+private struct SSHReader {
+    private(set) var rest: UnsafeRawBufferPointer
+    let place: String
+
+    init(_ bytes: UnsafeRawBufferPointer, _ place: String) {
+        rest = bytes
+        self.place = place
+    }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func number() throws -> UInt32 {
+        try take(4).reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    mutating func string() throws -> UnsafeRawBufferPointer { try take(Int(try number())) }
+
+    mutating func text() throws -> String {
+        guard let text = String(validating: try string().bindMemory(to: UInt8.self), as: UTF8.self) else {
+            throw OpenSSHKey.damaged(place)
+        }
+        return text
+    }
+
+    /// A number that is greater than zero, without zeros before it.
+    mutating func magnitude() throws -> UnsafeRawBufferPointer {
+        let bytes = try string()
+        guard let first = bytes.first, first < 0x80 else { throw OpenSSHKey.damaged(place) }
+        let significant = bytes.drop { $0 == 0 }
+        guard !significant.isEmpty else { throw OpenSSHKey.damaged(place) }
+        return UnsafeRawBufferPointer(rebasing: significant)
+    }
+
+    private mutating func take(_ count: Int) throws -> UnsafeRawBufferPointer {
+        guard count <= rest.count else { throw OpenSSHKey.damaged(place) }
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest[count...]) }
+        return UnsafeRawBufferPointer(rebasing: rest[..<count])
+    }
+}

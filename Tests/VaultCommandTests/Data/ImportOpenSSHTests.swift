@@ -1,0 +1,162 @@
+import Foundation
+import Testing
+import VaultCommand
+
+@Suite("import: OpenSSH private keys; export: PEM")
+struct ImportOpenSSHTests {
+    /// Runs a program in the sandbox and returns its standard output.
+    @discardableResult
+    private func run(_ sandbox: Sandbox, _ program: String, _ arguments: String...) throws -> [UInt8] {
+        let run = try sandbox.run(arguments, program: "/usr/bin/\(program)")
+        guard run.status == 0 else { throw Failure("\(program) \(arguments): \(run.error)") }
+        return run.bytes
+    }
+
+    /// Makes a key; the most that `rounds` can be for a test that waits is little.
+    private func makeKey(
+        _ sandbox: Sandbox, _ type: String, _ bits: Int, passphrase: String = "", _ name: String = "key"
+    ) throws {
+        try run(
+            sandbox, "ssh-keygen", "-q", "-t", type, "-b", String(bits), "-a", "2", "-N", passphrase, "-C", "me@here",
+            "-f", sandbox.path(name))
+    }
+
+    private func keys(_ sandbox: Sandbox) throws -> [[String: Any]] {
+        try #require(try sandbox.ok("list", "--json", "--class", "key").json() as? [[String: Any]])
+    }
+
+    @Test(
+        "a key arrives, encrypted or not, with its comment as label, and comes out as PEM that openssl finds valid",
+        arguments: [
+            ("ed25519", 256, 0x8002_5519), ("rsa", 2048, 42), ("ecdsa", 256, 73), ("ecdsa", 384, 73),
+            ("ecdsa", 521, 73),
+        ])
+    func arrives(type: String, bits: Int, number: Int) throws {
+        let sandbox = try Sandbox.withVault()
+        try makeKey(sandbox, type, bits)
+        #expect(try sandbox.ok("import", "key").error.contains("imported 1 item"))
+        let key = try #require(try keys(sandbox).first)
+        #expect(key["keyType"] as? Int == number)
+        #expect(key["sizeInBits"] as? Int == bits)
+        #expect((key["attributes"] as? [String: String])?["label"] == "me@here")
+        try sandbox.write("out.pem", try sandbox.ok("get", "--class", "key", "me@here", "--pem").bytes)
+        try run(sandbox, "openssl", "pkey", "-in", "out.pem", "-check", "-noout")
+        let publicKey = try run(sandbox, "openssl", "pkey", "-in", "out.pem", "-pubout", "-outform", "DER")
+        let line = String(decoding: try sandbox.read("key.pub"), as: UTF8.self).split(separator: " ")
+        let blob = try #require(Data(base64Encoded: String(line[1])))
+        #expect(publicKey.firstRange(of: blob.suffix(32)) != nil)
+
+        // The same key behind a passphrase, by the two ciphers that are read.
+        for cipher in ["aes256-ctr", "aes256-cbc"] {
+            try sandbox.write("sealed", try sandbox.read("key"))
+            try run(
+                sandbox, "ssh-keygen", "-q", "-p", "-P", "", "-N", "päss", "-a", "3", "-Z", cipher, "-f",
+                sandbox.path("sealed"))
+            let other = try Sandbox.withVault()
+            let passphrase = try other.write("passphrase", "päss\n".utf8)
+            try other.ok("import", sandbox.path("sealed"), "--source-passphrase-file", passphrase)
+            #expect(try other.ok("get", "--class", "key").bytes == sandbox.ok("get", "--class", "key").bytes)
+        }
+    }
+
+    @Test("a wrong passphrase is exit 77, too many rounds 78, a cipher that is not read 69; nothing is imported")
+    func refused() throws {
+        let sandbox = try Sandbox.withVault()
+        try makeKey(sandbox, "ed25519", 256, passphrase: "right")
+        let wrong = try sandbox.write("wrong", "wrong".utf8)
+        try sandbox.fails(
+            77, "line 1: the passphrase does not open this OpenSSH key", "import", "key", "--source-passphrase-file",
+            wrong)
+        try sandbox.fails(77, "forbids asking", "import", "key", "--no-input")
+        let right = try sandbox.write("right", "right".utf8)
+        let text = String(decoding: try sandbox.read("key"), as: UTF8.self)
+        let lines = text.split(separator: "\n")
+        var bytes = [UInt8](try #require(Data(base64Encoded: lines[1..<lines.count - 1].joined())))
+        // Behind the salt of 16 bytes; two rounds were asked for.
+        let rounds = try #require(bytes.firstRange(of: [0, 0, 0, 24, 0, 0, 0, 16])).lowerBound + 24
+        #expect(bytes[rounds..<rounds + 4].elementsEqual([0, 0, 0, 2]))
+        bytes[rounds + 1] = 1
+        let altered = "\(lines[0])\n\(Data(bytes).base64EncodedString())\n\(lines[lines.count - 1])\n"
+        try sandbox.write("altered", altered.utf8)
+        try sandbox.fails(78, "rounds 65538, limit 4096", "import", "altered", "--source-passphrase-file", right)
+        try run(
+            sandbox, "ssh-keygen", "-q", "-p", "-P", "right", "-N", "right", "-Z", "aes128-ctr", "-f",
+            sandbox.path("key"))
+        try sandbox.fails(69, "'aes128-ctr'", "import", "key", "--source-passphrase-file", right)
+        #expect(try sandbox.ok("list").bytes == [])
+    }
+
+    @Test("a key that is cut or altered anywhere is refused with one line, or is a key")
+    func damaged() throws {
+        let sandbox = try Sandbox()
+        for (index, (type, bits)) in [("ed25519", 256), ("ecdsa", 256), ("rsa", 2048)].enumerated() {
+            for passphrase in ["", Interchange.testPassphrase] {
+                let name = "key\(index)\(passphrase.count)"
+                try makeKey(sandbox, type, bits, passphrase: passphrase, name)
+                let text = String(decoding: try sandbox.read(name), as: UTF8.self)
+                let lines = text.split(separator: "\n").map(String.init)
+                let whole = [UInt8](try #require(Data(base64Encoded: lines[1..<lines.count - 1].joined())))
+                func check(_ bytes: [UInt8], isCut: Bool) {
+                    let block = "\(lines[0])\n\(Data(bytes).base64EncodedString())\n\(lines[lines.count - 1])\n"
+                    var message = ""
+                    let items = Interchange.items(in: Array(block.utf8), format: nil, isCheap: true) { message = $0 }
+                    #expect(items != nil && !isCut || items == nil && !message.isEmpty && !message.contains("\n"))
+                }
+                // Every byte of the shortest.
+                let step = type == "ed25519" ? 1 : 23
+                for length in stride(from: 0, to: whole.count, by: step) {
+                    check(Array(whole[..<length]), isCut: true)
+                }
+                for position in stride(from: 0, to: whole.count, by: step) {
+                    var altered = whole
+                    altered[position] ^= 1 << UInt8(position % 8)
+                    check(altered, isCut: false)
+                }
+            }
+        }
+    }
+
+    @Test("certificates, keys and identities come out as PEM, each once, and come in again as they were")
+    func roundTrip() throws {
+        let sandbox = try Sandbox.withVault()
+        for (name, kind) in [("a", "rsa:2048"), ("b", "ed25519")] {
+            try run(
+                sandbox, "openssl", "req", "-x509", "-newkey", kind, "-nodes", "-days", "3", "-subj",
+                "/CN=\(name).example",
+                "-keyout", sandbox.path("\(name).key"), "-out", sandbox.path("\(name).crt"))
+            try sandbox.write(
+                "\(name).pem", try sandbox.read("\(name).key") + sandbox.read("\(name).crt"))
+            try sandbox.ok("import", "\(name).pem")
+        }
+        try sandbox.ok("export", "--format", "pem", "--output", "all.pem")
+        let text = String(decoding: try sandbox.read("all.pem"), as: UTF8.self)
+        #expect(text.components(separatedBy: "-----BEGIN ").count == 5)
+        let copy = try Sandbox.withVault()
+        try copy.ok("import", sandbox.path("all.pem"))
+        for itemClass in ["certificate", "key", "identity"] {
+            let secrets = try [sandbox, copy].map { sandbox in
+                try ["a.example", "b.example"].map { try sandbox.ok("get", "--class", itemClass, $0).bytes }
+            }
+            #expect(secrets[0] == secrets[1])
+        }
+        let pem = try copy.ok("get", "--class", "certificate", "a.example", "--pem").bytes
+        #expect(pem == (try sandbox.read("a.crt")))
+        let identity = try copy.ok("get", "--class", "identity", "a.example", "--pem").bytes
+        #expect(identity.starts(with: pem))
+    }
+
+    @Test("items that have no PEM form are counted and left out, with exit 3; get says so with exit 1")
+    func withoutForm() throws {
+        let sandbox = try Sandbox.withVault()
+        try sandbox.ok("set", "svc", "ann", input: "secret".utf8)
+        try makeKey(sandbox, "ed25519", 256)
+        try sandbox.ok("import", "key")
+        let run = try sandbox.fails(
+            3, "exported, but 1 item is missing (see above); this form cannot hold them", "export", "--format", "pem")
+        #expect(run.error.contains("left out: 1 item that is no certificate, key or identity"))
+        #expect(run.output.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+        try sandbox.ok("export", "--format", "pem", "--class", "key")
+        try sandbox.fails(1, "has no PEM form", "get", "svc", "--pem")
+        try sandbox.fails(64, "--pem excludes", "get", "svc", "--pem", "--json")
+    }
+}
