@@ -30,21 +30,54 @@ struct ReplayTests {
     @Test("of the import parsers comes out of a vault and its export as it went in")
     func imports() throws { replay(try Self.inputs("import"), ImportTarget.check) }
 
+    /// How many alterations of each input: `VAULTFMT_ALTERED_IMPORTS` says it for a long run.
+    private static let alterations =
+        ProcessInfo.processInfo.environment["VAULTFMT_ALTERED_IMPORTS"].flatMap(Int.init) ?? 100
+
     @Test("of the import parsers, altered at random, traps nothing: accepted, it comes out as it went in")
     func alteredImports() throws {
-        let count = ProcessInfo.processInfo.environment["VAULTFMT_ALTERED_IMPORTS"].flatMap(Int.init) ?? 100
+        var tally: [String: (tried: Int, accepted: Int)] = [:]
         for (index, input) in try Self.inputs("import").enumerated() {
             var choices = SeededChoices(seed: UInt64(index))
-            for number in 0..<count {
+            let form = ImportTarget.form(of: input.bytes)
+            for number in 0..<Self.alterations {
                 // The first byte says which parser it is for.
                 var altered = Array(input.bytes.dropFirst())
                 for _ in 0...choices.below(3) { ByteMutation.mutate(&altered, most: 16_384, &choices) }
                 let whole = input.bytes.prefix(1) + altered
-                do { try whole.withUnsafeBytes(ImportTarget.check) } catch {
+                tally[form, default: (0, 0)].tried += 1
+                do {
+                    if try whole.withUnsafeBytes(ImportTarget.accepts) { tally[form, default: (0, 0)].accepted += 1 }
+                    if number % 50 == 0 { try ImportTarget.checkIsWhole(altered) }
+                } catch {
                     Issue.record("\(input.name), alteration \(number): \(error)")
                 }
             }
         }
+        for (form, count) in tally.sorted(by: { $0.key < $1.key }) {
+            print("\(form): \(count.tried) alterations, \(count.accepted) accepted")
+        }
+        #expect(tally.values.contains { $0.accepted > 0 })
+    }
+
+    @Test("of the import parsers, cut at every byte, traps nothing and is imported whole or not at all")
+    func cutImports() throws {
+        // Where a key derivation comes first, every byte is for a long run.
+        let isLong = Self.alterations > 100
+        var (tried, accepted) = (0, 0)
+        for input in try Self.inputs("import") {
+            let isSlow = ["kdbx-whole", "bitwarden-protected", "pem-openssh-encrypted"].contains(input.name)
+            for length in stride(from: 1, to: input.bytes.count, by: isSlow && !isLong ? 37 : 1) {
+                let cut = Array(input.bytes[..<length])
+                tried += 1
+                do {
+                    if try cut.withUnsafeBytes(ImportTarget.accepts) { accepted += 1 }
+                    if length % 16 == 0 { try ImportTarget.checkIsWhole(Array(cut.dropFirst())) }
+                } catch { Issue.record("\(input.name), cut at \(length): \(error)") }
+            }
+        }
+        print("\(tried) cuts, \(accepted) accepted")
+        #expect(accepted < tried / 2)
     }
 
     @Test("holds for what the conformance vectors are to each target as well", arguments: [FuzzTarget.open, .sealed])

@@ -20,8 +20,17 @@ public enum ImportTarget {
     }
 
     /// What is accepted comes out of a vault and of its export as it went in; throws if it does not.
-    public static func check(_ input: UnsafeRawBufferPointer) throws {
-        guard let first = input.first else { return }
+    public static func check(_ input: UnsafeRawBufferPointer) throws { _ = try accepts(input) }
+
+    /// The form that an input is read as.
+    public static func form(of input: [UInt8]) -> String {
+        guard let first = input.first else { return "none" }
+        return formats[Int(first) % formats.count] ?? "any"
+    }
+
+    /// Checks an input; returns whether it was accepted.
+    public static func accepts(_ input: UnsafeRawBufferPointer) throws -> Bool {
+        guard let first = input.first else { return false }
         let source = Array(input.dropFirst())
         var message = "none"
         let items = Interchange.items(in: source, format: formats[Int(first) % formats.count], isCheap: true) {
@@ -31,20 +40,54 @@ public enum ImportTarget {
             guard !message.isEmpty, !message.contains("\n") else {
                 throw Mismatch("a refusal is not one line: \(message)")
             }
-            return
+            return false
         }
-        let place = Store.Place(
-            fileSystem: MemoryFileSystem(clock: 1_700_000_000_000), random: .fixed("1"), cacheBytes: 1 << 20)
-        var options = CreateOptions()
-        options.device = try Device(fileContents: Secret(bytes: [UInt8](1...48)))
-        let factors = try Factors(rawKey: Secret(bytes: [UInt8](repeating: 0x2B, count: 32)))
-        let vault = try Vault.create(at: "a.vault", factors: factors, options: options, place: place)
+        let vault = try emptyVault()
         let stored = try store(items, in: vault)
         let export = try exported(vault)
         guard let again = Interchange.items(in: export, format: "json", refused: { message = $0 }) else {
             throw Mismatch("an export is refused: \(message)")
         }
         try compare(stored, again)
+        return true
+    }
+
+    /// Imports a source as the command does it, into an empty vault: throws unless it is there whole, or not at all.
+    public static func checkIsWhole(_ source: [UInt8]) throws {
+        var message = ""
+        let items = Interchange.items(in: source, format: nil, isCheap: true) { message = $0 }
+        let vault = try emptyVault()
+        let before = vault.anchor.generation
+        do throws(VaultError) {
+            try Interchange.importItems(in: source, into: vault, policy: "keep-both", isCheap: true)
+        } catch {
+            guard vault.anchor.generation == before, try count(vault) == 0 else {
+                throw Mismatch("an import that failed left something: \(error)")
+            }
+            return
+        }
+        guard let items else { throw Mismatch("what is refused was imported: \(message)") }
+        let imported = try count(vault)
+        // A certificate, a key or an identity of one name is imported once.
+        guard imported == items.count || items.contains(where: { $0.key.account == nil }) else {
+            throw Mismatch("of \(items.count) items \(imported) were imported")
+        }
+    }
+
+    private static func count(_ vault: Vault) throws -> Int {
+        var count = 0
+        var cursor = try vault.items()
+        while try cursor.next() != nil { count += 1 }
+        return count
+    }
+
+    private static func emptyVault() throws -> Vault {
+        let place = Store.Place(
+            fileSystem: MemoryFileSystem(clock: 1_700_000_000_000), random: .fixed("1"), cacheBytes: 1 << 20)
+        var options = CreateOptions()
+        options.device = try Device(fileContents: Secret(bytes: [UInt8](1...48)))
+        let factors = try Factors(rawKey: Secret(bytes: [UInt8](repeating: 0x2B, count: 32)))
+        return try Vault.create(at: "a.vault", factors: factors, options: options, place: place)
     }
 
     /// The JSON export of a conformance vector's vault; nil if it does not open, or has something that does not.

@@ -12,7 +12,6 @@ static struct {
     __typeof__(gcry_cipher_open) *gcry_cipher_open;
     __typeof__(gcry_cipher_setkey) *gcry_cipher_setkey;
     __typeof__(gcry_cipher_setiv) *gcry_cipher_setiv;
-    __typeof__(gcry_cipher_setctr) *gcry_cipher_setctr;
     __typeof__(gcry_cipher_encrypt) *gcry_cipher_encrypt;
     __typeof__(gcry_cipher_decrypt) *gcry_cipher_decrypt;
     __typeof__(gcry_cipher_close) *gcry_cipher_close;
@@ -24,7 +23,7 @@ int interchange_load_gcrypt(void) {
     if (!(FIND(library, gcrypt, gcry_check_version) && FIND(library, gcrypt, gcry_control) &&
           FIND(library, gcrypt, gcry_md_hash_buffer) && FIND(library, gcrypt, gcry_md_hash_buffers) &&
           FIND(library, gcrypt, gcry_kdf_derive) && FIND(library, gcrypt, gcry_cipher_open) &&
-          FIND(library, gcrypt, gcry_cipher_setkey) && FIND(library, gcrypt, gcry_cipher_setiv) && FIND(library, gcrypt, gcry_cipher_setctr) &&
+          FIND(library, gcrypt, gcry_cipher_setkey) && FIND(library, gcrypt, gcry_cipher_setiv) &&
           FIND(library, gcrypt, gcry_cipher_encrypt) && FIND(library, gcrypt, gcry_cipher_decrypt) &&
           FIND(library, gcrypt, gcry_cipher_close)))
         return 0;
@@ -68,8 +67,7 @@ int interchange_pbkdf2_sha256(const void *password, size_t size, const void *sal
 static void *open_cipher(int algorithm, int mode, unsigned flags, const void *key, const void *iv, size_t iv_size) {
     gcry_cipher_hd_t handle = NULL;
     if (gcrypt.gcry_cipher_open(&handle, algorithm, mode, flags) != 0) return NULL;
-    __typeof__(gcry_cipher_setiv) *set = mode == GCRY_CIPHER_MODE_CTR ? gcrypt.gcry_cipher_setctr : gcrypt.gcry_cipher_setiv;
-    if (gcrypt.gcry_cipher_setkey(handle, key, 32) == 0 && set(handle, iv, iv_size) == 0)
+    if (gcrypt.gcry_cipher_setkey(handle, key, 32) == 0 && gcrypt.gcry_cipher_setiv(handle, iv, iv_size) == 0)
         return handle;
     gcrypt.gcry_cipher_close(handle);
     return NULL;
@@ -81,7 +79,6 @@ void *interchange_cipher_open(enum interchange_cipher cipher, const void *key, c
     case INTERCHANGE_TWOFISH_CBC: return open_cipher(GCRY_CIPHER_TWOFISH, GCRY_CIPHER_MODE_CBC, 0, key, iv, iv_size);
     case INTERCHANGE_CHACHA20: return open_cipher(GCRY_CIPHER_CHACHA20, GCRY_CIPHER_MODE_STREAM, 0, key, iv, iv_size);
     case INTERCHANGE_SALSA20: return open_cipher(GCRY_CIPHER_SALSA20, GCRY_CIPHER_MODE_STREAM, 0, key, iv, iv_size);
-    case INTERCHANGE_AES256_CTR: return open_cipher(GCRY_CIPHER_AES256, GCRY_CIPHER_MODE_CTR, 0, key, iv, iv_size);
     }
     return NULL;
 }

@@ -39,10 +39,7 @@ package enum Interchange {
         buffer.append(contentsOf: source)
         var access = SourceAccess(mayAsk: false)
         access.passphrase = SharedSecret(text: passphrase)
-        if isCheap {
-            (access.limits.memoryKiB, access.limits.totalKiBPasses, access.mostRounds) = (1024, 4096, 10_000)
-            access.mostBcryptRounds = 1
-        }
+        if isCheap { cheapen(&access) }
         do {
             if format == kdbxContents {
                 var contents = MappedSource(try KDBXImport(contents: buffer))
@@ -59,12 +56,15 @@ package enum Interchange {
 
     /// Imports a source that is in memory into a vault, as the command does it.
     /// - Parameter policy: What `--on-duplicate` takes.
-    package static func importItems(in source: [UInt8], into vault: Vault, policy: String = "fail") throws(VaultError) {
+    package static func importItems(
+        in source: [UInt8], into vault: Vault, policy: String = "fail", isCheap: Bool = false
+    ) throws(VaultError) {
         do {
             var buffer = SecretBuffer(capacity: source.count)
             buffer.append(contentsOf: source)
             var access = SourceAccess(mayAsk: false)
             access.passphrase = SharedSecret(text: testPassphrase)
+            if isCheap { cheapen(&access) }
             var reader = SourceReader(buffer, at: 0)
             var source = try format(nil, &reader).open(reader, access)
             var session = ImportSession(policy: DuplicatePolicy(rawValue: policy) ?? .fail)
@@ -82,6 +82,11 @@ package enum Interchange {
             while let item = try items.next() { try kdbx.prepare(try vault.open(item)) }
             try kdbx.finish(name: "test") { _ in }
         } catch { throw VaultError(.io, CommandFailure(error).message) }
+    }
+
+    private static func cheapen(_ access: inout SourceAccess) {
+        (access.limits.memoryKiB, access.limits.totalKiBPasses, access.mostRounds) = (1024, 4096, 10_000)
+        access.mostBcryptRounds = 0
     }
 
     private static func format(_ name: String?, _ reader: inout SourceReader) throws -> SourceFormat {

@@ -1,4 +1,3 @@
-import CInterchange
 import SwiftASN1
 import VaultFmt
 import VaultLocal
@@ -23,9 +22,22 @@ final class OpenSSHKey {
     /// The key as a PEM document. swift-asn1 keeps it in memory that is not wiped.
     func document() -> PEMDocument { PEMDocument(type: type, derBytes: der.withBytes { Array($0) }) }
 
-    /// Reads what a block encodes.
-    static func read(_ bytes: borrowing Secret, _ opener: OpenSSHOpener, _ place: String) throws -> OpenSSHKey {
-        try bytes.withUnsafeBytes { bytes in
+    /// Reads a block; `opener` decrypts it first if it is encrypted.
+    static func read(_ block: borrowing PEMBlock, _ opener: OpenSSHOpener) throws -> OpenSSHKey {
+        if let key = try unencrypted(block, opener) { return key }
+        let decrypted = try opener.decrypted(block.text, block.place)
+        var key: OpenSSHKey?
+        var blocks = try PEMBlocks(SourceReader(decrypted, at: 0))
+        try blocks.forEach { key = try unencrypted($0, opener) }
+        guard let key else { throw damaged(block.place) }
+        return key
+    }
+
+    /// Reads a block; nil if it is encrypted, by something that `opener` accepts.
+    private static func unencrypted(_ block: borrowing PEMBlock, _ opener: OpenSSHOpener) throws -> OpenSSHKey? {
+        let place = block.place
+        guard let bytes = block.decoded() else { throw CommandFailure.damaged(place, "the block is not base 64") }
+        return try bytes.withUnsafeBytes { bytes in
             let magic = Array("openssh-key-v1\0".utf8)
             guard bytes.starts(with: magic) else { throw damaged(place) }
             var reader = SSHReader(UnsafeRawBufferPointer(rebasing: bytes[magic.count...]), place)
@@ -35,24 +47,23 @@ final class OpenSSHKey {
                 throw CommandFailure.damaged(place, "an OpenSSH key file with several keys; only one can be read")
             }
             _ = try reader.string()
-            var section = Secret(copying: try reader.string())
-            // A cipher that authenticates puts its code behind the section.
-            guard reader.isAtEnd || cipher != "none" else { throw damaged(place) }
-            if cipher != "none" {
-                try opener.decrypt(&section, cipher, derivation, SSHReader(options, place))
+            let section = try reader.string()
+            guard cipher == "none" else {
+                var options = SSHReader(options, place)
+                guard derivation == "bcrypt", try !options.string().isEmpty else { throw damaged(place) }
+                try opener.check(rounds: try options.number(), place)
+                return nil
             }
-            return try section.withUnsafeBytes { section in
-                try key(SSHReader(section, place), isDecrypted: cipher != "none")
-            }
+            guard reader.isAtEnd else { throw damaged(place) }
+            return try key(SSHReader(section, place))
         }
     }
 
-    /// The part that may be encrypted.
-    private static func key(_ section: SSHReader, isDecrypted: Bool) throws -> OpenSSHKey {
+    /// The part that is encrypted if the file has a passphrase.
+    private static func key(_ section: SSHReader) throws -> OpenSSHKey {
         var reader = section
-        guard try reader.number() == reader.number() else {
-            throw isDecrypted ? OpenSSHOpener.wrong(reader.place) : damaged(reader.place)
-        }
+        let checks = (try reader.number(), try reader.number())
+        guard checks.0 == checks.1 else { throw damaged(reader.place) }
         let type = try reader.text()
         let (label, der) = try self.der(type, &reader)
         let comment = try reader.text()
@@ -96,59 +107,6 @@ final class OpenSSHKey {
 
     fileprivate static func damaged(_ place: String) -> CommandFailure {
         .damaged(place, "this OpenSSH private key is damaged")
-    }
-}
-
-/// Opens keys that are encrypted.
-struct OpenSSHOpener {
-    /// The source, as messages name it.
-    let name: String
-    let access: SourceAccess
-
-    /// Decrypts the section that has the key. A passphrase that is wrong shows in what comes out.
-    fileprivate func decrypt(
-        _ section: inout Secret, _ cipher: String, _ derivation: String, _ options: SSHReader
-    ) throws {
-        var options = options
-        let ciphers = ["aes256-ctr": INTERCHANGE_AES256_CTR, "aes256-cbc": INTERCHANGE_AES256_CBC]
-        guard derivation == "bcrypt", let number = ciphers[cipher] else {
-            throw CommandFailure(
-                .unavailable,
-                "\(options.place): the cipher \(TerminalText.quoted(cipher)) of this OpenSSH key cannot be read; "
-                    + "'ssh-keygen -p -Z aes256-ctr -f FILE' changes it")
-        }
-        let (salt, rounds) = (try options.string(), try options.number())
-        guard rounds > 0, (1...64).contains(salt.count), options.isAtEnd, section.count.isMultiple(of: 16) else {
-            throw OpenSSHKey.damaged(options.place)
-        }
-        guard rounds <= access.mostBcryptRounds else {
-            throw CommandFailure(
-                .overLimit,
-                "\(options.place): the key asks for more key derivation than allowed: rounds \(rounds), "
-                    + "limit \(access.mostBcryptRounds)")
-        }
-        try ForeignLibrary.gcrypt.load()
-        guard let passphrase = try access.passphrase(for: name) else {
-            throw CommandFailure(.usage, "an OpenSSH key opens with a passphrase; give --source-passphrase-file")
-        }
-        var both = Secret(count: 48)
-        both.withUnsafeMutableBytes { both in
-            passphrase.withUnsafeBytes { passphrase in
-                interchange_bcrypt_pbkdf(
-                    passphrase.baseAddress, passphrase.count, salt.baseAddress, salt.count, rounds, both.baseAddress,
-                    both.count)
-            }
-        }
-        try both.withUnsafeBytes { both in
-            let key = Secret(copying: UnsafeRawBufferPointer(rebasing: both.prefix(32)))
-            let cipher = try ForeignCipher(number, key: key, iv: UnsafeRawBufferPointer(rebasing: both.suffix(16)))
-            try section.withUnsafeMutableBytes { try cipher.decrypt($0) }
-        }
-    }
-
-    fileprivate static func wrong(_ place: String) -> CommandFailure {
-        CommandFailure(
-            .noAccess, "\(place): the passphrase does not open this OpenSSH key; check --source-passphrase-file")
     }
 }
 

@@ -75,8 +75,7 @@ private struct PEMContents {
     }
 
     private mutating func sort(openSSH block: borrowing PEMBlock) throws {
-        guard let bytes = block.decoded() else { throw CommandFailure.damaged(block.place, "the block is not base 64") }
-        let key = try OpenSSHKey.read(bytes, opener, block.place)
+        let key = try OpenSSHKey.read(block, opener)
         let document = key.document()
         if isNew(document, block.line) { keys.append(try KeyBlock(key, document, block.place)) }
     }

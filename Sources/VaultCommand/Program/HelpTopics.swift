@@ -35,7 +35,7 @@ enum HelpTopics {
           XDG_DATA_HOME                  the default vault is vaultfmt/default.vault in it (else in ~/.local/share)
           XDG_STATE_HOME                 vaultfmt/ in it (else in ~/.local/state) holds what this machine remembers of
                                          each vault, and the device file
-          VAULTFMT_ASKPASS               what 'askpass' may answer with: a reference, or 'ssh' for OpenSSH's own questions
+          VAULTFMT_ASKPASS               what 'askpass' may answer with: a reference, 'ssh' for OpenSSH's own questions, '-' for standard input
           EDITOR, VISUAL                 the editor of 'edit'
           NO_COLOR                       if set and not empty, no colour
 

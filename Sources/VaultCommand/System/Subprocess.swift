@@ -46,9 +46,10 @@ enum Subprocess {
     /// Starts a program.
     /// - `input`, `output` and `error`: Its standard descriptors; nil is /dev/null.
     /// - `keepsFactors`: Whether it may know what opens vaults, because it starts this program.
+    /// - `settings`: Environment variables that it gets, instead of this process's of the same names.
     static func start(
         _ path: String, _ arguments: [String], input: Int32?, output: Int32?, error: Int32? = nil,
-        keepsFactors: Bool = false
+        keepsFactors: Bool = false, settings: [String: String] = [:]
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -60,7 +61,7 @@ enum Subprocess {
                 posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0)
             }
         }
-        return try spawn(path, arguments, &actions, keepsFactors: keepsFactors)
+        return try spawn(path, arguments, &actions, keepsFactors: keepsFactors, settings: settings)
     }
 
     /// Where a program that is started apart finds this process's standard output.
@@ -100,14 +101,17 @@ enum Subprocess {
 
     private static func spawn(
         _ path: String, _ arguments: [String], _ actions: UnsafePointer<posix_spawn_file_actions_t>?,
-        _ attributes: UnsafePointer<posix_spawnattr_t>? = nil, keepsFactors: Bool = false
+        _ attributes: UnsafePointer<posix_spawnattr_t>? = nil, keepsFactors: Bool = false,
+        settings: [String: String] = [:]
     ) throws -> pid_t {
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) }
         words.append(nil)
         defer { words.forEach { free($0) } }
         var process: pid_t = 0
-        let environment = ChildEnvironment.inherited(keepsFactors: keepsFactors)
-        let failure = posix_spawn(&process, path, actions, attributes, words, environment + [nil])
+        let inherited = ChildEnvironment.inherited(without: Set(settings.keys), keepsFactors: keepsFactors)
+        let added = settings.map { strdup("\($0)=\($1)") }
+        defer { added.forEach { free($0) } }
+        let failure = posix_spawn(&process, path, actions, attributes, words, inherited + added + [nil])
         guard failure == 0 else {
             throw CommandFailure(.io, "cannot start \(TerminalText.quoted(path)): \(Descriptor.message(failure))")
         }
@@ -116,9 +120,11 @@ enum Subprocess {
 
     /// Runs a program that reads bytes from its standard input, and waits for it.
     /// - Returns: As `wait`.
-    static func feed(_ path: String, _ arguments: [String], _ bytes: borrowing Secret) throws -> Int32 {
+    static func feed(
+        _ path: String, _ arguments: [String], _ bytes: borrowing Secret, settings: [String: String] = [:]
+    ) throws -> Int32 {
         let pipe = try Pipe()
-        let process = try start(path, arguments, input: pipe.reading, output: nil)
+        let process = try start(path, arguments, input: pipe.reading, output: nil, settings: settings)
         pipe.closeReading()
         let failure = bytes.withUnsafeBytes { pipe.write($0) }
         pipe.closeWriting()

@@ -29,7 +29,6 @@ enum interchange_cipher {
     INTERCHANGE_TWOFISH_CBC,
     INTERCHANGE_CHACHA20,
     INTERCHANGE_SALSA20,
-    INTERCHANGE_AES256_CTR,
 };
 /* A cipher with a key of 32 bytes; NULL where it cannot be made. */
 void *interchange_cipher_open(enum interchange_cipher cipher, const void *key, const void *iv, size_t iv_size);
@@ -39,11 +38,6 @@ void interchange_cipher_close(void *handle);
 
 /* KeePass's AES-KDF: encrypts both halves of a key again and again with AES-256. */
 int interchange_aes_kdf(const void *seed, void *key, uint64_t rounds);
-
-/* The key derivation of OpenSSH's private keys; `salt_size` is at most 64, `key_size` at most 1024. Our own, over
-   libgcrypt's SHA-512: no library offers it. */
-void interchange_bcrypt_pbkdf(const void *passphrase, size_t size, const void *salt, size_t salt_size, uint32_t rounds,
-                              void *key, size_t key_size);
 
 /* Argon2 with everything that KeePass can set; 0, or the library's error. */
 struct interchange_argon2 {

@@ -8,15 +8,15 @@ enum SecretEditor {
     /// - Returns: The new secret, or nil where it is the old one.
     static func edit(_ secret: borrowing Secret) throws -> Secret? {
         let editor = try command()
-        MemoryFolder.sweep()
+        MemoryFolder.sweepAndTell()
         let signals = try HeldSignals(ignoringKeys: true)
-        let folder = try MemoryFolder()
+        let folder = try MemoryFolder(instead: "use 'vaultfmt get' and 'vaultfmt set' instead")
         let outcome: Outcome
         do {
             try NewFile.create(folder.file, what: "file in memory", secret)
             outcome = try run(editor, folder.file, signals)
         } catch {
-            report(folder.wipe())
+            folder.wipeAndTell()
             throw error
         }
         let edited: Secret
@@ -25,10 +25,10 @@ enum SecretEditor {
                 try outcome == .done
                 ? Descriptor.readFile(folder.file, what: "edited file", limit: longest) : Secret(count: 0)
         } catch {
-            report(folder.wipe())
+            folder.wipeAndTell()
             throw error
         }
-        report(folder.wipe())
+        folder.wipeAndTell()
         switch outcome {
         case .done: return changed(secret, edited)
         case .failed(let code):
@@ -83,10 +83,5 @@ enum SecretEditor {
         let kept = hasNewline && !hadNewline ? new.prefix(new.count - 1) : new.copy()
         if kept.equals(old) { return nil }
         return kept
-    }
-
-    private static func report(_ left: String?) {
-        guard let left else { return }
-        Terminal.warning("could not remove \(TerminalText.quoted(left)), which may hold the secret; remove it yourself")
     }
 }

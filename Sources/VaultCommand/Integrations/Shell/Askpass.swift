@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import VaultFmt
 import VaultLocal
 
@@ -10,7 +11,8 @@ struct Askpass: ParsableCommand {
             VAULTFMT_ASKPASS says what may be answered; without it nothing is. A reference is the answer to every question of the program that \
             it is set for. 'ssh' is for OpenSSH 8.5 and newer: the passphrase of a key file is the item 'ssh' with the file's path as its \
             account, a password is the internet password of protocol ssh for that user and host. Before 8.5, and in dropbear, a server can word \
-            these questions, and would be sent the answer: give those a reference. Questions for a yes or a no are never answered.
+            these questions, and would be sent the answer: give those a reference. '-' is for a program that starts another: the answer is what the \
+            other's standard input has. Questions for a yes or a no are never answered.
 
             Examples:
               vaultfmt set ssh ~/.ssh/id_ed25519
@@ -48,6 +50,10 @@ struct Askpass: ParsableCommand {
                 .usage,
                 "nothing says what may be answered; set VAULTFMT_ASKPASS to a reference, or to 'ssh' for OpenSSH 8.5 or newer"
             )
+        }
+        if bound == "-" {
+            return FactorInput.withoutLineEnd(
+                try Descriptor.readAll(STDIN_FILENO, name: "the standard input", limit: 1 << 20))
         }
         guard bound == "ssh" else { return try Reference(bound).value(in: vault.openVault()) }
         if let path = SSHQuestion.keyFile(question) {

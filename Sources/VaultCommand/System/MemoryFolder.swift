@@ -9,11 +9,12 @@ import VaultLocal
 /// A process that is killed leaves its folder; the next one wipes it. A folder in use is locked.
 struct MemoryFolder: ~Copyable {
     private static let prefix = "vaultfmt-edit-"
-    private let path: String
+    let path: String
     private let lock: Int32
 
     /// Makes the folder, 0700, in `$XDG_RUNTIME_DIR` or `/dev/shm`, whichever is kept in memory.
-    init() throws {
+    /// - Parameter instead: What to do where there is neither.
+    init(instead: String) throws {
         for base in Self.bases where Self.isInMemory(base) {
             // Another process may take a folder that is not yet locked for one that was left.
             for _ in 0..<10 {
@@ -28,8 +29,7 @@ struct MemoryFolder: ~Copyable {
         }
         throw CommandFailure(
             .io,
-            "no storage in memory to edit in: neither XDG_RUNTIME_DIR nor /dev/shm is a tmpfs that can be written; "
-                + "use 'vaultfmt get' and 'vaultfmt set' instead")
+            "no storage in memory: neither XDG_RUNTIME_DIR nor /dev/shm is a tmpfs that can be written; \(instead)")
     }
 
     /// The file with the secret.
@@ -43,7 +43,9 @@ struct MemoryFolder: ~Copyable {
     }
 
     /// Wipes the folders of this user that killed processes left.
-    static func sweep() {
+    /// - Returns: The folders.
+    static func sweep() -> [String] {
+        var wiped: [String] = []
         for base in bases where isInMemory(base) {
             for name in names(in: base) where name.hasPrefix(prefix) {
                 let path = "\(base)/\(name)"
@@ -55,11 +57,10 @@ struct MemoryFolder: ~Copyable {
                 }
                 guard let lock = lock(path) else { continue }
                 defer { close(lock) }
-                if wipe(folder: path) {
-                    Terminal.note("wiped \(TerminalText.quoted(path)), which an interrupted 'vaultfmt edit' had left")
-                }
+                if wipe(folder: path) { wiped.append(path) }
             }
         }
+        return wiped
     }
 
     private static var bases: [String] { [Environment.nonEmpty("XDG_RUNTIME_DIR"), "/dev/shm"].compactMap { $0 } }
