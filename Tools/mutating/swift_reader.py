@@ -23,7 +23,8 @@ READING = {
         "AEAD", "Argon2", "AssociatedData", "KeyFileFormat", "KeySchedule", "Passphrase", "Proofs", "Sealing", "Signature", "SlotKey",
     ],
     "VaultStore": [
-        "Commits/CommitCodec", "Commits/FrameWalker", "Commits/RegionDigest", "Commits/StateFinder", "Commits/StatePast", "Slots", "Store", "Tree/LeafWalker", "Tree/Page", "Tree/PageSource", "Tree/TreeReader",
+        "Commits/CommitCodec", "Commits/FrameWalker", "Commits/RegionDigest", "Commits/StateFinder", "Commits/StatePast", "Slots", "Store/KeptKey", "Store/Store",
+        "Tree/LeafWalker", "Tree/Page", "Tree/PageSource", "Tree/TreeReader",
     ],
     "VaultFmt": [
         "Items/EarlierValue", "Items/Item", "Items/ItemClass", "Items/ItemCodec", "Items/ItemContent", "Items/ItemCursor", "Items/ItemKey",

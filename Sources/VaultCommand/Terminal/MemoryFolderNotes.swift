@@ -1,3 +1,5 @@
+import VaultLocal
+
 /// What people are told of folders in memory that held secrets.
 extension MemoryFolder {
     /// Wipes what killed processes left, and says so.

@@ -147,7 +147,11 @@ struct ImportPEMTests {
             ("-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n", "line 1: this private key is damaged"),
             (
                 "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n",
-                "line 1: a key in the form 'OPENSSH PRIVATE KEY'"
+                "line 1: this OpenSSH private key is damaged"
+            ),
+            (
+                "-----BEGIN DSA PRIVATE KEY-----\nAAAA\n-----END DSA PRIVATE KEY-----\n",
+                "line 1: a key in the form 'DSA PRIVATE KEY'"
             ),
         ]
         for (text, message) in cases {

@@ -1,5 +1,5 @@
 """Makes the files of KDBX/ with programs that are not ours: pykeepass (4.2) and keepassxc-cli (2.7), and, under a second
-Python from 3.12 on, kdbxtool (0.1.7). Run by hand, as make_kdbx says; the files are committed.
+Python from 3.12 on, kdbxtool (0.1.7, with oxifish 0.1.1). Run by hand, as make_kdbx says; the files are committed.
 
 All of them hold the same entries; the names say how they are encrypted:
 VERSION-CIPHER-KDF-COMPRESSION-KEY.kdbx. The passphrase is `päss wörd`.
@@ -36,6 +36,17 @@ XML2 = """<?xml version="1.0" encoding="utf-8"?>
   </Key>
 </KeyFile>
 """
+
+# What opens a file, by the name of its kind of key: a passphrase, and a key file.
+KEYS = {
+    "passphrase": (PASSPHRASE, None),
+    "xml1": (None, str(FOLDER / "xml1.keyx")),
+    "xml2": (None, str(FOLDER / "xml2.keyx")),
+    "raw": (None, str(FOLDER / "raw.key")),
+    "hex": (None, str(FOLDER / "hex.key")),
+    "any": (None, str(FOLDER / "any.key")),
+    "both": (PASSPHRASE, str(FOLDER / "xml2.keyx")),
+}
 
 
 def key_files():
@@ -126,15 +137,12 @@ def pykeepass_files():
         fill_pykeepass(database)
         return database
 
-    for cipher in ("aes256", "twofish", "chacha20"):
-        for kdf in ("argon2", "argon2id", "aeskdf"):
-            for compressed in (True, False):
-                word = "gzip" if compressed else "plain"
-                save(made(PASSPHRASE), f"4.0-{cipher}-{kdf}-{word}-passphrase.kdbx", cipher, compressed, kdf)
-    for file in ("xml1.keyx", "xml2.keyx", "raw.key", "hex.key", "any.key"):
-        kind = file.split(".")[0]
-        save(made(None, str(FOLDER / file)), f"4.0-aes256-argon2-gzip-{kind}.kdbx", "aes256", True, "argon2")
-    save(made(PASSPHRASE, str(FOLDER / "xml2.keyx")), "4.0-aes256-argon2-gzip-both.kdbx", "aes256", True, "argon2")
+    for key, (password, key_file) in KEYS.items():
+        for cipher in ("aes256", "twofish", "chacha20"):
+            for kdf in ("argon2", "argon2id", "aeskdf"):
+                for word in ("gzip", "plain"):
+                    name = f"4.0-{cipher}-{kdf}-{word}-{key}.kdbx"
+                    save(made(password, key_file), name, cipher, word == "gzip", kdf)
     (FOLDER / "new.tmp").unlink()
 
 
@@ -142,28 +150,24 @@ def keepassxc_files():
     """Version 3.1: keepassxc-cli makes it, and pykeepass fills it."""
     from pykeepass import PyKeePass
 
-    for key in ("passphrase", "any", "both"):
+    for key, (password, key_file) in KEYS.items():
         start = FOLDER / "new.tmp"
         start.unlink(missing_ok=True)
         command = ["keepassxc-cli", "db-create", "--quiet", "--decryption-time", "100", str(start)]
-        if key != "any":
+        if password:
             command.insert(3, "--set-password")
-        if key != "passphrase":
-            command[3:3] = ["--set-key-file", str(FOLDER / "any.key")]
+        if key_file:
+            command[3:3] = ["--set-key-file", key_file]
         subprocess.run(command, input=f"{PASSPHRASE}\n{PASSPHRASE}\n", text=True, check=True, capture_output=True)
-        for cipher in ("aes256", "twofish", "chacha20") if key == "passphrase" else ("aes256",):
-            for compressed in (True, False) if key == "passphrase" else (True,):
-                database = PyKeePass(
-                    str(start), password=None if key == "any" else PASSPHRASE,
-                    keyfile=None if key == "passphrase" else str(FOLDER / "any.key"),
-                )
+        for cipher in ("aes256", "twofish", "chacha20"):
+            for word in ("gzip", "plain"):
+                database = PyKeePass(str(start), password=password, keyfile=key_file)
                 fill_pykeepass(database)
                 database.kdbx.header.value.dynamic_header.transform_rounds.data = 1000
                 # pykeepass leaves the old header's hash there, with which no program would open the file.
                 for element in database.tree.findall("Meta/HeaderHash"):
                     element.getparent().remove(element)
-                word = "gzip" if compressed else "plain"
-                save(database, f"3.1-{cipher}-aeskdf-{word}-{key}.kdbx", cipher, compressed)
+                save(database, f"3.1-{cipher}-aeskdf-{word}-{key}.kdbx", cipher, word == "gzip")
         start.unlink()
     # One that keepassxc-cli alone has written, with the header's hash.
     path = FOLDER / "3.1-keepassxc.kdbx"
@@ -179,39 +183,54 @@ def keepassxc_files():
         )
 
 
-def kdbxtool_files():
+def fill_kdbxtool(database):
+    """The same entries by kdbxtool, but for those of the recycle bin."""
     from datetime import datetime, timezone
 
+    web = database.root_group.create_subgroup("Web/Shops")
+    inner = web.create_subgroup("Inner")
+    entry = inner.create_entry(
+        title="Example", username="alice", password="first", url="https://example.com/login",
+        notes="a note\nof two lines & <tags>", tags=["one", "two"],
+    )
+    entry.otp = OTP
+    entry.icon_id = "12"
+    entry.set_custom_property("pin", "1234", protected=True)
+    entry.set_custom_property("colour", "blue ümlaut")
+    entry.save_history()
+    entry.password = "second"
+    entry.save_history()
+    entry.password = "p<&>\"' \U0001f511"
+    database.add_attachment(entry, "bytes.bin", bytes(range(256)) * 4)
+    database.add_attachment(entry, "text.txt", b"text\n")
+    entry.times.expires = True
+    entry.times.expiry_time = datetime(2031, 2, 3, 4, 5, 6, tzinfo=timezone.utc)
+    database.root_group.create_entry(title="Wifi", password="pw2")
+
+
+def kdbxtool_files():
+    import dataclasses
+
     from kdbxtool import AesKdfConfig, Argon2Config, Cipher, Database, KdfType
+    from kdbxtool.parsing import CompressionType
 
     kdfs = {
         "argon2": Argon2Config(16384, 3, 2, bytes(range(32)), KdfType.ARGON2D),
         "argon2id": Argon2Config(16384, 3, 2, bytes(range(32)), KdfType.ARGON2ID),
         "aeskdf": AesKdfConfig(60000, bytes(range(32))),
     }
-    for cipher, cipher_id in (("aes256", Cipher.AES256_CBC), ("chacha20", Cipher.CHACHA20)):
-        for kdf, config in kdfs.items():
-            database = Database.create(password=PASSPHRASE, cipher=cipher_id, kdf_config=config)
-            web = database.root_group.create_subgroup("Web/Shops")
-            inner = web.create_subgroup("Inner")
-            entry = inner.create_entry(
-                title="Example", username="alice", password="first", url="https://example.com/login",
-                notes="a note\nof two lines & <tags>", tags=["one", "two"],
-            )
-            entry.otp = OTP
-            entry.icon_id = "12"
-            entry.set_custom_property("pin", "1234", protected=True)
-            entry.set_custom_property("colour", "blue ümlaut")
-            entry.save_history()
-            entry.password = "second"
-            entry.save_history()
-            entry.password = "p<&>\"' \U0001f511"
-            database.add_attachment(entry, "bytes.bin", bytes(range(256)) * 4)
-            database.add_attachment(entry, "text.txt", b"text\n")
-            entry.times.expires = True
-            entry.times.expiry_time = datetime(2031, 2, 3, 4, 5, 6, tzinfo=timezone.utc)
-            database.root_group.create_entry(title="Wifi", password="pw2")
-            database.save(FOLDER / f"4.1-{cipher}-{kdf}-gzip-passphrase.kdbx", kdf_config=config, cipher=cipher_id)
+    ciphers = {"aes256": Cipher.AES256_CBC, "twofish": Cipher.TWOFISH256_CBC, "chacha20": Cipher.CHACHA20}
+    for key, (password, key_file) in KEYS.items():
+        for cipher, cipher_id in ciphers.items():
+            for kdf, config in kdfs.items():
+                database = Database.create(password=password, keyfile=key_file, cipher=cipher_id, kdf_config=config)
+                fill_kdbxtool(database)
+                for word, compression in (("gzip", CompressionType.GZIP), ("plain", CompressionType.NONE)):
+                    path = FOLDER / f"4.1-{cipher}-{kdf}-{word}-{key}.kdbx"
+                    # It has no setting for this: what it saves is as its header says.
+                    database.save(path, kdf_config=config, cipher=cipher_id)
+                    database._header = dataclasses.replace(database._header, compression=compression)
+                    database.save(path)
 
 
 if __name__ == "__main__":
