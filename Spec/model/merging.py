@@ -162,7 +162,7 @@ def merge_item(x, y, known, stamp, rules):
     was = known.of(x, y)
     if low.value() == high.value() or was and low.value() == was:
         merged = high
-    elif was and high.value() == was:
+    elif was and high.value() == was and low.stamp == high.stamp:
         merged = low
     else:
         merged = field_by_field(low, high, was, stamp, rules)

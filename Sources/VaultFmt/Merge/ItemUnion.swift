@@ -249,9 +249,11 @@ struct ItemUnion {
         if known == nil { out.base = try common(left, right) }
         if try isUnchanged(loser, out) {
             out.how = .whole(winner)
-        } else if try isUnchanged(winner, out) {
+        } else if loser.stamp == winner.stamp, try isUnchanged(winner, out) {
             out.how = .whole(loser)
         } else {
+            // Also where only the loser changed: it was removed, and kept for a change that is older than the base's,
+            // whose earlier values may be newer than that.
             out.how = .byField(winner: winner, loser: loser)
         }
         out.key = try key(out)

@@ -127,7 +127,7 @@ def merge_item(left: HeldItem, right: HeldItem, base: Held | None) -> Merged:
     winner, loser = (left, right) if rank(left) >= rank(right) else (right, left)
     if is_unchanged(loser, winner) or (base is not None and is_unchanged(loser, base)):
         merged = whole(winner)
-    elif base is not None and is_unchanged(winner, base):
+    elif base is not None and is_unchanged(winner, base) and loser.stamp == winner.stamp:
         merged = whole(loser)
     else:
         merged = by_field(winner, loser, base)

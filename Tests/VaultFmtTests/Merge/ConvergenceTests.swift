@@ -249,8 +249,23 @@ private struct MachineHistory {
             for earlier in item.earlier { add(earlier.secret) }
         }
         for conflict in try vault.conflicts() { for value in conflict.values { add(value.value.array) } }
+        try addAdopted(vault, add)
+        for id in first.items.keys where first.tombstones.contains(where: { $0.hasPrefix("\(id.bytes) ") }) {
+            problems.append("\(id) is both live and dead")
+        }
         for (secret, item) in acknowledged where !removed.contains(item) && !reachable.contains(secret) {
             problems.append("\(secret) of \(item) is out of reach")
+        }
+    }
+
+    /// What a branch under replaced keys had to settle comes in with its values: whoever restores one has it again.
+    private func addAdopted(_ vault: Vault, _ add: ([UInt8]?) -> Void) throws {
+        var cursor = try vault.items()
+        while let item = try cursor.next() {
+            for earlier in try vault.earlierValues(of: item) {
+                guard let entries = try vault.attribute(ConflictAttribute.name, of: earlier) else { continue }
+                for entry in try ConflictAttribute.decode(entries) { add(entry.value.secret.array) }
+            }
         }
     }
 }

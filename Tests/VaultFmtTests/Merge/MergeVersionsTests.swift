@@ -48,6 +48,22 @@ struct MergeVersionsTests {
         #expect(toSettle?.contains("x") == earlier.contains("y") && toSettle?.contains("y") == earlier.contains("x"))
     }
 
+    @Test("keeps earlier values earlier where an item was removed, and kept for an older change (R-5.13)")
+    func olderChange() throws {
+        let copies = try copies(kept: 5)
+        let third = try copies.fork("ours", to: "third")
+        try third.put(try key("a"), "older")
+        copies.tick()
+        for secret in ["1", "2"] { try copies.theirs.put(try key("a"), secret) }
+        #expect(try copies.ours.merge(copies.theirs).outcome == .theirs)
+        try copies.ours.remove(try key("a"))
+        #expect(try copies.ours.merge(third).notes == [.keptAgainstRemoval(key("a"))])
+        try copies.theirs.put(try key("b"), "b")
+        try copies.mergeBothWays()
+        #expect(try copies.ours.secrets() == [try key("a"): "older", try key("b"): "b"])
+        #expect(try copies.ours.earlierSecrets(of: try key("a")).contains("1"))
+    }
+
     @Test("goes on without a base whose record is damaged, and keeps both values")
     func damagedBase() throws {
         let copies = try copies(kept: 0)
