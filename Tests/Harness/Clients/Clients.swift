@@ -19,6 +19,7 @@ extension Part {
                 decoding: buffer.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             if line.hasPrefix("ok ") {
                 run.count()
+                if line.contains(": ") { run.note(String(line.dropFirst(3))) }
             } else if line.hasPrefix("skipped ") {
                 run.note(line)
             } else if line.hasPrefix("failed ") {
