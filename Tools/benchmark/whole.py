@@ -12,6 +12,8 @@ RAW_KEY = b"\x2b" * 32
 GET = Row("command_get_ms", "vaultfmt get, raw key (peer: keepassxc-cli show, including 0.1 s of key derivation)", "ms", "keepassxc_show_ms",
           against="bound", bound=lambda n: 15)
 SET = Row("command_set_ms", "vaultfmt set, raw key (peer: keepassxc-cli edit, likewise)", "ms", "keepassxc_edit_ms", lambda items: None, drawn=False)
+# The same file, with the same key derivation: the peer opens it, and shows one entry.
+KDBX = Row("command_kdbx_ms", "vaultfmt import of a KDBX file (peer: keepassxc-cli show)", "ms", "keepassxc_show_ms", lambda items: 2, drawn=False)
 WORK = {"list": "list", "export": "export", "import": "import", "rekey": "rekey", "rotate": "rekey --rotate"}
 KEEPASSXC_MOST = 100_000
 
@@ -58,6 +60,13 @@ class Command:
         # To the same key, which is as much work as to another.
         return self.run("rekey", self.vault, *(["--rotate", "--yes"] if name == "rotate" else ["--new-raw-key-file", self.key]))
 
+    def import_kdbx(self, path):
+        passphrase = self.programs.folder / "kdbx-passphrase"
+        passphrase.write_text("benchmark")
+        self.copy.unlink(missing_ok=True)
+        self.run("create", self.copy)
+        return self.run("import", path, "--source-passphrase-file", passphrase, "--vault", self.copy)
+
     def clean(self):
         for path in (self.vault, self.copy, self.export):
             path.unlink(missing_ok=True)
@@ -77,6 +86,7 @@ class KeePassXC:
                 fields = {"Title": f"Item {number}", "UserName": account, "URL": service, "Password": "s" * 64}
                 file.write("<Entry>" + "".join(f"<String><Key>{k}</Key><Value>{v}</Value></String>" for k, v in fields.items()) + "</Entry>")
             file.write("</Group></Root></KeePassFile>")
+        self.xml_bytes = source.stat().st_size
         self.path.unlink(missing_ok=True)
         self.run("import", "-q", "-p", "-t", "100", source, self.path, passwords=2)
         source.unlink()
@@ -109,11 +119,18 @@ def measure_size(programs, items, rounds, is_largest):
         keep(samples, "ours", "command_set", ours.set())
         if theirs:
             keep(samples, "peer", "keepassxc_edit", theirs.edit())
+            keep(samples, "ours", "command_kdbx", ours.import_kdbx(theirs.path))
         for work in WORK if is_largest else ():
             keep(samples, "ours", f"command_{work}", ours.work(work))
     ours.clean()
     for row in (GET, SET):
         yield result(row, items, samples.median("ours", row.name), samples.median("peer", row.peer))
+    if theirs:
+        yield result(KDBX, items, samples.median("ours", KDBX.name), samples.median("peer", KDBX.peer))
+        # At most four times the file's XML, but for what every command takes.
+        memory = Row("command_kdbx_memory_mb", "vaultfmt import of a KDBX file, peak memory", "MB", against="bound",
+                     bound=lambda n: 32 + 4 * theirs.xml_bytes / 1e6)
+        yield result(memory, items, samples.median("ours", memory.name))
     if is_largest:
         yield from largest(samples, items)
 
