@@ -3,8 +3,7 @@ internal import VaultCrypto
 public import VaultFmt
 package import VaultStore
 
-/// What this machine does about vaults: it remembers the newest state of each, has a device of its own, and keeps
-/// vaults unlocked.
+/// This machine's part: it remembers the newest state of each vault, has a device key, and keeps vaults unlocked.
 ///
 /// A vault that it opens is compared with what it remembers before anything of it is shown, and again at each refresh
 /// and each change; whoever puts an older copy back, or a file of his own in its place, is found out. `Vault.open`
@@ -40,7 +39,7 @@ public struct Machine: Sendable {
     /// What this machine remembers of vaults.
     package var memory: Memory { Memory(files: files, folder: places.stateFolder + "/anchors") }
 
-    /// The file of this machine's device.
+    /// The file that holds this machine's device key.
     package var deviceFile: DeviceFile { DeviceFile(files: files, path: places.stateFolder + "/device") }
 
     /// For a store that this machine watches over.

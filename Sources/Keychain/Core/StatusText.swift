@@ -33,7 +33,7 @@ package enum StatusText {
         -25305: "The search reference is not valid.",
         -25306: "There is no such class of items.",
         -25307: "There is no default keychain.",
-        -25308: "The keychain is locked, or would have to ask the user, and may not.",
+        -25308: "The keychain is locked, or would have to prompt the user, which is not allowed.",
         -25309: "The attribute cannot be changed.",
         -25310: "The keychain is of a version that this program does not know.",
         -25311: "The size of the key is not allowed.",

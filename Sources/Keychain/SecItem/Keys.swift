@@ -88,7 +88,7 @@ public nonisolated(unsafe) let kSecAttrStartDate = SecKey.startDate as CFString
 public nonisolated(unsafe) let kSecAttrEndDate = SecKey.endDate as CFString
 /// Whether a key can be exported wrapped only: a `Bool`.
 public nonisolated(unsafe) let kSecAttrIsSensitive = SecKey.isSensitive as CFString
-/// Whether a key always was sensitive: a `Bool`.
+/// Whether a key has always been sensitive: a `Bool`.
 public nonisolated(unsafe) let kSecAttrWasAlwaysSensitive = SecKey.wasAlwaysSensitive as CFString
 /// Whether a key can be exported: a `Bool`.
 public nonisolated(unsafe) let kSecAttrIsExtractable = SecKey.isExtractable as CFString

@@ -72,7 +72,7 @@ public let errSecInvalidSearchRef: OSStatus = -25305
 public let errSecNoSuchClass: OSStatus = -25306
 /// There is no default keychain.
 public let errSecNoDefaultKeychain: OSStatus = -25307
-/// The keychain is locked, or would have to ask the user, and may not.
+/// The keychain is locked, or would have to prompt the user, which is not allowed.
 public let errSecInteractionNotAllowed: OSStatus = -25308
 /// The attribute cannot be changed.
 public let errSecReadOnlyAttr: OSStatus = -25309

@@ -1,4 +1,4 @@
-/// The file's header: ids, slots and extensions (section 3). Its hash and MAC are checked where the keys are.
+/// The file's header: ids, slots and extensions (section 3). Its hash and MAC are checked by the code that has the keys.
 package struct Header: Equatable, Sendable {
     package var id: Bytes16
     package var epoch: Bytes32

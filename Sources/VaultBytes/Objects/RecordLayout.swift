@@ -18,7 +18,7 @@ package struct RecordLayout: Sendable {
         var cursor = Cursor(bytes, at: offset, else: .structureInvalid)
         guard Padding.isStep(bytes.count) else { throw cursor.error("a record's length is not a step") }
         guard try cursor.u8(bytes) == form.rawValue else {
-            throw FormatError(.unsupportedForm, "a record of another form than its reference calls for", at: offset)
+            throw FormatError(.unsupportedForm, "a record's form is not the one that its reference names", at: offset)
         }
         key = try cursor.slice(try cursor.count(bytes, most: Format.Limit.itemKey, "an item key"), "an item key")
         content =

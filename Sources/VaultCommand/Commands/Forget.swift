@@ -34,7 +34,8 @@ struct Forget: ParsableCommand {
     func run() throws {
         try chosen.check()
         guard yes || (!vault.access.noInput && Prompt.isPossible) else {
-            throw CommandFailure(.usage, "forgetting asks first, and there is no terminal to ask on; give --yes")
+            throw CommandFailure(
+                .usage, "forgetting needs confirmation, and there is no terminal to prompt on; give --yes")
         }
         if !yes { ControllingTerminal.beginSeries() }
         let opened = try vault.openVault(writable: true)

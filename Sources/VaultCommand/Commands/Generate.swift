@@ -34,7 +34,7 @@ struct Generate: ParsableCommand {
     @Flag(help: "No symbols.")
     var noSymbols = false
 
-    @Flag(help: "No characters that are easily taken for one another: 0Oo 1lI| 5S 2Z 8B.")
+    @Flag(help: "Leave out characters that are easily confused: 0Oo 1lI| 5S 2Z 8B.")
     var noAmbiguous = false
 
     @Option("Make a passphrase of so many words instead.")

@@ -25,10 +25,10 @@ struct Rekey: ParsableCommand {
     @Flag(help: "Take the key file away: the passphrase alone opens the slot.")
     var removeKeyFile = false
 
-    @Flag(help: "Take the passphrase away: the key file alone opens the slot.")
+    @Flag(help: "Remove the passphrase, so that the key file alone opens the slot.")
     var removePassphrase = false
 
-    @Flag(help: "Encrypt everything anew under a new vault key: older copies and copied keys open nothing later.")
+    @Flag(help: "Encrypt everything under a new vault key, so that older keys open nothing written later.")
     var rotate = false
 
     @Option("How many earlier values an item keeps, 0 to 50.", value: "number")
@@ -170,7 +170,7 @@ struct Rekey: ParsableCommand {
         guard !vault.access.noInput, Prompt.isPossible else {
             throw CommandFailure(
                 .usage,
-                "dropping slots asks first, and there is no terminal to ask on; give --yes, or the slots' factors with --keep-…"
+                "dropping slots needs confirmation, and there is no terminal to prompt on; give --yes, or the slots' factors with --keep-…"
             )
         }
         return try Prompt.confirm(

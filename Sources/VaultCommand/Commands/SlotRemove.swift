@@ -17,7 +17,7 @@ struct SlotRemove: ParsableCommand {
             """,
         aliases: ["rm"])
 
-    @Argument(help: "The slot: its id, the beginning of it, or its name.")
+    @Argument(help: "The slot's id, the beginning of its id, or its name.")
     var slot: String
 
     @OptionGroup var vault: VaultFileOptions

@@ -162,7 +162,7 @@ private final class KeyBlock {
             fields = try PrivateKeyFields(Certificate.PrivateKey(pemDocument: document))
         } catch {
             throw CommandFailure.damaged(
-                place, "this private key is damaged, or none of RSA, P-256, P-384, P-521 and Ed25519")
+                place, "this private key is damaged, or not an RSA, P-256, P-384, P-521 or Ed25519 key")
         }
     }
 

@@ -6,7 +6,8 @@ import VaultLocal
 struct SourceOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Take the source's passphrase from a file, without its line end.", valueName: "file"),
+        help: ArgumentHelp(
+            "Read the source's passphrase from a file, without the newline at its end.", valueName: "file"),
         completion: .file())
     var sourcePassphraseFile: String?
 

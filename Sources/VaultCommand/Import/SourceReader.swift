@@ -96,7 +96,7 @@ struct SourceReader: ~Copyable {
             position = end
             guard all.count <= limit else {
                 throw CommandFailure(
-                    .usage, "\(name) has more than \(limit >> 20) MiB, the most that is read in this format; split it")
+                    .usage, "\(name) has more than \(limit >> 20) MiB, the maximum in this format; split it")
             }
         }
         return all

@@ -186,7 +186,7 @@ struct KDBXFile: ~Copyable {
                 total += chunk.count
                 guard total <= limit else {
                     throw CommandFailure(
-                        .overLimit, "the contents unpack to more than \(limit >> 20) MiB, the most that is read")
+                        .overLimit, "the contents unpack to more than \(limit >> 20) MiB, the maximum")
                 }
                 try body(chunk)
             }

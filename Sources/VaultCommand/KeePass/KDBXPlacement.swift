@@ -114,7 +114,7 @@ extension KDBXPlacement {
     }
 }
 
-/// Text that a KDBX file can hold as text.
+/// Text that can be a string in a KDBX file.
 enum KDBXText {
     /// Whether XML 1.0 can have it, and programs leave it as it is: UTF-8 without controls but tab, line end and
     /// carriage return, and without the two code points that are no characters.

@@ -9,7 +9,7 @@ struct AccessOptions: ParsableArguments {
     @Option("Refuse a vault of other owners than these; 'vaultfmt inspect' shows their public key.", value: "key")
     var owner: OwnerArgument?
 
-    @Flag(help: "Never ask anything; fail instead.")
+    @Flag(help: "Never prompt; fail instead.")
     var noInput = false
 
     @Option("Wait so long for another writer.", value: "seconds")
@@ -33,7 +33,7 @@ struct AccessOptions: ParsableArguments {
         guard wait.isFinite, wait >= 0, wait <= 86_400 else { throw ValidationError("--wait takes 0 to 86400 seconds") }
     }
 
-    /// The reader's limits, raised as the options say.
+    /// The reader's limits, raised as the options specify.
     var limits: ReaderLimits {
         var limits = ReaderLimits()
         if let maxKdfMemory { limits.memoryKiB = maxKdfMemory.kibibytes }

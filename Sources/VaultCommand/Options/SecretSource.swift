@@ -13,7 +13,7 @@ struct SecretSource: ParsableArguments {
         help: ArgumentHelp("Make up a random password, as 'vaultfmt generate' does.", valueName: "length"))
     var generate: Int?
 
-    @Flag(help: "Keep the newline at the end of what a pipe gives.")
+    @Flag(help: "Keep the newline at the end of piped input.")
     var exact = false
 
     @Flag(help: "Accept an empty secret, and an empty name.")

@@ -51,7 +51,7 @@ enum ControllingTerminal {
         var buffer = Secret(count: longestLine + 2)
         defer { if seriesDepth == 0 { end() } }
         while true {
-            guard let turn = try current() else { throw CommandFailure(.noAccess, "there is no terminal to ask on") }
+            guard let turn = try current() else { throw CommandFailure(.noAccess, "there is no terminal to prompt on") }
             hasAsked = true
             switch turn.ask(prompt, isHidden: hidden, into: &buffer) {
             case .line(let count):

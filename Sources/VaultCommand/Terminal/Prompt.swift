@@ -40,7 +40,7 @@ enum Prompt {
 
     private static func requireTerminal(for question: String, instead: String) throws {
         guard ControllingTerminal.isThere else {
-            throw CommandFailure(.noAccess, "there is no terminal to ask on (\(question)); \(instead)")
+            throw CommandFailure(.noAccess, "there is no terminal to prompt on (\(question)); \(instead)")
         }
     }
 

@@ -46,7 +46,7 @@ final class TerminalTurn {
         close(terminal)
         if lock >= 0 { close(lock) }
         throw CommandFailure(
-            .noAccess, "the terminal is another job's, so nothing can be asked; run this in the foreground")
+            .noAccess, "the terminal belongs to another job, so there is no prompt; run this in the foreground")
     }
 
     /// Whether another process has its turn at the terminal, so that nothing should be drawn there.

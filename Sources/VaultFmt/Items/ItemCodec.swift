@@ -64,7 +64,7 @@ enum ItemCodec {
         return try item(key, decoded, .inPage(page, decoded.attributes), check, at: page.offset)
     }
 
-    /// The item of a key that the caller has, whose value is in no page yet.
+    /// The item with a key that the caller has; its value is not in a page yet.
     static func item(_ key: ItemKey, _ value: [UInt8], _ check: EntryCheck, before page: UInt64) throws(VaultError)
         -> Item
     {

@@ -220,7 +220,7 @@ enum RecordCodec {
         -> RecordLayout
     {
         if let other = RecordLayout.form(body), other != form {
-            throw VaultError(.structureInvalid, "a record of another form than its reference calls for", at: offset)
+            throw VaultError(.structureInvalid, "a record's form is not the one that its reference names", at: offset)
         }
         return try decoding { () throws(FormatError) in try RecordLayout(body, form, at: offset) }
     }
@@ -249,7 +249,7 @@ enum RecordCodec {
     }
 
     private static func otherAttributes(_ offset: UInt64) -> VaultError {
-        VaultError(.structureInvalid, "a record holds other attributes than the index says", at: offset)
+        VaultError(.structureInvalid, "a record's attributes are not those in the index", at: offset)
     }
 
     private static func itemKey(_ body: Span<UInt8>, _ range: Range<Int>) throws(VaultError) -> ItemKey {

@@ -27,7 +27,9 @@ extension Vault {
         var vaults = [self, other]
         var base: Vault?
         if case .file(let file) = options.base {
-            guard file.id == id else { throw VaultError(.invalidArgument, "the base is of another vault (\(file.id))") }
+            guard file.id == id else {
+                throw VaultError(.invalidArgument, "the base belongs to another vault (\(file.id))")
+            }
             base = file
             if !vaults.contains(where: { $0 === file }) { vaults.append(file) }
         }
@@ -145,7 +147,7 @@ private struct Merging {
         let others = Set(theirs.store.keyring.handOvers.map(\.publicKey) + [theirs.store.ownersPublicKey])
         guard !handed.isDisjoint(with: others) else {
             guard others.contains(ours.store.ownersPublicKey) else {
-                throw VaultError(.foreignOwner, "the other copy belongs to other owners: nothing leads to its key")
+                throw VaultError(.foreignOwner, "the other copy has other owners, and no hand-over leads to their key")
             }
             throw VaultError(
                 .foreignOwner,

@@ -36,7 +36,7 @@ public struct MergeReport: Sendable, Equatable {
         case ours
         /// The other copy came from this one, and took its place.
         case theirs
-        /// Both hold the same after different commits. The copy with the smaller state took the other's, and ended the
+        /// Both have the same contents, after different commits. The copy with the smaller state took the other's, and ended the
         /// fork with an empty commit; the greater one was left as it was.
         case equal
         /// What the other copy has was brought into this one.

@@ -187,7 +187,7 @@ struct SalvageCopy {
         }
         guard case .item(_, let secret, let attributes) = record else {
             throw VaultError(
-                .structureInvalid, "an earlier value's record is an attribute's", at: version.record.offset)
+                .structureInvalid, "the record of an earlier value is that of an attribute", at: version.record.offset)
         }
         body.narrow(to: secret)
         var value = Value(secret: body, attributes: Attributes(attributes))

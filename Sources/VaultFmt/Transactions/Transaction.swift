@@ -63,7 +63,7 @@ public final class Transaction: RecordReading {
         return try opened(item)
     }
 
-    /// The item with its secret and all of its attributes, large ones too; nil if there is none.
+    /// The item with its secret and all of its attributes, including large ones; nil if there is none.
     package func whole(_ key: ItemKey) throws(VaultError) -> OpenedItem? {
         guard let item = try item(key) else { return nil }
         return try whole(item)

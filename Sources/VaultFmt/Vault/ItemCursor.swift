@@ -127,7 +127,7 @@ struct TreeTally: Sendable {
         try Tombstones.forEach(tree, check) { (item, _) throws(VaultError) in
             tombstones += 1
             guard !contains(item) else {
-                throw VaultError(.structureInvalid, "an id is both an item's and a removed item's")
+                throw VaultError(.structureInvalid, "an item and a removed item have the same id")
             }
         }
         guard items == commit.items, versions == commit.versions, tombstones == commit.tombstones else {

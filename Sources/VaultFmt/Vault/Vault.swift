@@ -4,8 +4,8 @@ package import VaultStore
 
 /// A vault: one encrypted file of items.
 ///
-/// A handle reads a consistent state, the newest one when it was opened; `refresh()` and every change move it to the
-/// newest one then. Any number of threads may use one handle, and any number of processes one file; one of them writes
+/// A handle reads one consistent state: the newest when it was opened. `refresh()` and every change move it to the
+/// one that is newest then. Any number of threads may use one handle, and any number of processes one file; one of them writes
 /// at a time, and the others wait. A handle belongs to the process that opened it: in a child, after fork(2), all its
 /// functions throw `otherProcess`, and nothing of it changes the file or releases the lock. The format is described in
 /// `Spec/vaultfmt-1.md`.

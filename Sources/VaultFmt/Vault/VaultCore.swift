@@ -62,7 +62,7 @@ final class VaultCore: RecordReading {
         let (next, overflow) = clock.addingReportingOverflow(1)
         let tick = max(now, next)
         guard !overflow, tick <= Format.Limit.number else {
-            throw VaultError(.limitExceeded, "the vault's clock is at its end")
+            throw VaultError(.limitExceeded, "the vault's clock has reached its greatest value")
         }
         clock = tick
         return tick

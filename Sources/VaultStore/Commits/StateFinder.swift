@@ -205,7 +205,8 @@ package struct StateFinder {
 
     private static func nothingFound(_ offset: UInt64) -> VaultError {
         VaultError(
-            .authenticationFailed, "no commit of this vault is near the end of the file: damaged or altered", at: offset
+            .authenticationFailed,
+            "no commit of this vault was found near the end of the file: it is damaged or altered", at: offset
         )
     }
 

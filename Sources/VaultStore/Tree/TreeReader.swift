@@ -136,8 +136,8 @@ package struct LeafWalker: Sendable {
         self.walk = walk
     }
 
-    /// The next leaves, `most` at most; none after the last. What is wrong behind some leaves is thrown after they were
-    /// returned.
+    /// The next leaves, `most` at most; none after the last. An error behind some leaves is thrown only after
+    /// these have been returned.
     package mutating func next(_ most: Int) throws(VaultError) -> [PageRef] {
         if let failure { throw failure }
         var out: [PageRef] = []

@@ -146,7 +146,7 @@ struct ImportKDBXTests {
                 wrong)
         }
         try sandbox.fails(
-            77, "there is no terminal to ask on", "import", "\(Self.folder)/4.0-aes256-argon2-gzip-passphrase.kdbx")
+            77, "there is no terminal to prompt on", "import", "\(Self.folder)/4.0-aes256-argon2-gzip-passphrase.kdbx")
         try sandbox.fails(
             77, "forbids asking", "import", "\(Self.folder)/4.0-aes256-argon2-gzip-passphrase.kdbx", "--no-input")
         #expect(try sandbox.ok("list").bytes == [])

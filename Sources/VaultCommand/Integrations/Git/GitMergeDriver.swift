@@ -22,7 +22,7 @@ struct GitMergeDriver: ParsableCommand {
     @Argument(help: ArgumentHelp("The common version; empty if there is none.", valueName: "base"))
     var base: String
 
-    @Argument(help: ArgumentHelp("This side's version, which becomes the merge.", valueName: "ours"))
+    @Argument(help: ArgumentHelp("This side's version, which the result of the merge replaces.", valueName: "ours"))
     var ours: String
 
     @Argument(help: ArgumentHelp("The other side's version.", valueName: "theirs"))
