@@ -26,7 +26,7 @@ struct ItemRecordTests {
             #expect(RecordLayout.form(bytes.span) == .item)
             #expect(bytes[layout.key].elementsEqual([1, 2]))
             guard case .item(let secret, let list) = layout.content else {
-                Issue.record("another form")
+                Issue.record("form is not the one")
                 return
             }
             #expect(secret.count == size && bytes[secret].allSatisfy { $0 == 9 })
@@ -55,7 +55,7 @@ struct ItemRecordTests {
     @Test("of another form is refused as such (R-5.4)")
     func forms() {
         for form in [1, 2, 3, 255] as [UInt8] {
-            refuses(.unsupportedForm, "another form") { () throws(FormatError) in _ = try read(Self.body(form: form)) }
+            refuses(.unsupportedForm, "form is not the one") { () throws(FormatError) in _ = try read(Self.body(form: form)) }
         }
         #expect(RecordLayout.form(Self.body(form: 2).span) == nil)
         #expect(RecordLayout.form([UInt8]().span) == nil)
@@ -111,7 +111,7 @@ struct AttributeRecordTests {
             let bytes = Self.body(flags: flags, name: Array("über".utf8), value: 4097)
             let layout = try read(bytes)
             guard case .attribute(let name, let read, let value) = layout.content else {
-                Issue.record("another form")
+                Issue.record("form is not the one")
                 return
             }
             #expect(String(decoding: bytes[name], as: UTF8.self) == "über" && read.rawValue == flags)
@@ -125,7 +125,7 @@ struct AttributeRecordTests {
     @Test("of another form is refused as such (R-5.4)")
     func forms() {
         for form in [0, 2, 255] as [UInt8] {
-            refuses(.unsupportedForm, "another form") { () throws(FormatError) in
+            refuses(.unsupportedForm, "form is not the one") { () throws(FormatError) in
                 _ = try read(patched(Self.body(), 0, [form]))
             }
         }

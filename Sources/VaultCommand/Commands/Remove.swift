@@ -65,7 +65,7 @@ struct Remove: ParsableCommand {
     /// Fails early where there is nobody to ask.
     private func requireConsent() throws {
         guard !yes, vault.access.noInput || !Prompt.isPossible else { return }
-        throw CommandFailure(.usage, "removing asks first, and there is no terminal to prompt on; give --yes")
+        throw CommandFailure(.usage, "removing needs confirmation, and there is no terminal to prompt on; give --yes")
     }
 
     private func isConfirmed(_ question: String) throws -> Bool {

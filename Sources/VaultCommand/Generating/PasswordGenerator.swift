@@ -8,7 +8,7 @@ struct PasswordAlphabet {
     static let digits = "0123456789"
     /// The punctuation of ASCII without quotes, backslash and backquote, which shells and file formats treat specially.
     static let symbols = "!#$%&()*+,-./:;<=>?@[]^_{|}~"
-    /// Characters that are easily taken for one another.
+    /// Characters that are easily confused.
     static let ambiguous: Set<Unicode.Scalar> = ["0", "O", "o", "1", "l", "I", "|", "5", "S", "2", "Z", "8", "B"]
 
     /// Lower and upper case letters, digits and symbols.
@@ -22,7 +22,7 @@ struct PasswordAlphabet {
         characters = text.unicodeScalars.filter { seen.insert($0).inserted }
     }
 
-    /// The same without characters that are easily taken for one another.
+    /// The same without characters that are easily confused.
     func withoutAmbiguous() -> PasswordAlphabet {
         PasswordAlphabet(String(String.UnicodeScalarView(characters.filter { !Self.ambiguous.contains($0) })))
     }

@@ -43,7 +43,7 @@ extension Vault {
     /// Throws `invalidArgument` for a state that is not in the file: a compaction leaves only the newest one.
     public func changes(since anchor: Anchor) throws(VaultError) -> VaultChanges {
         guard anchor.vault == id else {
-            throw VaultError(.invalidArgument, "the anchor is of another vault (\(anchor.vault))")
+            throw VaultError(.invalidArgument, "the anchor belongs to another vault (\(anchor.vault))")
         }
         return try withCore { (core) throws(VaultError) in
             let state = core.store.state

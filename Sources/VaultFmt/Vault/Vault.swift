@@ -95,7 +95,7 @@ public final class Vault: Sendable {
     /// vault.
     public func verdict(on anchor: Anchor) throws(VaultError) -> Anchor.Verdict {
         guard anchor.vault == id else {
-            throw VaultError(.invalidArgument, "the anchor is of another vault (\(anchor.vault))")
+            throw VaultError(.invalidArgument, "the anchor belongs to another vault (\(anchor.vault))")
         }
         return try withCore { (core) throws(VaultError) in
             switch try core.store.verdict(on: anchor.point) {

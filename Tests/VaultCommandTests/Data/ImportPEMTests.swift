@@ -158,7 +158,7 @@ struct ImportPEMTests {
             try sandbox.fails(65, message, "import", "-", input: text.utf8)
         }
         try openssl(sandbox, "ecparam", "-name", "secp256k1", "-genkey", "-noout", "-out", "k1.pem")
-        try sandbox.fails(65, "line 1: this private key is damaged, or none of RSA", "import", "k1.pem")
+        try sandbox.fails(65, "line 1: this private key is damaged, or not an RSA", "import", "k1.pem")
     }
 
     @Test("lines of any length, CR LF, text between blocks and repeated blocks are taken as they come")
