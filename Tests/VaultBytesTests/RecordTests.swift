@@ -55,7 +55,9 @@ struct ItemRecordTests {
     @Test("of another form is refused as such (R-5.4)")
     func forms() {
         for form in [1, 2, 3, 255] as [UInt8] {
-            refuses(.unsupportedForm, "form is not the one") { () throws(FormatError) in _ = try read(Self.body(form: form)) }
+            refuses(.unsupportedForm, "form is not the one") { () throws(FormatError) in
+                _ = try read(Self.body(form: form))
+            }
         }
         #expect(RecordLayout.form(Self.body(form: 2).span) == nil)
         #expect(RecordLayout.form([UInt8]().span) == nil)
