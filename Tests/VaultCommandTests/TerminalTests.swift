@@ -265,7 +265,7 @@ struct TerminalTests {
         #expect(try terminal.finish() == 77)
         #expect(!terminal.screen.contains("Passphrase for"))
         try sandbox.fails(77, "--no-input forbids asking", "get", "svc", "--no-input")
-        try sandbox.fails(77, "no terminal to ask on", "get", "svc")
+        try sandbox.fails(77, "no terminal to prompt on", "get", "svc")
         sandbox.environment["VAULTFMT_PASSPHRASE"] = Sandbox.passphrase
         let secret = try PseudoTerminal(sandbox, "set", "svc", "--no-input")
         #expect(try secret.finish() == 64)
