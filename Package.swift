@@ -24,6 +24,11 @@ let fuzzing: [Product] =
     Context.environment["VAULTFMT_FUZZING"] != nil
     ? [.library(name: "Fuzzing", targets: ["Fuzzing"]), .library(name: "ImportFuzzing", targets: ["ImportFuzzing"])]
     : []
+// What Tools/bench measures: built as everything that is released, and only then.
+let measured: [Target] =
+    isRelease
+    ? [.executableTarget(name: "bench", dependencies: ["VaultFmt"], path: "Tools/benchmark/Sources/bench")]
+    : []
 // Code that is compiled as it was found.
 let swift5: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
@@ -231,7 +236,7 @@ let package = Package(
         .target(
             name: "Wrappers", dependencies: ["SecItem"], path: "Tests/Programs/Wrappers", exclude: ["README.md"],
             swiftSettings: swift5),
-    ]
+    ] + measured
 )
 
 // What `Tools/harness sanitizers` builds: the library and its tests, without the command and all that only it needs.

@@ -21,15 +21,6 @@ struct ReleaseBuildTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test("has less than 25 MB without its symbols")
-    func size() throws {
-        let sandbox = try Sandbox()
-        let stripped = sandbox.path("vaultfmt")
-        _ = try output("strip", "-o", stripped, try #require(releaseBinary))
-        let size = try #require(try FileManager.default.attributesOfItem(atPath: stripped)[.size] as? Int)
-        #expect(size < 25_000_000, "\(size) bytes")
-    }
-
     @Test(
         "looks for no library beside itself, and resolves everything before it starts, into memory that is then read-only"
     )

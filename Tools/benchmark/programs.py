@@ -1,6 +1,5 @@
 """Installs what is missing, builds the programs that are compared, and runs them."""
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -29,14 +28,11 @@ def figures(command, **options):
 
 
 def build_ours():
-    """The benchmark; where it is."""
-    build = ["swift", "build", "-c", "release", "--package-path", HERE]
-    if subprocess.run(build, stdout=sys.stderr).returncode:
-        # The build system does not always notice that the vault's package has new files; it does if it plans anew.
-        (HERE / ".build/release.yaml").unlink(missing_ok=True)
-        os.utime(HERE / "Package.swift")
-        call(build)
-    return HERE / ".build/release/bench"
+    """Builds the benchmark as everything that is released is built; where it is."""
+    build = [ROOT / "Tools/packaging/swift-build", "--product", "bench"]
+    call(build)
+    folder = subprocess.run([*build, "--show-bin-path"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return pathlib.Path(folder.strip()) / "bench"
 
 
 class Programs:
@@ -64,7 +60,7 @@ class Programs:
 
     def install_wheel(self):
         """A later SQLCipher than Debian's, from Python, in a folder of its own."""
-        environment = HERE / ".build/wheel"
+        environment = ROOT / ".build-bench/wheel"
         python = environment / "bin/python"
         if not python.exists() or subprocess.run([python, "-c", "import sqlcipher3"], stderr=subprocess.DEVNULL).returncode:
             call([sys.executable, "-m", "venv", "--clear", environment])
