@@ -643,4 +643,5 @@ PAGES: dict[str, list[Entry]] = {
     "Sources/Keychain/Access/KeychainAccess.docc/BringingKeychainCodeToLinux.md": GUIDE,
     "Tools/README.md": [],
     "Tools/python/README.md": PYTHON,
+    "Tools/testing/README.md": [],
 }
