@@ -131,13 +131,17 @@ struct DamageTests {
         return Specimen(bytes: try contents(path), states: states)
     }
 
-    @Test("gives an error or a committed state for each bit of it that is flipped", arguments: ["plain", "rebuilt"])
+    @Test("gives an error or a committed state for any bit of it that is flipped", arguments: ["plain", "rebuilt"])
     func flips(which: String) throws {
         let specimen = try which == "plain" ? Self.plain() : Self.rebuilt()
         let bytes = specimen.bytes
-        specimen.lookAtAll(bytes.count * 8, "flipped bits, \(which)") { number in
+        // At least one bit of each byte: the harness's part `mutation` flips all of them in an optimised build, and so does this
+        // where VAULTFMT_LONG is set.
+        let step = ProcessInfo.processInfo.environment["VAULTFMT_LONG"] == nil ? 7 : 1
+        let flips = Array(stride(from: 0, to: bytes.count * 8, by: step))
+        specimen.lookAtAll(flips.count, "flipped bits, \(which)") { index in
             var changed = bytes
-            changed[number / 8] ^= 1 << UInt8(number % 8)
+            changed[flips[index] / 8] ^= 1 << UInt8(flips[index] % 8)
             return changed
         }
     }
