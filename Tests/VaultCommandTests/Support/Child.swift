@@ -10,8 +10,9 @@ struct Child {
     /// test, not yet a program of its own, has it open for writing.
     static let starting = NSLock()
 
-    /// The built `vaultfmt`, beside the tests.
+    /// The command as it is released, where `VAULTFMT_RELEASE_BINARY` names it; else the built one next to the tests.
     static let binary: String = {
+        if let released = ProcessInfo.processInfo.environment["VAULTFMT_RELEASE_BINARY"] { return released }
         let folder = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()
             .deletingLastPathComponent()
         return folder.appendingPathComponent("vaultfmt").path
