@@ -42,7 +42,7 @@ class Session:
         """Whether a script succeeds."""
         return (
             subprocess.run(
-                self.script(text), check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+                self.script(text), check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=600
             ).returncode
             == 0
         )

@@ -177,13 +177,13 @@ import Testing
     func readLock() throws {
         let sandbox = try Sandbox.withVault()
         let script = """
-            import fcntl, sys, time
-            file = open(sys.argv[1], 'rb'); fcntl.lockf(file, fcntl.LOCK_SH); open('held', 'w').close(); time.sleep(30)
+            import fcntl, signal, sys
+            file = open(sys.argv[1], 'rb'); fcntl.lockf(file, fcntl.LOCK_SH); open('held', 'w').close(); signal.pause()
             """
         let run = try sandbox.shell(
             """
             python3 -c "\(script)" '\(sandbox.vault)' & holder=$!
-            for _ in $(seq 200); do if [[ -e held ]]; then break; fi; sleep 0.05; done
+            until [[ -e held ]]; do sleep 0.05; done
             code=0; printf x | '\(Child.binary)' set a b --wait 0.2 || code=$?
             kill $holder; exit $code
             """)

@@ -25,7 +25,7 @@ struct UnlockTests {
     func timeout() throws {
         let sandbox = try Sandbox.withVault()
         try sandbox.unlock(for: "1s")
-        for _ in 0..<100 where try sandbox.run("list").status == 0 { usleep(50_000) }
+        try Patience.until("the vault is locked again") { try sandbox.run("list").status != 0 }
         try sandbox.fails(77, "there is no terminal", "list")
         try sandbox.fails(64, "'31d' is invalid", "unlock", "--for", "31d")
         try sandbox.fails(64, "'0s' is invalid", "unlock", "--for", "0s")

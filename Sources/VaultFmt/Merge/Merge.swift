@@ -11,7 +11,7 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - other: Another copy, opened by an owner.
-    ///   - options: The base, and what the caller agreed to: slots, keys, other pasts.
+    ///   - options: The base, and whether slots of the other copy and branches under old keys come in.
     ///   - progress: Called now and then with how many items are done, and how many there are.
     /// - Throws: `invalidArgument` for another vault; `notPermitted` for a scoped slot; `foreignOwner` for a branch under
     ///   keys that are not this copy's; `noSlotOpens` and `lastSlot` if nobody could open the result; what reading either

@@ -117,7 +117,7 @@ static void child_uses_parents(vaultfmt_vault *vault, const struct worker *worke
     int code = 0;
     /* One that waits for ever is ended, and told of. */
     signal(SIGALRM, SIG_DFL);
-    alarm(60);
+    alarm(600);
     setrlimit(RLIMIT_NOFILE, &usual);
     if (set(vault, worker, index, 1) != VAULTFMT_OTHER_PROCESS || vaultfmt_get(vault, &key, &item) != VAULTFMT_OTHER_PROCESS ||
         vaultfmt_commit(vault) != VAULTFMT_OTHER_PROCESS || vaultfmt_rollback(vault) != VAULTFMT_OTHER_PROCESS)

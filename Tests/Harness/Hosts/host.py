@@ -126,7 +126,7 @@ class Worker:
         if child == 0:
             code = 1
             try:
-                signal.alarm(60)
+                signal.alarm(600)
                 try:
                     self.vault["host", account] = b"child"
                 except vaultfmt.OtherProcess:

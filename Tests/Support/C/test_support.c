@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -11,7 +12,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 int test_open_terminal(char *path, size_t size) {
@@ -53,6 +56,31 @@ int test_exit_status(int status) {
     if (WIFEXITED(status)) return WEXITSTATUS(status);
     if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
     return -1;
+}
+
+static long long milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+int test_wait(pid_t pid) {
+    int status = 0, failure = 0, process = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (process < 0) return -errno;
+    const long long end = milliseconds() + test_patience * 1000LL;
+    struct pollfd ready = {.fd = process, .events = POLLIN};
+    while (!failure) {
+        const long long left = end - milliseconds();
+        int count = poll(&ready, 1, left > 0 ? (int)left : 0);
+        if (count > 0) break;
+        if (count == 0) failure = ETIMEDOUT;
+        if (count < 0 && errno != EINTR) failure = errno;
+    }
+    close(process);
+    if (failure) return -failure;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return -errno;
+    return test_exit_status(status);
 }
 
 int test_lock(const char *path) { return test_lock_range(path, 0, 0); }

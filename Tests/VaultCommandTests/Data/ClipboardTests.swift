@@ -3,7 +3,8 @@ import Testing
 
 @Suite("get --clip")
 struct ClipboardTests {
-    /// A vault with one item, and clipboard programs that keep what they are given in the file `board`.
+    /// A vault with one item, and clipboard programs that keep what they are given in the file `board`, which may be
+    /// cleared at any time, and append it to `given`.
     private func sandbox() throws -> Sandbox {
         let sandbox = try Sandbox.withVault()
         try sandbox.ok("set", "svc", input: "hunter2".utf8)
@@ -11,10 +12,10 @@ struct ClipboardTests {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let programs = [
             "wl-copy":
-                "echo \"wl-copy $*\" >> \"$HOME/calls\"; [ \"$1\" = --help ] && exit; if [ \"$1\" = --clear ]; then rm \"$HOME/board\"; else cat > \"$HOME/board\"; fi",
+                "echo \"wl-copy $*\" >> \"$HOME/calls\"; [ \"$1\" = --help ] && exit; if [ \"$1\" = --clear ]; then rm \"$HOME/board\"; else tee -a \"$HOME/given\" > \"$HOME/board\"; fi",
             "wl-paste": "[ \"$1\" = --no-newline ] && cat \"$HOME/board\"",
             "xclip":
-                "echo \"xclip $*\" >> \"$HOME/calls\"; case \"$3\" in -in) cat > \"$HOME/board\";; -out) cat \"$HOME/board\";; esac",
+                "echo \"xclip $*\" >> \"$HOME/calls\"; case \"$3\" in -in) tee -a \"$HOME/given\" > \"$HOME/board\";; -out) cat \"$HOME/board\";; esac",
         ]
         for (name, script) in programs {
             try sandbox.write("bin/\(name)", "#!/bin/sh\n\(script)\n".utf8)
@@ -30,8 +31,7 @@ struct ClipboardTests {
             guard FileManager.default.fileExists(atPath: sandbox.path("board")) else { return nil }
             return String(decoding: try sandbox.read("board"), as: UTF8.self)
         }
-        for _ in 0..<2000 where try board() != expected { usleep(5000) }
-        #expect(try board() == expected)
+        try Patience.until("the clipboard holds \(expected ?? "nothing")") { try board() == expected }
     }
 
     @Test("the secret goes to wl-copy under Wayland, to nobody's arguments, and is cleared after a while")
@@ -42,7 +42,7 @@ struct ClipboardTests {
         let run = try sandbox.ok("get", "svc", "--clip", "2")
         #expect(run.bytes == [])
         #expect(run.error.contains("cleared in 2 s if unchanged"))
-        #expect(try sandbox.read("board") == Array("hunter2".utf8))
+        #expect(try sandbox.read("given") == Array("hunter2".utf8))
         try waitForBoard(sandbox, nil)
         #expect(try sandbox.read("calls") == Array("wl-copy --help\nwl-copy \nwl-copy --clear\n".utf8))
     }
@@ -79,10 +79,11 @@ struct ClipboardTests {
             unset TMUX
             tmux="tmux -S $HOME/socket -f /dev/null"
             trap '$tmux kill-server' EXIT
-            $tmux new-session -d "'\(Child.binary)' get svc --clip 2 2>said; echo >done; sleep 60"
-            for i in $(seq 400); do [ -e done ] && break; sleep 0.05; done
+            $tmux new-session -d "'\(Child.binary)' get svc --clip 977 2>said; echo >first; until [ -e held ]; do sleep 0.05; done
+              '\(Child.binary)' get svc --clip 1; echo >second; cat"
+            until [ -e first ]; do sleep 0.05; done
             $tmux save-buffer -b vaultfmt held
-            for i in $(seq 400); do [ -z "$($tmux list-buffers)" ] && break; sleep 0.05; done
+            until [ -e second ] && [ -z "$($tmux list-buffers)" ]; do sleep 0.05; done
             $tmux list-buffers >left
             """
         try sandbox.okShell(script)
@@ -97,7 +98,7 @@ struct ClipboardTests {
         let sandbox = try sandbox()
         sandbox.environment["DISPLAY"] = ":0"
         try sandbox.ok("get", "svc", "--clip", "1")
-        #expect(try sandbox.read("board") == Array("hunter2".utf8))
+        #expect(try sandbox.read("given") == Array("hunter2".utf8))
         try waitForBoard(sandbox, "")
         let calls = String(decoding: try sandbox.read("calls"), as: UTF8.self)
         #expect(
@@ -108,27 +109,37 @@ struct ClipboardTests {
     @Test("H3: clipboard programs are told nothing that opens a vault")
     func withheld() throws {
         let sandbox = try sandbox()
-        try sandbox.write("bin/xclip", "#!/bin/sh\nenv >> \"$HOME/env\"\ncat > /dev/null\n".utf8)
+        try sandbox.write(
+            "bin/xclip",
+            "#!/bin/sh\nenv > \"$HOME/env$3\"\n: > \"$HOME/done$3\"\n[ \"$3\" = -out ] || cat > /dev/null\n".utf8)
         chmod(sandbox.path("bin/xclip"), 0o700)
         sandbox.environment["DISPLAY"] = ":0"
         try sandbox.ok("get", "svc", "--clip", "1")
-        let names = String(decoding: try sandbox.read("env"), as: UTF8.self).split(separator: "\n").map {
-            $0.prefix { $0 != "=" }
+        for use in ["-in", "-out"] {
+            try Patience.until("xclip \(use)") { FileManager.default.fileExists(atPath: sandbox.path("done\(use)")) }
+            let names = String(decoding: try sandbox.read("env\(use)"), as: UTF8.self).split(separator: "\n").map {
+                $0.prefix { $0 != "=" }
+            }
+            #expect(names.contains("HOME") && names.filter { $0.hasPrefix("VAULTFMT_") } == ["VAULTFMT_VAULT"])
         }
-        #expect(names.contains("HOME") && names.filter { $0.hasPrefix("VAULTFMT_") } == ["VAULTFMT_VAULT"])
     }
 
     @Test("what was copied since stays")
     func changed() throws {
         let sandbox = try sandbox()
+        // Copied just before the clipboard is read back, however soon that is.
+        let program = String(decoding: try sandbox.read("bin/xclip"), as: UTF8.self)
+        let copying = "-out) printf 'something else' > \"$HOME/board\"; echo $PPID > \"$HOME/clearing\";"
+        try sandbox.write("bin/xclip", program.replacing("-out)", with: copying).utf8)
+        chmod(sandbox.path("bin/xclip"), 0o700)
         sandbox.environment["DISPLAY"] = ":0"
         try sandbox.ok("get", "svc", "--clip", "1")
-        try sandbox.write("board", "something else".utf8)
-        for _ in 0..<2000 {
-            if String(decoding: try sandbox.read("calls"), as: UTF8.self).contains("-out") { break }
-            usleep(5000)
+        let clearing = {
+            guard FileManager.default.fileExists(atPath: sandbox.path("clearing")) else { return nil as pid_t? }
+            return pid_t(String(decoding: try sandbox.read("clearing"), as: UTF8.self).prefix { $0 != "\n" })
         }
-        usleep(200_000)
+        try Patience.until("the clipboard is read back") { try clearing() != nil }
+        try Patience.untilEnd(of: try #require(try clearing()))
         #expect(try sandbox.read("board") == Array("something else".utf8))
         #expect(
             !String(decoding: try sandbox.read("calls"), as: UTF8.self).hasSuffix(
@@ -140,12 +151,15 @@ struct ClipboardTests {
         let sandbox = try sandbox()
         sandbox.environment["DISPLAY"] = ":0"
         try sandbox.ok("get", "svc", "--clip", "977")
-        let waiting = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }.filter {
-            process in
-            guard let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") else { return false }
-            return String(decoding: line, as: UTF8.self).contains("clear-clipboard\u{0}xclip\u{0}977")
+        var waiting: [String] = []
+        try Patience.until("a process waits") {
+            waiting = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { process in
+                guard Int(process) != nil, let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline")
+                else { return false }
+                return String(decoding: line, as: UTF8.self).contains("clear-clipboard\u{0}xclip\u{0}977")
+            }
+            return !waiting.isEmpty
         }
-        #expect(!waiting.isEmpty)
         for process in waiting {
             let arguments = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
             #expect(!String(decoding: arguments, as: UTF8.self).contains("hunter2"))

@@ -58,25 +58,24 @@ struct ExportTests {
         try sandbox.write("list.csv", ("title,password\n" + (0..<5000).map { "t\($0),x\n" }.joined()).utf8)
         try sandbox.ok("import", "list.csv")
         let whole = try sandbox.ok("export").bytes
-        var interrupted = 0
-        for delay in stride(from: 10_000 as UInt32, through: 400_000, by: 30_000) {
-            let child = try Child.start(
-                ["export", "--output", "out.json"], environment: sandbox.environment, directory: sandbox.folder,
-                output: "/dev/null",
-                error: "/dev/null")
-            usleep(delay)
-            kill(child.pid, SIGINT)
-            let status = try child.wait()
-            if status != 0 {
-                #expect(status == 128 + SIGINT)
-                interrupted += 1
+        var interrupted: Set<String> = []
+        // At calls of all that an export does: it starts, reads the vault, writes the file, makes it durable, names it.
+        let calls = ["openat", "pread64", "write", "fsync", "linkat"]
+        for (call, number) in calls.flatMap({ call in [1, 2, 4, 16].map { (call, $0) } }) {
+            let injection = ["-e", "trace=\(call)", "-e", "inject=\(call):signal=INT:when=\(number)"]
+            let run = try sandbox.run(
+                ["-f", "-qq", "-o", "/dev/null"] + injection + [Child.binary, "export", "--output", "out.json"],
+                program: "/usr/bin/strace")
+            if run.status != 0 {
+                #expect(run.status == 128 + SIGINT, "\(call), \(number): \(run.error)")
+                interrupted.insert(call)
             }
             // A file that has the name is whole, even where the signal came after the work.
             guard FileManager.default.fileExists(atPath: sandbox.path("out.json")) else { continue }
             #expect(try sandbox.read("out.json") == whole)
             try FileManager.default.removeItem(atPath: sandbox.path("out.json"))
         }
-        #expect(interrupted > 0)
+        #expect(interrupted == Set(calls))
         let left = try FileManager.default.contentsOfDirectory(atPath: sandbox.folder).filter {
             $0.contains("out.json")
         }

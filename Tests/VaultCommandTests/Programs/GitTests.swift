@@ -326,7 +326,7 @@ struct GitProtocolTests {
             try terminal.expect("status=77;")
         }
         #expect(try terminal.finish() == 0)
-        for _ in 0..<400 where try sandbox.read("answer").isEmpty { usleep(5000) }
+        try Patience.until("git is answered") { try !sandbox.read("answer").isEmpty }
         #expect(try sandbox.read("answer") == Array("quit=1\n".utf8))
     }
 

@@ -10,8 +10,9 @@ struct Child {
     /// test, not yet a program of its own, has it open for writing.
     static let starting = NSLock()
 
-    /// The built `vaultfmt`, beside the tests.
+    /// The command as it is released, where `VAULTFMT_RELEASE_BINARY` names it; else the built one next to the tests.
     static let binary: String = {
+        if let released = ProcessInfo.processInfo.environment["VAULTFMT_RELEASE_BINARY"] { return released }
         let folder = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()
             .deletingLastPathComponent()
         return folder.appendingPathComponent("vaultfmt").path
@@ -39,19 +40,15 @@ struct Child {
         return Child(pid: pid)
     }
 
-    /// Waits for the end and returns the exit status, 128 and the number for a signal. A minute without an end is a
-    /// failure.
+    /// Waits for the end and returns the exit status, 128 and the number for a signal.
+    /// - Throws: ``Failure`` if it does not end within ``Patience/limit``; its process group is then killed.
     func wait() throws -> Int32 {
-        var status: Int32 = 0
-        for _ in 0..<12_000 {
-            let result = waitpid(pid, &status, WNOHANG)
-            if result == pid, test_exit_status(status) >= 0 { return test_exit_status(status) }
-            if result < 0 && errno != EINTR { throw Failure("waitpid failed: error \(errno)") }
-            usleep(5000)
-        }
-        kill(pid, SIGKILL)
-        waitpid(pid, &status, 0)
-        throw Failure("the process did not end within a minute")
+        let status = test_wait(pid)
+        if status >= 0 { return status }
+        guard status == -ETIMEDOUT else { throw Failure("cannot wait for a process: error \(-status)") }
+        kill(-pid, SIGKILL)
+        waitpid(pid, nil, 0)
+        throw Failure("the process did not end within \(Patience.limit)")
     }
 }
 

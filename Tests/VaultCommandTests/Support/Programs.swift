@@ -34,7 +34,7 @@ extension Sandbox {
     func forgetPassphrase() { environment["VAULTFMT_PASSPHRASE"] = nil }
 
     /// Unlocks the vault, and forgets the passphrase.
-    func unlock(for time: String = "5m") throws {
+    func unlock(for time: String = "1h") throws {
         try ok("unlock", "--for", time)
         forgetPassphrase()
     }

@@ -5,6 +5,7 @@ import Testing
 /// The real binary on a real pseudo-terminal, driven as a person would.
 final class PseudoTerminal {
     private let master: Int32
+    private let path: String
     private let child: Child
     /// Everything that the terminal was sent.
     private(set) var screen = ""
@@ -32,6 +33,7 @@ final class PseudoTerminal {
         var size = winsize(ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         _ = ioctl(master, UInt(TIOCSWINSZ), &size)
         let terminal = String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        self.path = terminal
         child = try Child.start(
             arguments, program: program, environment: sandbox.environment, directory: sandbox.folder,
             terminal: terminal,
@@ -52,7 +54,8 @@ final class PseudoTerminal {
 
     /// Waits until the terminal shows the text, after what was waited for before.
     func expect(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-        for _ in 0..<1200 {
+        let end = ContinuousClock.now + Patience.limit
+        while ContinuousClock.now < end {
             let rest = String(screen.dropFirst(seen))
             if let range = rest.range(of: text) {
                 seen += rest.distance(from: rest.startIndex, to: range.upperBound)
@@ -68,9 +71,20 @@ final class PseudoTerminal {
 
     /// Waits until what is typed is hidden, then types.
     func typeHidden(_ text: String) throws {
-        for _ in 0..<1200 where echoes { usleep(5000) }
-        guard !echoes else { throw Failure("the terminal still shows what is typed") }
+        try Patience.until("the terminal hides what is typed") { !echoes }
         try type(text)
+    }
+
+    /// Waits until a process waits for its turn on the terminal.
+    func expectWaiter() throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw Failure("cannot find \(path): error \(errno)") }
+        try Patience.until("a process waits for its turn") {
+            let locks = String(decoding: try Data(contentsOf: URL(fileURLWithPath: "/proc/locks")), as: UTF8.self)
+            return locks.split(separator: "\n").contains { line in
+                line.contains("-> FLOCK") && line.contains(":\(status.st_ino) ")
+            }
+        }
     }
 
     /// Types.

@@ -59,7 +59,7 @@ class FrontEnd:
         return self._run([*self.put_command, "a", secret], None)
 
     def _run(self, command: list[str], given: str | None) -> tuple[str, str]:
-        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode == 0:
             return done.stdout.strip(), ""
         # The Keychain program prints what was refused.
@@ -105,7 +105,7 @@ def test_the_same_two_machine_rollback_is_refused_by_each_front_end(
     assert one.get() == ("first", "")
     before = path.read_bytes()
     on_machine("one")
-    subprocess.run([BINARY, "rekey", "--rotate", "--yes"], check=True, capture_output=True, timeout=120)
+    subprocess.run([BINARY, "rekey", "--rotate", "--yes"], check=True, capture_output=True, timeout=600)
     rotated = path.read_bytes()
 
     # The owners signed that they have handed the vault over: nobody has to accept anything.

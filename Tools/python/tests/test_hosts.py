@@ -27,13 +27,17 @@ import vaultfmt
 from vaultfmt import Factors, GenericPassword, Vault
 
 
+# Seconds that no machine, however busy, needs for what a test waits for.
+PATIENCE = 600
+
+
 def in_child(body: Callable[[], None]) -> int:
-    """Runs it in a forked child, which must end within 20 s; the exit code, or the negated signal."""
+    """Runs it in a forked child, which must end within PATIENCE; the exit code, or the negated signal."""
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            signal.alarm(20)
+            signal.alarm(PATIENCE)
             body()
             code = 0
         except SystemExit as end:
@@ -71,9 +75,11 @@ def interrupts() -> Iterator[Callable[[float], None]]:
 
 def test_c1_an_interrupt_at_any_instant_leaves_no_transaction_open(vault: Vault, path: Path) -> None:
     chance = random.Random(1)
-    struck = 0
+    struck = number = 0
     with interrupts() as interrupt, vaultfmt.open(path, raw_key=RAW_KEY) as other:
-        for number in range(1000):
+        # However few strike within a transaction on this machine, there are as many.
+        while struck < 400:
+            number += 1
             text = str(number).encode()
             try:
                 interrupt(chance.uniform(1e-6, 400e-6))
@@ -87,7 +93,6 @@ def test_c1_an_interrupt_at_any_instant_leaves_no_transaction_open(vault: Vault,
                 vault["after"] = text
                 other.refresh()
                 assert other["after"] == text
-    assert struck > 200
 
 
 def test_c1_an_interrupt_before_the_first_line_of_exit_ends_the_transaction(vault: Vault, path: Path) -> None:
@@ -458,7 +463,7 @@ def test_c7_a_transaction_of_a_thread_that_died_is_joined_by_nobody(path: Path) 
                 vault["s"] = b"2"
             with pytest.raises(vaultfmt.Busy):
                 vault.anchor  # noqa: B018
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < PATIENCE
 
         # New threads are given the id of the one that died.
         for _ in range(3):
@@ -480,18 +485,23 @@ def test_c7_another_thread_may_leave_the_with(vault: Vault, path: Path) -> None:
 
 
 def test_c7_tasks_do_not_join_each_others_transactions(vault: Vault, path: Path) -> None:
+    begun, refused, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
     async def long() -> None:
         with contextlib.suppress(ZeroDivisionError), vault.transaction():
             vault["long"] = b"1"
-            await asyncio.sleep(0.05)
+            begun.set()
+            await refused.wait()
             vault["long"] = b"2"
             raise ZeroDivisionError
+        ended.set()
 
     async def short() -> None:
-        await asyncio.sleep(0.01)
+        await begun.wait()
         with pytest.raises(vaultfmt.InvalidArgument, match="transaction"):
             vault["short"] = b"1"
-        await asyncio.sleep(0.1)
+        refused.set()
+        await ended.wait()
         vault["short"] = b"2"
 
     async def both() -> None:
@@ -503,13 +513,16 @@ def test_c7_tasks_do_not_join_each_others_transactions(vault: Vault, path: Path)
 
 def test_c7_a_cancelled_task_leaves_no_transaction(vault: Vault, path: Path) -> None:
     async def run() -> None:
+        begun = asyncio.Event()
+
         async def change() -> None:
             with vault.transaction():
                 vault["never"] = b"1"
-                await asyncio.sleep(60)
+                begun.set()
+                await asyncio.Event().wait()
 
         task = asyncio.create_task(change())
-        await asyncio.sleep(0.01)
+        await begun.wait()
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
@@ -545,9 +558,9 @@ def test_c8_each_secret_raises_an_interrupt_wherever_it_strikes(vault: Vault) ->
         for number in range(300):
             vault["s", str(number)] = b"1"
     chance = random.Random(8)
-    whole = 0
+    struck = 0
     with interrupts() as interrupt:
-        for _ in range(300):
+        while struck < 100:
             seen = []
             raised = False
             try:
@@ -558,8 +571,7 @@ def test_c8_each_secret_raises_an_interrupt_wherever_it_strikes(vault: Vault) ->
                 raised = True
             # It may strike after the last item.
             assert raised or len(seen) == 300
-            whole += not raised
-    assert whole < 290
+            struck += raised
 
 
 def test_c8_each_secret_raises_what_strikes_before_the_callbacks_first_line(vault: Vault) -> None:
@@ -641,7 +653,7 @@ vault = vaultfmt.open({vault!r}, raw_key=bytes(range(32)), writable=True)
 
 def limited(path: Path, body: str) -> subprocess.CompletedProcess[str]:
     text = LIMITED.format(path=sys.path, vault=str(path), body=body)
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_c9_h12_no_memory_for_a_large_secret_is_an_error(vault: Vault, path: Path) -> None:

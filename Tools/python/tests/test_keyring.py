@@ -29,7 +29,7 @@ def backend(home: Path) -> VaultKeyring:
 def run(*arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
     """Runs the real command in the environment of the test."""
     command = [sys.executable, "-W", "ignore", "-m", "keyring", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, input=given, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_the_backend_is_found_through_its_entry_point(home: Path) -> None:

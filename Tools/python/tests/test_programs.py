@@ -22,7 +22,7 @@ needs_command = pytest.mark.skipif(not BINARY, reason="no vaultfmt command")
 
 
 def command(*arguments: str, given: bytes | None = None) -> bytes:
-    done = subprocess.run([BINARY, *arguments], input=given, capture_output=True, timeout=120, check=False)
+    done = subprocess.run([BINARY, *arguments], input=given, capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 

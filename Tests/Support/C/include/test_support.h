@@ -15,6 +15,12 @@ int test_pipe(int ends[2]);
 int test_spawn(pid_t *pid, const char *program, char *const arguments[], char *const environment[], const char *directory,
                int input, const char *input_path, const char *output_path, const char *error_path);
 
+/* The one limit of every wait for an event, in seconds: no machine, however busy, needs as long for what a test waits for. */
+enum { test_patience = 600 };
+
+/* Waits for the end of a child and returns its exit status as `test_exit_status` has it; -ETIMEDOUT if it does not end in time. */
+int test_wait(pid_t pid);
+
 /* The exit status of a wait status; 128 and the signal's number for a signal; -1 while it runs or is stopped. */
 int test_exit_status(int status);
 /* Takes a writer's lock on a whole file, as another process would hold it; returns the descriptor that holds it. */
